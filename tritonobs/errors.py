@@ -1,0 +1,64 @@
+"""Every exception tritonobs raises on purpose.
+
+TritonobsError
+├── SpecInvalid       what the user wrote cannot be used; carries every finding
+├── RenderFailed      an artifact could not be made, or its checker refused it
+├── ClientError       a server we asked
+│   ├── Unreachable   gave no connection
+│   ├── TimedOut      gave no answer in time
+│   └── BadAnswer     gave an answer that is not what its documentation says
+├── StackError        a part of the local stack is missing, did not start, or died
+└── SecretUnusable    a secret's file or variable is missing, empty or readable by others
+
+Wrong use by a programmer is `TypeError` or `ValueError`, raised at once. Nothing from requests, yaml or jsonnet
+escapes as itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tritonobs.findings import Finding
+
+
+class TritonobsError(Exception):
+    """Something outside the program is not as it must be; the text is fit to show to a user."""
+
+
+class SpecInvalid(TritonobsError):  # noqa: N818 (reads as an event, as in httpx: catch broad, recover narrow)
+    """What the user wrote cannot be used."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class RenderFailed(TritonobsError):  # noqa: N818
+    """An artifact could not be made, or its checker refused it."""
+
+
+class ClientError(TritonobsError):
+    """A server we asked did not help; the text names it without secrets."""
+
+
+class Unreachable(ClientError):  # noqa: N818
+    """No connection."""
+
+
+class TimedOut(ClientError):  # noqa: N818
+    """No answer in time."""
+
+
+class BadAnswer(ClientError):  # noqa: N818
+    """An answer that is not what the server's documentation says."""
+
+
+class StackError(TritonobsError):
+    """A part of the local stack is missing, did not start, or died."""
+
+
+class SecretUnusable(TritonobsError):  # noqa: N818
+    """A secret's file or variable is missing, empty or readable by others. Never names the secret itself."""
