@@ -1,0 +1,1 @@
+"""The only place that opens connections: one module per API, typed answers, masked secrets."""

@@ -1,0 +1,1 @@
+"""Readings of a running fleet, and judgements over them."""

@@ -1,0 +1,1 @@
+"""Open-loop load with real images over tritonclient."""

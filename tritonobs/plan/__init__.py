@@ -1,0 +1,1 @@
+"""What the fleet file means: frozen values, derived numbers, no I/O."""

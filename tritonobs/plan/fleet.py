@@ -1,0 +1,122 @@
+"""The plan: what a validated fleet file means, everything inherited and derived, nothing left open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+    from pathlib import Path
+
+ALL_VERSIONS = ""
+"""As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """One running Triton server, one scrape target."""
+
+    name: str
+    http_url: str
+    metrics_url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QpsLimit:
+    """The most requests a second a model version may get; `version` may be `ALL_VERSIONS`, `model` "" is the fleet."""
+
+    model: str
+    version: str
+    qps: Decimal
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slo:
+    """An SLI with an objective, for one model version (or `ALL_VERSIONS`).
+
+    `stage` and `target_seconds` are set for latency: the share of requests whose `stage` took at most
+    `target_seconds`, which is one of the model's latency bucket bounds.
+    """
+
+    name: str
+    model: str
+    version: str
+    objective_ratio: Decimal
+    stage: str = ""
+    target_seconds: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A pipeline calls `model` this often per request of its own, under the name `stage`."""
+
+    stage: str
+    model: str
+    per_request: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """A model of the fleet; `calls` is not empty for a pipeline (`kind` says which sort)."""
+
+    name: str
+    versions: tuple[str, ...]
+    kind: Literal["model", "bls", "ensemble"] = "model"
+    calls: tuple[Call, ...] = ()
+    team: str = ""
+    tier: str = ""
+    latency_bounds_seconds: tuple[Decimal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robot:
+    """A DingTalk custom robot. Its webhook and signing secret stay in their files or variables until sent."""
+
+    name: str
+    webhook_file: Path | None = None
+    webhook_env: str = ""
+    secret_file: Path | None = None
+    secret_env: str = ""
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    language: Literal["en", "zh"] = "en"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where people and parts reach each other; links in messages are made of these."""
+
+    prometheus_url: str
+    alertmanager_url: str
+    serve_url: str
+    grafana_url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrometheusSettings:
+    """How often Prometheus looks and how long it remembers."""
+
+    scrape_interval_seconds: Decimal
+    evaluation_interval_seconds: Decimal
+    retention_days: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything the rest of tritonobs needs to know of a fleet."""
+
+    fleet: str
+    cluster: str
+    replicas: tuple[Replica, ...]
+    models: tuple[Model, ...]
+    limits: tuple[QpsLimit, ...]
+    slos: tuple[Slo, ...]
+    slo_period_days: int
+    limits_source: Literal["serve", "rules"]
+    robots: tuple[Robot, ...]
+    addresses: Addresses
+    prometheus: PrometheusSettings

@@ -1,0 +1,1 @@
+"""The daemon: limits and objectives as series, DingTalk delivery, service discovery."""
