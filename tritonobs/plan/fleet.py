@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from tritonobs.plan.notify import Notify
 
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
-    from pathlib import Path
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -73,20 +74,6 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Robot:
-    """A DingTalk custom robot. Its webhook and signing secret stay in their files or variables until sent."""
-
-    name: str
-    webhook_file: Path | None = None
-    webhook_env: str = ""
-    secret_file: Path | None = None
-    secret_env: str = ""
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    language: Literal["en", "zh"] = "en"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
     """Where people and parts reach each other; links in messages are made of these."""
 
@@ -117,6 +104,6 @@ class Plan:
     slos: tuple[Slo, ...]
     slo_period_days: int
     limits_source: Literal["serve", "rules"]
-    robots: tuple[Robot, ...]
     addresses: Addresses
     prometheus: PrometheusSettings
+    notify: Notify = field(default_factory=Notify)
