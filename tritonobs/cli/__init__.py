@@ -1,1 +1,92 @@
-"""The command line: options, one call, an exit code."""
+"""The command line: options, one call, an exit code. The only place that imports click.
+
+Exit codes: 0 nothing wrong, 1 findings (or a part that failed), 2 wrong usage, 3 could not look.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+import tritonobs
+from tritonobs.errors import ClientError, SpecInvalid, TritonobsError
+
+FOUND, USAGE, COULD_NOT_LOOK = 1, 2, 3
+
+# Command → (module, one line of help). The module loads only when its command is used, so `--help` stays quick.
+COMMANDS = {
+    "validate": ("offline", "Check a fleet file and say everything that is wrong with it."),
+    "build": ("offline", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
+    "limits": ("offline", "List, set and verify QPS limits."),
+    "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
+    "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
+    "notify": ("serve", "Send a test message to a robot, through the real path."),
+    "tools": ("stack", "Bring Prometheus and Alertmanager from the distribution's packages, without root."),
+    "up": ("stack", "Start Triton, Prometheus, Alertmanager and serve on this machine."),
+    "status": ("stack", "Show which parts of the local stack run and answer."),
+    "down": ("stack", "Stop the local stack."),
+    "load": ("load", "Send real images at a steady rate, whatever the answers do."),
+    "stages": ("live", "Show where the time of a request goes, stage by stage."),
+    "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are run, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command, in the order a new user meets them."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return one command."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"tritonobs.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, from the table above rather than from the modules."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Example: tritonobs demo",
+)
+@click.version_option(tritonobs.__version__, prog_name="tritonobs")
+def group() -> None:
+    """Observability and SLO alerting for fleets of NVIDIA Triton Inference Servers."""
+
+
+def run() -> None:
+    """Run the command line; every error we know becomes one message and an exit code, never a traceback."""
+    try:
+        status = group(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(USAGE)
+    except SpecInvalid as error:
+        click.echo(str(error), err=True)
+        sys.exit(FOUND)
+    except ClientError as error:
+        click.echo(f"tritonobs: {error}", err=True)
+        sys.exit(COULD_NOT_LOOK)
+    except TritonobsError as error:
+        click.echo(f"tritonobs: {error}", err=True)
+        sys.exit(FOUND)
+    sys.exit(status if isinstance(status, int) else 0)

@@ -1,0 +1,46 @@
+# Everything a developer or a new user runs. Each target does its own set-up; nothing needs root except, on a Debian
+# without python3-venv, that one package.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-unit check format bench soak mutants down clean
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
+PYTEST_ARGS ?=
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## install everything the other targets need, into .venv and .tools
+
+$(VENV)/.ready: pyproject.toml tools/setup.sh
+	PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh
+	@touch $@
+
+demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
+	$(BIN)/tritonobs demo $(if $(KEEP),--keep)
+
+test: setup ## every test, the end-to-end ones on real servers included
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-unit: setup ## the tests that start no server
+	$(BIN)/pytest -m "not e2e" $(PYTEST_ARGS)
+
+check: setup ## format, lint, types, layers, spelling, jsonnet, promtool, amtool, pint when present
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
+	BIN=$(BIN) tools/lint_rules.sh
+
+format: setup ## rewrite the code in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+down: ## stop a stack that `make demo KEEP=1` or `tritonobs up` left running
+	$(BIN)/tritonobs down
+
+clean: ## remove what the targets made, the environment included
+	rm -rf $(VENV) .tools .tritonobs build dist

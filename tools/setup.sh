@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Make the environment: a virtual environment with the package and its extras, and the stack's programs in .tools.
+set -euo pipefail
+: "${PYTHON:=python3}" "${VENV:=.venv}"
+
+"$PYTHON" - <<'PY'
+import sys
+if sys.version_info < (3, 10):
+    sys.exit(f"tritonobs needs Python 3.10 or newer, {sys.executable} is {sys.version.split()[0]}; use make PYTHON=python3.11")
+PY
+
+if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
+  install="apt-get install -y --no-install-recommends python3-venv"
+  if [ "$(id -u)" = 0 ]; then
+    apt-get update -q && $install
+  elif sudo -n true 2>/dev/null; then
+    sudo apt-get update -q && sudo $install
+  else
+    echo "Python's venv module is missing; install it with: sudo $install" >&2
+    exit 1
+  fi
+fi
+
+[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
+"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+"$VENV/bin/tritonobs" tools

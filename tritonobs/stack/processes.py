@@ -1,0 +1,103 @@
+"""Start, recognise and stop processes, so that none is left behind and none of somebody else's is touched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tritonobs.stack.services import Service
+
+GRACE_SECONDS = 10.0
+"""How long a part may take to end by itself; Triton is told to wait 5 s for requests in flight."""
+LOG_TAIL_LINES = 15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A started process: `pid` with its start time is unique, a pid alone is used again."""
+
+    name: str
+    pid: int
+    started: float
+    url: str
+    ready_url: str
+    log: str
+
+    def process(self) -> psutil.Process | None:
+        """The process if it still runs, else None."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.pid)
+            if process.create_time() == self.started and process.status() != psutil.STATUS_ZOMBIE:
+                return process
+        return None
+
+    def as_json(self) -> dict[str, object]:
+        """The fields as plain values."""
+        return asdict(self)
+
+
+def start(service: Service, logs: Path) -> Part:
+    """Start one process in a session of its own, its output in `<logs>/<name>.log`."""
+    logs.mkdir(parents=True, exist_ok=True)
+    log = logs / f"{service.name}.log"
+    with log.open("wb") as output:
+        process = psutil.Popen(
+            service.argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(service.env) if service.env is not None else None,
+            start_new_session=True,
+        )
+    return Part(
+        name=service.name,
+        pid=process.pid,
+        started=process.create_time(),
+        url=service.url,
+        ready_url=service.ready_url,
+        log=str(log),
+    )
+
+
+def stop(parts: Iterable[Part]) -> None:
+    """End the parts and every process they started: politely, then for good."""
+    running = [process for part in parts if (process := part.process())]
+    family = [*running]
+    for process in running:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            family.extend(process.children(recursive=True))
+            process.terminate()
+    _, stubborn = psutil.wait_procs(running, timeout=GRACE_SECONDS)
+    # A model's worker can outlive its server; by now nobody needs any of them.
+    for process in {*stubborn, *family}:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(family, timeout=GRACE_SECONDS)
+    for part in parts:
+        reap(part)
+
+
+def reap(part: Part) -> int | None:
+    """Collect the exit status of a child of ours; None when it still runs or is no child."""
+    with contextlib.suppress(ChildProcessError):
+        pid, status = os.waitpid(part.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
+    return None
+
+
+def log_tail(part: Part) -> str:
+    """The last lines the part wrote, indented; says so when it wrote none."""
+    with open(part.log, "rb") as log:  # noqa: PTH123 (`log` is a path as text in the state file)
+        log.seek(0, os.SEEK_END)
+        log.seek(max(0, log.tell() - 16_384))
+        lines = log.read().decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+    return "\n".join(f"    {line}" for line in lines) or "    (it wrote nothing)"

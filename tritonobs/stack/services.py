@@ -1,0 +1,157 @@
+"""Which processes make a stack, with their arguments; pure data, made from the plan.
+
+`docker-compose.yml` starts the same parts with the same flags.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tritonobs.errors import StackError
+from tritonobs.stack import binaries, triton
+from tritonobs.stack.ports import LOOPBACK, port_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from tritonobs.plan.fleet import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One process: how to start it, where it answers, and the page that says it is ready."""
+
+    name: str
+    argv: tuple[str, ...]
+    url: str
+    ready_url: str
+    env: Mapping[str, str] | None = None
+    ports: tuple[int, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where a stack keeps what it makes; all below one state folder."""
+
+    root: Path
+
+    @property
+    def built(self) -> Path:
+        """What `render` wrote."""
+        return self.root / "built"
+
+    @property
+    def data(self) -> Path:
+        """What Prometheus and Alertmanager store."""
+        return self.root / "data"
+
+    @property
+    def logs(self) -> Path:
+        """One log a part."""
+        return self.root / "logs"
+
+    @property
+    def state_file(self) -> Path:
+        """Which processes run, for `status` and `down`."""
+        return self.root / "stack.json"
+
+
+def stack_services(plan: Plan, fleet_file: Path, models: Path, folders: Folders) -> tuple[Service, ...]:
+    """Every process of the stack that runs `plan`.
+
+    Raises:
+        StackError: a program is missing, or the plan has not exactly one replica (one machine runs one server).
+    """
+    if len(plan.replicas) != 1:
+        raise StackError(
+            f"a local stack runs one Triton server, the fleet file names {len(plan.replicas)} replicas"
+        )
+    return (
+        _triton(plan, models, folders),
+        _serve(plan, fleet_file),
+        _alertmanager(plan, folders),
+        _prometheus(plan, folders),
+    )
+
+
+def robot_service(port: int, secret: str) -> Service:
+    """The stand-in for DingTalk's robots, as a process of the stack."""
+    url = f"http://{LOOPBACK}:{port}"
+    return Service(
+        name="robot",
+        argv=(sys.executable, "-m", "tritonobs.testing.robot", "--port", str(port), "--secret", secret),
+        url=url,
+        ready_url=f"{url}/messages",
+        ports=(port,),
+    )
+
+
+def _triton(plan: Plan, models: Path, folders: Folders) -> Service:
+    replica = plan.replicas[0]
+    http_port, metrics_port = port_of(replica.http_url), port_of(replica.metrics_url)
+    backends = triton.make_backend_folder(folders.root / "backends")
+    return Service(
+        name="triton",
+        argv=triton.command(
+            repository=models, backends=backends, http_port=http_port, metrics_port=metrics_port
+        ),
+        env=triton.environment(),
+        url=replica.http_url,
+        ready_url=f"{replica.http_url}/v2/health/ready",
+        ports=(http_port, metrics_port),
+    )
+
+
+def _serve(plan: Plan, fleet_file: Path) -> Service:
+    url = plan.addresses.serve_url
+    return Service(
+        name="serve",
+        argv=(
+            *(sys.executable, "-m", "tritonobs", "serve", str(fleet_file)),
+            *("--host", LOOPBACK, "--port", str(port_of(url))),
+        ),
+        url=url,
+        ready_url=f"{url}/readyz",
+        ports=(port_of(url),),
+    )
+
+
+def _alertmanager(plan: Plan, folders: Folders) -> Service:
+    url = plan.addresses.alertmanager_url
+    return Service(
+        name="alertmanager",
+        argv=(
+            str(binaries.find("alertmanager")),
+            f"--config.file={folders.built / 'alertmanager' / 'alertmanager.yml'}",
+            f"--storage.path={folders.data / 'alertmanager'}",
+            f"--web.listen-address={LOOPBACK}:{port_of(url)}",
+            f"--web.external-url={url}",
+            # One Alertmanager alone: an empty address switches the cluster's own port off.
+            "--cluster.listen-address=",
+        ),
+        url=url,
+        ready_url=f"{url}/-/ready",
+        ports=(port_of(url),),
+    )
+
+
+def _prometheus(plan: Plan, folders: Folders) -> Service:
+    url = plan.addresses.prometheus_url
+    return Service(
+        name="prometheus",
+        argv=(
+            str(binaries.find("prometheus")),
+            f"--config.file={folders.built / 'prometheus' / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folders.data / 'prometheus'}",
+            f"--storage.tsdb.retention.time={plan.prometheus.retention_days}d",
+            f"--web.listen-address={LOOPBACK}:{port_of(url)}",
+            f"--web.external-url={url}",
+            "--web.enable-lifecycle",
+        ),
+        url=url,
+        ready_url=f"{url}/-/ready",
+        ports=(port_of(url),),
+    )
