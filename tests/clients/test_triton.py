@@ -1,0 +1,102 @@
+"""Triton's HTTP API as typed answers; the bodies are those of a 24.10 server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.triton import EnsembleStep, RepositoryEntry, TritonClient
+from tritonobs.errors import BadAnswer
+
+if TYPE_CHECKING:
+    from conftest import Wire
+
+
+def test_the_index_tells_ready_from_the_rest(wire: Wire) -> None:
+    """Never-loaded models have no version, unloaded ones keep theirs."""
+    wire.says(
+        "/v2/repository/index",
+        [
+            {"name": "a", "version": "1", "state": "READY"},
+            {"name": "a", "version": "2", "state": "UNAVAILABLE", "reason": "unloaded"},
+            {"name": "b"},
+        ],
+    )
+
+    index = TritonClient(wire.url).repository_index()
+
+    assert [entry.ready for entry in index] == [True, False, False]
+    assert index[2] == RepositoryEntry(name="b", version="", state="UNAVAILABLE", reason="")
+    assert wire.asked[0][0] == "POST"
+
+
+def test_a_config_is_read_with_its_steps(wire: Wire) -> None:
+    """What discover needs: graph, model instances, batching, parameters."""
+    wire.says(
+        "/v2/models/whole%20part/versions/3/config",
+        {
+            "name": "whole part",
+            "platform": "ensemble",
+            "max_batch_size": 8,
+            "instance_group": [{"count": 2}, {"count": 1}],
+            "dynamic_batching": {"max_queue_delay_microseconds": 1500},
+            "ensemble_scheduling": {
+                "step": [{"model_name": "a", "model_version": "-1"}, {"model_name": "b"}]
+            },
+            "parameters": {"calls": {"string_value": "a"}},
+        },
+    )
+
+    config = TritonClient(wire.url).model_config("whole part", "3")
+
+    assert config.steps == (EnsembleStep(model="a", version=-1), EnsembleStep(model="b", version=-1))
+    assert (config.model_instances, config.max_batch_size) == (3, 8)
+    assert (config.dynamic_batching, config.max_queue_delay_seconds) == (True, 0.0015)
+    assert config.parameters == {"calls": "a"}
+
+
+def test_stats_are_in_seconds(wire: Wire) -> None:
+    """Nanoseconds of Triton become seconds, compute is input, infer and output together."""
+    inference = {
+        "success": {"count": 3, "ns": 3_000_000_000},
+        "fail": {"count": 1, "ns": 500_000_000},
+        "queue": {"count": 3, "ns": 1_000_000_000},
+        "compute_input": {"count": 3, "ns": 1},
+        "compute_infer": {"count": 3, "ns": 1_500_000_000},
+        "compute_output": {"count": 3, "ns": 0},
+    }
+    stats = {"name": "a", "version": "1", "last_inference": 1500, "inference_stats": inference}
+    wire.says("/v2/models/stats", {"model_stats": [stats]})
+
+    (found,) = TritonClient(wire.url).stats()
+
+    assert (found.successes, found.failures, found.last_inference) == (3, 1, 1.5)
+    assert (found.success_seconds, found.failure_seconds, found.queue_seconds) == (3.0, 0.5, 1.0)
+    assert found.compute_seconds == pytest.approx(1.5)
+
+
+def test_load_and_unload_say_what_triton_refused(wire: Wire) -> None:
+    """Without explicit model control the server refuses; its sentence is what the user sees."""
+    wire.says("/v2/repository/models/a/load", {"error": "explicit model load is not allowed"}, status=400)
+
+    with pytest.raises(BadAnswer, match="explicit model load is not allowed"):
+        TritonClient(wire.url).load("a")
+
+
+def test_ready_is_false_for_a_server_that_is_not(wire: Wire) -> None:
+    """400 on the health endpoint means not ready, for the server and for one model."""
+    wire.says("/v2/health/ready", "", status=400)
+    wire.says("/v2/models/a/versions/2/ready", "")
+
+    assert not TritonClient(wire.url).ready()
+    assert TritonClient(wire.url).model_ready("a", "2")
+    assert not TritonClient(wire.url).model_ready("a", "3")
+
+
+def test_another_server_on_that_port_is_a_bad_answer(wire: Wire) -> None:
+    """JSON of another shape never becomes a traceback."""
+    wire.says("/v2", {"hello": "world"})
+
+    with pytest.raises(BadAnswer, match="not as documented"):
+        TritonClient(wire.url).server_version()

@@ -1,0 +1,89 @@
+"""A metrics page as values: the text format as Triton prints it, read through prometheus_client's parser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Transport
+from tritonobs.errors import BadAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSample:
+    """One line of a metrics page; the value may be NaN."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsPage:
+    """All samples of one page, in its order; `unreadable` are the lines that are no samples."""
+
+    samples: tuple[PageSample, ...]
+    unreadable: tuple[str, ...] = ()
+    by_name: Mapping[str, tuple[PageSample, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found: dict[str, list[PageSample]] = {}
+        for sample in self.samples:
+            found.setdefault(sample.name, []).append(sample)
+        object.__setattr__(self, "by_name", {name: tuple(samples) for name, samples in found.items()})
+
+    def total(self, name: str, **labels: str) -> float:
+        """The sum of a name's samples that carry these labels; 0 when there are none."""
+        wanted = labels.items()
+        return sum(sample.value for sample in self.by_name.get(name, ()) if wanted <= sample.labels.items())
+
+
+def parse_page(text: str, *, prefixes: tuple[str, ...] = ("",)) -> MetricsPage:
+    """The samples whose names start with one of `prefixes`.
+
+    Comments are left out before parsing: a TYPE line would make the parser rename Triton's counters, which
+    carry no `_total`, and nothing here needs HELP.
+    """
+    samples: list[PageSample] = []
+    unreadable: list[str] = []
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#") or not line.startswith(prefixes):
+            continue
+        try:
+            samples += (
+                PageSample(name=name, labels=labels, value=float(value))
+                for family in text_string_to_metric_families(line)
+                for name, labels, value, *_ in family.samples
+            )
+        except (ValueError, IndexError):
+            unreadable.append(line)
+    return MetricsPage(samples=tuple(samples), unreadable=tuple(unreadable))
+
+
+def read_page(
+    metrics_url: str, *, prefixes: tuple[str, ...] = ("",), timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
+) -> MetricsPage:
+    """One reading of a metrics page.
+
+    Raises:
+        ClientError: no page; an empty page counts as none, because Triton answers 200 on a wrong path.
+    """
+    parts = urlsplit(metrics_url)
+    transport = Transport(
+        urlunsplit((parts.scheme, parts.netloc, "", "", "")), timeout_seconds=timeout_seconds
+    )
+    try:
+        answer = transport.get(urlunsplit(("", "", parts.path or "/metrics", parts.query, ""))).required()
+    finally:
+        transport.close()
+    if not answer.text.strip():
+        raise BadAnswer(
+            f"{answer.url} answered with an empty page; Triton does that on any path but /metrics"
+        )
+    return parse_page(answer.text, prefixes=prefixes)

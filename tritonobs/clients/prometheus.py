@@ -1,0 +1,191 @@
+"""Prometheus' HTTP API, as far as tritonobs asks it (stable since 2.0, the same in 3.x)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
+from tritonobs.errors import BadAnswer, TimedOut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_LONGEST_URL_QUERY = 2000
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One element of an instant vector. A scalar has no labels."""
+
+    labels: Mapping[str, str]
+    value: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One element of a range answer; points are (Unix seconds, value)."""
+
+    labels: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One scrape target; `health` is up, down or unknown; `last_scrape` is Prometheus' own text."""
+
+    url: str
+    health: str
+    last_error: str
+    last_scrape: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One loaded rule; `kind` is alerting or recording, `health` is ok, err or unknown."""
+
+    group: str
+    name: str
+    kind: str
+    query: str
+    health: str
+    last_error: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiringAlert:
+    """An alert as Prometheus sees it; `state` is pending or firing; `active_at` is RFC 3339."""
+
+    name: str
+    state: str
+    active_at: str
+    value: float
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+
+
+class PrometheusClient:
+    """One Prometheus. Every method raises ClientError when it could not look."""
+
+    def __init__(
+        self, url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
+    ) -> None:
+        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries)
+        self.address = self._transport.address
+
+    def ready(self) -> bool:
+        """Whether it serves queries."""
+        return self._transport.get("/-/ready").ok
+
+    def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:
+        """An instant vector (or a scalar, as one reading), now or at a Unix time."""
+        params = {"query": expression} | ({"time": f"{at:.3f}"} if at is not None else {})
+        return self._read("/api/v1/query", params, _vector)
+
+    def query_range(
+        self, expression: str, *, start: float, end: float, step_seconds: float
+    ) -> tuple[Series, ...]:
+        """The expression at every step from `start` to `end` (Unix seconds), both included."""
+        times = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step_seconds:g}"}
+        return self._read("/api/v1/query_range", {"query": expression} | times, _matrix)
+
+    def targets(self) -> tuple[Target, ...]:
+        """The active scrape targets."""
+        return self._read("/api/v1/targets", {"state": "active"}, _targets)
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The loaded rules, group by group."""
+        return self._read("/api/v1/rules", {}, _rules)
+
+    def alerts(self) -> tuple[FiringAlert, ...]:
+        """The alerts that are pending or firing."""
+        return self._read("/api/v1/alerts", {}, _alerts)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._transport.close()
+
+    def _read(self, path: str, params: Mapping[str, str], build: Callable[[Json], _T]) -> _T:
+        long = sum(map(len, params.values())) > _LONGEST_URL_QUERY
+        answer = self._transport.post_form(path, params) if long else self._transport.get(path, params)
+        data = _succeeded(answer)
+        with as_documented(self.address, path):
+            return build(data)
+
+
+def _succeeded(answer: Answer) -> Json:
+    """The data of an answer, or the server's own words as an exception."""
+    body = answer.json() if answer.text.startswith("{") else answer.required().json()
+    if isinstance(body, dict) and body.get("status") == "success" and "data" in body:
+        return body["data"]
+    if not isinstance(body, dict) or "error" not in body:
+        raise BadAnswer(f"{answer.url} is no Prometheus API: it answered {answer.status} without data")
+    kind = TimedOut if body.get("errorType") in {"timeout", "canceled"} else BadAnswer
+    raise kind(f"{answer.url} refused: {body.get('errorType')}: {body['error']}")
+
+
+def _vector(data: Json) -> tuple[Reading, ...]:
+    result = data["result"]
+    if data["resultType"] == "scalar":
+        return (Reading(labels={}, value=float(result[1]), time=float(result[0])),)
+    return tuple(
+        Reading(labels=item["metric"], value=float(item["value"][1]), time=float(item["value"][0]))
+        for item in result
+    )
+
+
+def _matrix(data: Json) -> tuple[Series, ...]:
+    return tuple(
+        Series(
+            labels=item["metric"], points=tuple((float(time), float(value)) for time, value in item["values"])
+        )
+        for item in data["result"]
+    )
+
+
+def _targets(data: Json) -> tuple[Target, ...]:
+    return tuple(
+        Target(
+            url=item["scrapeUrl"],
+            health=item["health"],
+            last_error=item.get("lastError", ""),
+            last_scrape=item.get("lastScrape", ""),
+            labels=item["labels"],
+        )
+        for item in data["activeTargets"]
+    )
+
+
+def _rules(data: Json) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(
+            group=group["name"],
+            name=rule["name"],
+            kind=rule["type"],
+            query=rule["query"],
+            health=rule.get("health", "unknown"),
+            last_error=rule.get("lastError", ""),
+            state=rule.get("state", ""),
+        )
+        for group in data["groups"]
+        for rule in group["rules"]
+    )
+
+
+def _alerts(data: Json) -> tuple[FiringAlert, ...]:
+    return tuple(
+        FiringAlert(
+            name=item["labels"].get("alertname", ""),
+            state=item["state"],
+            active_at=item.get("activeAt", ""),
+            value=float(item.get("value", math.nan)),
+            labels=item["labels"],
+            annotations=item.get("annotations", {}),
+        )
+        for item in data["alerts"]
+    )

@@ -1,0 +1,199 @@
+"""HTTP as the clients need it: timeouts, careful retries, errors of our own, no secret in any text."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
+from urllib3.exceptions import ReadTimeoutError
+
+from tritonobs.errors import BadAnswer, ClientError, TimedOut, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from typing_extensions import Self
+
+Json: TypeAlias = Any
+"""What json.loads gives; each client narrows what it reads, inside `as_documented`."""
+
+DEFAULT_TIMEOUT_SECONDS = 5.0
+_CONNECT_TIMEOUT_SECONDS = 2.0
+_EXCERPT = 200
+_SECRET_VALUE = re.compile(r"(?i)\b((?:access_)?token|sign|key|secret|password)=[^&#\s]*")
+
+
+def masked(url: str) -> str:
+    """The URL without its password and without the values of its secret parameters."""
+    parts = urlsplit(url)
+    netloc = parts.netloc
+    if parts.password is not None:
+        login, _, host = netloc.rpartition("@")
+        netloc = f"{login.partition(':')[0]}:***@{host}"
+    return _SECRET_VALUE.sub(r"\1=***", urlunsplit(parts._replace(netloc=netloc)))
+
+
+def checked_url(url: str) -> str:
+    """The URL without a slash at its end.
+
+    Raises:
+        ValueError: no `http://` or `https://` URL with a host.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(
+            f"{masked(url) if '[' not in url else url!r} is no address; write one like http://host:9090"
+        )
+    return url.rstrip("/")
+
+
+@contextmanager
+def as_documented(address: str, what: str) -> Iterator[None]:
+    """Reading an answer of another shape than its documentation says becomes BadAnswer."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise BadAnswer(f"{address}: {what} is not as documented ({type(error).__name__}: {error})") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a server said; `url` is masked."""
+
+    method: str
+    url: str
+    status: int
+    text: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is 2xx."""
+        return HTTPStatus.OK <= self.status < HTTPStatus.MULTIPLE_CHOICES
+
+    def required(self) -> Answer:
+        """Itself.
+
+        Raises:
+            BadAnswer: the status is not 2xx.
+        """
+        return self if self.ok else self._refuse(f"answered {self.status}")
+
+    def json(self) -> Json:
+        """The body as JSON.
+
+        Raises:
+            BadAnswer: the body is no JSON.
+        """
+        try:
+            return json.loads(self.text)
+        except ValueError:
+            return self._refuse(f"answered {self.status} and something that is no JSON")
+
+    def _refuse(self, what: str) -> Answer:
+        excerpt = " ".join(self.text.split())[:_EXCERPT]
+        raise BadAnswer(f"{self.method} {self.url} {what}" + (f": {excerpt}" if excerpt else ""))
+
+
+class _PatientOnce(Retry):
+    """Broken connections may be tried again; a server that stays silent is not made to work twice."""
+
+    def increment(self, *args: Json, **more: Json) -> Self:
+        if isinstance(more.get("error"), ReadTimeoutError):
+            raise more["error"]
+        return super().increment(*args, **more)
+
+
+class Transport:
+    """One server, one pool of connections; usable from several threads.
+
+    A GET is tried again when the connection broke before an answer came; anything else only when no
+    connection came about, so that nothing is done twice.
+    """
+
+    def __init__(
+        self, base_url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
+    ) -> None:
+        self._base_url = checked_url(base_url)
+        self._timeout = (min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds), timeout_seconds)
+        self._session = requests.Session()
+        retry = _PatientOnce(total=retries, backoff_factor=0.1, status=0, redirect=0, allowed_methods={"GET"})
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(max_retries=retry, pool_maxsize=16))
+
+    @property
+    def address(self) -> str:
+        """Where the server is, fit to show."""
+        return masked(self._base_url)
+
+    def get(self, path: str, params: Mapping[str, str] | None = None) -> Answer:
+        """Ask."""
+        return self._ask("GET", path, params=params)
+
+    def post_form(self, path: str, form: Mapping[str, str]) -> Answer:
+        """Ask, with more than fits into a URL."""
+        return self._ask("POST", path, data=form)
+
+    def post_json(self, path: str, body: object) -> Answer:
+        """Ask for something to be done."""
+        return self._ask("POST", path, json=body)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._session.close()
+
+    def _ask(self, method: str, path: str, **content: Json) -> Answer:
+        url = f"{self._base_url}{path}"
+        shown = masked(url)
+        try:
+            answer = self._session.request(
+                method, url, timeout=self._timeout, allow_redirects=False, **content
+            )
+        except requests.RequestException as error:
+            raise translated(error, f"{method} {shown}", self._timeout[1]) from None
+        answer.encoding = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else "utf-8"
+        return Answer(method=method, url=shown, status=answer.status_code, text=answer.text)
+
+
+def translated(error: requests.RequestException, request: str, timeout_seconds: float) -> ClientError:
+    """Our exception for one of requests'; every one of theirs has one."""
+    if isinstance(error, requests.ConnectTimeout):
+        return Unreachable(f"{request}: no connection within {_CONNECT_TIMEOUT_SECONDS:g} s")
+    if isinstance(error, requests.Timeout) or isinstance(_reason(error), ReadTimeoutError):
+        return TimedOut(f"{request}: no answer within {timeout_seconds:g} s")
+    if isinstance(error, requests.ConnectionError):
+        return Unreachable(f"{request}: {_plain(error)}")
+    return BadAnswer(f"{request}: {_plain(error)}")
+
+
+def _reason(error: BaseException) -> BaseException:
+    """The innermost cause that urllib3 wrapped."""
+    inner = getattr(error, "reason", None) or next(
+        (arg for arg in error.args if isinstance(arg, BaseException)), None
+    )
+    return _reason(inner) if isinstance(inner, BaseException) else error
+
+
+def _plain(error: BaseException) -> str:
+    text = str(_reason(error))
+    for phrase, plain in (
+        ("refused", "connection refused"),
+        ("resolve", "no such host"),
+        ("unreachable", "network unreachable"),
+        ("reset", "connection broken"),
+        ("disconnected", "connection broken"),
+    ):
+        if phrase in text:
+            return plain
+    return _SECRET_VALUE.sub(r"\1=***", text)[:_EXCERPT] or type(error).__name__
