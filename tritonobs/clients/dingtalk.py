@@ -1,0 +1,168 @@
+"""DingTalk's custom robot: sign, send one markdown message, say in our words what came back."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import hashlib
+import hmac
+import ipaddress
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import requests
+
+from tritonobs.clients.transport import translated
+from tritonobs.errors import BadAnswer, SecretUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tritonobs.clients.secrets import Secret
+
+MOST_BYTES = 20_000
+"""Of the JSON body; one byte more is answered with 460101."""
+MESSAGES_PER_MINUTE = 20
+MUTE_SECONDS = 600.0
+_CONNECT_SECONDS = 2.0
+
+
+class Verdict(enum.Enum):
+    """What an answer means for the message and the robot."""
+
+    ACCEPTED = "accepted"
+    TOO_FAST = "too_fast"
+    """Over 20 messages in a minute: the robot is mute for ten minutes."""
+    TOO_LONG = "too_long"
+    BUSY = "busy"
+    REFUSED = "refused"
+    """Token, signature, keyword or address: somebody has to repair a setting."""
+    UNKNOWN = "unknown"
+    """An errcode nobody documented: try again later."""
+
+
+_VERDICTS = {
+    0: Verdict.ACCEPTED,
+    -1: Verdict.BUSY,
+    130101: Verdict.TOO_FAST,
+    130102: Verdict.TOO_FAST,
+    90030: Verdict.TOO_FAST,
+    460101: Verdict.TOO_LONG,
+    101002: Verdict.TOO_LONG,
+    310000: Verdict.REFUSED,
+    300001: Verdict.REFUSED,
+    300005: Verdict.REFUSED,
+    400101: Verdict.REFUSED,
+    400102: Verdict.REFUSED,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The vendor's answer. `errmsg` is cut and comes from outside: show it as data."""
+
+    errcode: int
+    errmsg: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it means."""
+        return _VERDICTS.get(self.errcode, Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Markdown:
+    """A message. People in `mobiles` and `user_ids` are called; their `@…` must stand in the text too."""
+
+    title: str
+    text: str
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    at_all: bool = False
+
+    def body(self) -> bytes:
+        """The JSON as sent; its length is what the vendor limits."""
+        at = {"atMobiles": self.mobiles, "atUserIds": self.user_ids, "isAtAll": self.at_all}
+        said = {"msgtype": "markdown", "markdown": {"title": self.title, "text": self.text}, "at": at}
+        return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+class DingTalk:
+    """Sends messages, from several threads if need be. `base_url`, when given, stands in for the vendor's."""
+
+    def __init__(
+        self, *, base_url: str = "", timeout_seconds: float = 5.0, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._base_url = base_url.rstrip("/")
+        self._timeout_seconds = timeout_seconds
+        self._clock = clock
+        self._session = requests.Session()
+
+    def send(self, webhook: Secret, secret: Secret | None, message: Markdown) -> Reply:
+        """Send once; trying again is the caller's.
+
+        Raises:
+            SecretUnusable: the webhook is no DingTalk webhook.
+            Unreachable: no connection, or one that broke; then nobody knows whether the message was sent.
+            TimedOut: no answer in time; again nobody knows.
+            BadAnswer: an answer that is not DingTalk's.
+        """
+        address, token = self._address(webhook)
+        query = {"access_token": token, **(self._signature(secret) if secret else {})}
+        request = f"POST {address}"
+        try:
+            answer = self._session.post(
+                f"{address}?{urlencode(query)}",
+                data=message.body(),
+                headers={"Content-Type": "application/json;charset=utf-8"},
+                timeout=(min(_CONNECT_SECONDS, self._timeout_seconds), self._timeout_seconds),
+                allow_redirects=False,
+            )
+        except requests.RequestException as error:
+            raise translated(error, request, self._timeout_seconds) from None
+        return _read(request, answer)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._session.close()
+
+    def _address(self, webhook: Secret) -> tuple[str, str]:
+        parts = urlsplit(webhook.reveal())
+        token = parse_qs(parts.query).get("access_token", [""])[0]
+        trusted = parts.scheme == "https" or (parts.scheme == "http" and _loopback(parts.hostname))
+        if not token or not parts.hostname or not (trusted or self._base_url):
+            raise SecretUnusable(
+                "the webhook is none of DingTalk's; it looks like "
+                "https://oapi.dingtalk.com/robot/send?access_token=…"
+            )
+        host = self._base_url or f"{parts.scheme}://{parts.netloc}"
+        return f"{host}{parts.path}", token
+
+    def _signature(self, secret: Secret) -> dict[str, str]:
+        stamp = str(int(self._clock() * 1000))
+        key = secret.reveal()
+        digest = hmac.new(key.encode(), f"{stamp}\n{key}".encode(), hashlib.sha256).digest()
+        return {"timestamp": stamp, "sign": base64.b64encode(digest).decode()}
+
+
+def _loopback(host: str | None) -> bool:
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _read(request: str, answer: requests.Response) -> Reply:
+    if answer.status_code != requests.codes.ok:
+        raise BadAnswer(f"{request} answered {answer.status_code}")
+    try:
+        said = json.loads(answer.content)
+        errcode, errmsg = said["errcode"], str(said.get("errmsg", ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise BadAnswer(f"{request} answered 200 and something that is not DingTalk's") from None
+    if not isinstance(errcode, int):
+        raise BadAnswer(f"{request} answered an errcode that is no number")
+    return Reply(errcode=errcode, errmsg=" ".join(errmsg.split())[:200])

@@ -1,0 +1,79 @@
+"""Secrets: read at the moment of use, masked everywhere else, refused when others can read their file."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from tritonobs.errors import SecretUnusable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Secret:
+    """A text that `repr`, `str`, formatting and pickling never show; only `reveal` does."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself: hand it to the wire, never to a log, an error or a label."""
+        return self._text
+
+    def matches(self, given: bytes) -> bool:
+        """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""
+        return hmac.compare_digest(self._text.encode(), given)
+
+    def __repr__(self) -> str:
+        return "Secret(***)"
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise TypeError("a secret does not leave the process")
+
+
+def read_secret(*, file: Path | None, env: str, owner: str) -> Secret:
+    """The secret of `owner` (words for the reader, such as `robot oncall: signing secret`).
+
+    Raises:
+        SecretUnusable: the file or variable is missing or empty, or the file can be read by every user.
+    """
+    if file is None:
+        text = os.environ.get(env, "").strip()
+        if not text:
+            raise SecretUnusable(f"{owner}: the variable {env} is not set")
+        return Secret(text)
+    check_secret_file(file, owner=owner)
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SecretUnusable(f"{owner}: cannot read {file}: {_reason(error)}") from None
+    if not text:
+        raise SecretUnusable(f"{owner}: {file} is empty")
+    if "\n" in text:
+        raise SecretUnusable(f"{owner}: {file} has more than one line")
+    return Secret(text)
+
+
+def check_secret_file(file: Path, *, owner: str) -> None:
+    """Nothing, when the file is there and not every user of the machine can read it.
+
+    Raises:
+        SecretUnusable: it is not so; the text says how to repair it.
+    """
+    try:
+        status = file.stat()
+    except OSError as error:
+        raise SecretUnusable(f"{owner}: cannot read {file}: {_reason(error)}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise SecretUnusable(f"{owner}: {file} is no file")
+    if status.st_mode & stat.S_IROTH:
+        raise SecretUnusable(f"{owner}: every user can read {file}; run: chmod o-rwx {file}")
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or "unreadable" if isinstance(error, OSError) else "not UTF-8"

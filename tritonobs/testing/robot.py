@@ -1,0 +1,175 @@
+"""A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand."""
+
+from __future__ import annotations
+
+import enum
+import json
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from tritonobs.testing.robot_rules import Judgement, Message, RobotRules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+__all__ = ["Attempt", "Fault", "Judgement", "Message", "RobotDouble", "RobotRules"]
+
+
+class Fault(enum.Enum):
+    """What goes wrong instead of a judgement."""
+
+    STATUS_500 = "http 500"
+    TIMEOUT = "no answer"
+    RESET = "connection reset"
+    GARBAGE = "an answer that is no JSON"
+    BUSY = "errcode -1"
+    MUTE = "errcode 130101 and ten minutes of silence"
+    UNKNOWN = "an errcode nobody knows"
+    LOST_ANSWER = "accepted, but the connection breaks before the answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call to the robot: when, and what came of it (an errcode, or the fault's words)."""
+
+    at: float
+    outcome: int | str
+
+
+class RobotDouble:
+    """A context manager; while it is open, `webhook_url` and `secret` are those of a working robot.
+
+    `clock` gives seconds since the epoch and may be a test's own. `timeout_seconds` is how long a `TIMEOUT`
+    fault holds the caller.
+    """
+
+    def __init__(
+        self,
+        *,
+        secret: str | None = None,
+        keywords: tuple[str, ...] = (),
+        clock: Callable[[], float] = time.time,
+        timeout_seconds: float = 30.0,
+        port: int = 0,
+    ) -> None:
+        self.secret = f"SEC{secrets.token_hex(32)}" if secret is None else secret
+        self.rules = RobotRules(token=secrets.token_hex(32), secret=self.secret, keywords=keywords)
+        self.clock = clock
+        self.messages: list[Message] = []
+        self.attempts: list[Attempt] = []
+        self._faults: deque[Fault] = deque()
+        self._timeout_seconds = timeout_seconds
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def base_url(self) -> str:
+        """Scheme, host and port: what stands in for the vendor's address."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def webhook_url(self) -> str:
+        """The whole line the vendor's page would show, token included."""
+        return f"{self.base_url}/robot/send?access_token={self.rules.token}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def fail(self, fault: Fault, times: int = 1) -> None:
+        """Let the next calls end in `fault`."""
+        with self._changed:
+            self._faults.extend([fault] * times)
+
+    def wait_for(self, wanted: Callable[[RobotDouble], bool], *, timeout_seconds: float) -> bool:
+        """Whether `wanted` came true in time; looked at after every call."""
+        with self._changed:
+            return self._changed.wait_for(lambda: wanted(self), timeout_seconds)
+
+    def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
+        """Judge one call; None is a path no robot has."""
+        parts = urlsplit(path)
+        with self._changed:
+            now = self.clock()
+            answer: Judgement | Fault | None = None
+            if parts.path == "/robot/send":
+                answer = self._answer(dict(parse_qsl(parts.query)), body, now)
+            outcome = answer.errcode if isinstance(answer, Judgement) else answer.value if answer else 404
+            self.attempts.append(Attempt(at=now, outcome=outcome))
+            self._changed.notify_all()
+        if answer is Fault.TIMEOUT:
+            self._closing.wait(self._timeout_seconds)
+        return answer
+
+    def _answer(self, query: dict[str, str], body: bytes, now: float) -> Judgement | Fault:
+        fault = self._faults.popleft() if self._faults else None
+        if fault is Fault.BUSY:
+            return Judgement(errcode=-1, errmsg="系统繁忙")
+        if fault is Fault.UNKNOWN:
+            return Judgement(errcode=987654, errmsg="something new")
+        if fault is Fault.MUTE:
+            return self.rules.mute(now)
+        if fault not in {None, Fault.LOST_ANSWER}:
+            return fault
+        judgement, message = self.rules.judge(query, body, now)
+        if message:
+            self.messages.append(message)
+        return fault or judgement
+
+
+def _handler(double: RobotDouble) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            """One call of the robot's webhook."""
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            answer = double.receive(self.path, body)
+            if answer in {Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT}:
+                self._break()
+            elif answer is Fault.STATUS_500:
+                self._reply(500, b"internal error")
+            elif answer is Fault.GARBAGE:
+                self._reply(200, b"<html>maintenance</html>")
+            elif isinstance(answer, Judgement):
+                self._reply(200, json.dumps({"errcode": answer.errcode, "errmsg": answer.errmsg}).encode())
+            else:
+                self._reply(404, b"not found")
+
+        def _reply(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json;charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _break(self) -> None:
+            # Lingering for zero seconds makes close() send a reset instead of a tidy end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+            """Nothing: request lines carry the token."""
+
+    return Handler
