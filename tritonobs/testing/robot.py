@@ -1,4 +1,8 @@
-"""A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand."""
+"""A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
+
+`python -m tritonobs.testing.robot --port 8060 --secret SEC…` runs one until it is ended; `GET /messages` and
+`GET /attempts` tell what it saw.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import struct
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -25,31 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Attempt", "Fault", "Judgement", "Message", "RobotDouble", "RobotRules"]
 
 
-class Fault(enum.Enum):
-    """What goes wrong instead of a judgement."""
-
-    STATUS_500 = "http 500"
-    TIMEOUT = "no answer"
-    RESET = "connection reset"
-    GARBAGE = "an answer that is no JSON"
-    BUSY = "errcode -1"
-    MUTE = "errcode 130101 and ten minutes of silence"
-    UNKNOWN = "an errcode nobody knows"
-    LOST_ANSWER = "accepted, but the connection breaks before the answer"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One call to the robot: when, and what came of it (an errcode, or the fault's words)."""
-
-    at: float
-    outcome: int | str
-
-
 class RobotDouble:
     """A context manager; while it is open, `webhook_url` and `secret` are those of a working robot.
 
-    `clock` gives seconds since the epoch and may be a test's own. `timeout_seconds` is how long a `TIMEOUT`
+    An empty `secret` is a robot without signature, an empty `token` lets every token in. `clock` gives seconds since the epoch and may be a test's own. `timeout_seconds` is how long a `TIMEOUT`
     fault holds the caller.
     """
 
@@ -57,13 +40,15 @@ class RobotDouble:
         self,
         *,
         secret: str | None = None,
+        token: str | None = None,
+        token: str | None = None,
         keywords: tuple[str, ...] = (),
         clock: Callable[[], float] = time.time,
         timeout_seconds: float = 30.0,
         port: int = 0,
     ) -> None:
         self.secret = f"SEC{secrets.token_hex(32)}" if secret is None else secret
-        self.rules = RobotRules(token=secrets.token_hex(32), secret=self.secret, keywords=keywords)
+        self.rules = RobotRules(token=token or secrets.token_hex(32), secret=self.secret, keywords=keywords)
         self.clock = clock
         self.messages: list[Message] = []
         self.attempts: list[Attempt] = []
@@ -71,7 +56,7 @@ class RobotDouble:
         self._timeout_seconds = timeout_seconds
         self._changed = threading.Condition()
         self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
@@ -136,40 +121,21 @@ class RobotDouble:
         return fault or judgement
 
 
-def _handler(double: RobotDouble) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+def main() -> None:
+    """Run one robot until SIGTERM or SIGINT."""
+    parser = argparse.ArgumentParser(
+        description="A strict stand-in for a DingTalk custom robot, on loopback."
+    )
+    parser.add_argument("--port", type=int, default=8060)
+    parser.add_argument("--secret", default="")
+    parser.add_argument("--token", default="")
+    options = parser.parse_args()
+    end = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: end.set())
+    with RobotDouble(secret=options.secret, token=options.token, port=options.port):
+        end.wait()
 
-        def do_POST(self) -> None:
-            """One call of the robot's webhook."""
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            answer = double.receive(self.path, body)
-            if answer in {Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT}:
-                self._break()
-            elif answer is Fault.STATUS_500:
-                self._reply(500, b"internal error")
-            elif answer is Fault.GARBAGE:
-                self._reply(200, b"<html>maintenance</html>")
-            elif isinstance(answer, Judgement):
-                self._reply(200, json.dumps({"errcode": answer.errcode, "errmsg": answer.errmsg}).encode())
-            else:
-                self._reply(404, b"not found")
 
-        def _reply(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json;charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def _break(self) -> None:
-            # Lingering for zero seconds makes close() send a reset instead of a tidy end.
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-            self.close_connection = True
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
-            """Nothing: request lines carry the token."""
-
-    return Handler
+if __name__ == "__main__":
+    main()

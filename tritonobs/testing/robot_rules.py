@@ -1,13 +1,15 @@
 """What DingTalk's custom robot accepts, as a pure judgement over one call.
 
 Sources: the vendor's robot documentation (signature, 20 messages a minute, then ten minutes of silence) and
-the answers seen in public reports: 130101 (ccfos/nightingale#369), 460101 (timonwong/prometheus-webhook-dingtalk
-#30), 310000 with `sign not match`, `invalid timestamp` or `keywords not in content`, 300001 for an unknown token.
+answers seen in public reports: 130101 (ccfos/nightingale#369), 460101
+(timonwong/prometheus-webhook-dingtalk#30), 310000 with `sign not match`, `invalid timestamp` or
+`keywords not in content`, 300001 for an unknown token.
 """
 
 from __future__ import annotations
 
 import base64
+import enum
 import hashlib
 import hmac
 import json
@@ -24,6 +26,27 @@ MOST_BYTES = 20_000
 _WINDOW_SECONDS = 60.0
 _CLOCK_SKEW_SECONDS = 3600.0
 _MORE = ", more: [https://open.dingtalk.com/document/robots/custom-robot-access]"
+
+
+class Fault(enum.Enum):
+    """What goes wrong instead of a judgement."""
+
+    STATUS_500 = "http 500"
+    TIMEOUT = "no answer"
+    RESET = "connection reset"
+    GARBAGE = "an answer that is no JSON"
+    BUSY = "errcode -1"
+    MUTE = "errcode 130101 and ten minutes of silence"
+    UNKNOWN = "an errcode nobody knows"
+    LOST_ANSWER = "accepted, but the connection breaks before the answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call to a robot: when, and what came of it (an errcode, or the fault's words)."""
+
+    at: float
+    outcome: int | str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +71,10 @@ class Message:
 
 @dataclass(slots=True, kw_only=True)
 class RobotRules:
-    """One robot's settings and what it remembers; times are seconds since the epoch, given by the caller."""
+    """One robot's settings and what it remembers; times are seconds since the epoch, given by the caller.
+
+    An empty `secret` is a robot without signature, an empty `token` lets every token in.
+    """
 
     token: str
     secret: str = ""
@@ -76,7 +102,7 @@ class RobotRules:
         return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
 
     def _who(self, query: Mapping[str, str], now: float) -> Judgement | None:
-        if query.get("access_token") != self.token:
+        if self.token and query.get("access_token") != self.token:
             return Judgement(errcode=300001, errmsg="token is not exist")
         if not self.secret:
             return None

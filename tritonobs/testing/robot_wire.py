@@ -1,0 +1,80 @@
+"""The robot double's HTTP side."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Protocol
+
+from tritonobs.testing.robot_rules import Attempt, Fault, Judgement, Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ANSWERS_BROKEN = frozenset((Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT))
+
+
+class Double(Protocol):
+    """What the wire needs of a robot double."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What was accepted."""
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """What was tried."""
+
+    def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
+        """Judge one call."""
+
+
+def handler(double: Double) -> type[BaseHTTPRequestHandler]:
+    """The request handler of one double."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+
+        def do_POST(self) -> None:
+            """One call of the robot's webhook."""
+            answer = double.receive(self.path, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+            if answer in _ANSWERS_BROKEN:
+                self._break()
+            elif answer is Fault.STATUS_500:
+                self._reply(500, b"internal error")
+            elif answer is Fault.GARBAGE:
+                self._reply(200, b"<html>maintenance</html>")
+            elif isinstance(answer, Judgement):
+                self._reply(200, json.dumps(asdict(answer)).encode())
+            else:
+                self._reply(404, b"not found")
+
+        def do_GET(self) -> None:
+            """What the robot saw: for people, and for whoever waits until it is up."""
+            seen = {"/messages": double.messages, "/attempts": double.attempts}.get(self.path)
+            if seen is None:
+                self._reply(404, b"not found")
+            else:
+                self._reply(200, json.dumps([asdict(one) for one in list(seen)], ensure_ascii=False).encode())
+
+        def _reply(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json;charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def _break(self) -> None:
+            # Lingering for zero seconds makes close() send a reset instead of a tidy end.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+            """Nothing: request lines carry the token."""
+
+    return Handler
