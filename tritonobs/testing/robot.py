@@ -1,25 +1,20 @@
 """A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
 
-`python -m tritonobs.testing.robot --port 8060 --secret SEC…` runs one until it is ended; `GET /messages` and
-`GET /attempts` tell what it saw.
+`GET /messages` and `GET /attempts` tell what it saw.
 """
 
 from __future__ import annotations
 
-import enum
-import json
 import secrets
-import socket
-import struct
 import threading
 import time
 from collections import deque
-from dataclasses import asdict, dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from tritonobs.testing.robot_rules import Judgement, Message, RobotRules
+from tritonobs.testing.robot_rules import Attempt, Fault, Judgement, Message, RobotRules
+from tritonobs.testing.robot_wire import handler
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,15 +27,14 @@ __all__ = ["Attempt", "Fault", "Judgement", "Message", "RobotDouble", "RobotRule
 class RobotDouble:
     """A context manager; while it is open, `webhook_url` and `secret` are those of a working robot.
 
-    An empty `secret` is a robot without signature, an empty `token` lets every token in. `clock` gives seconds since the epoch and may be a test's own. `timeout_seconds` is how long a `TIMEOUT`
-    fault holds the caller.
+    Without `secret` or `token` it makes its own; an empty `secret` is a robot without signature. `clock` gives
+    seconds since the epoch and may be a test's. `timeout_seconds` is how long a `TIMEOUT` fault holds the caller.
     """
 
     def __init__(
         self,
         *,
         secret: str | None = None,
-        token: str | None = None,
         token: str | None = None,
         keywords: tuple[str, ...] = (),
         clock: Callable[[], float] = time.time,
@@ -119,23 +113,3 @@ class RobotDouble:
         if message:
             self.messages.append(message)
         return fault or judgement
-
-
-def main() -> None:
-    """Run one robot until SIGTERM or SIGINT."""
-    parser = argparse.ArgumentParser(
-        description="A strict stand-in for a DingTalk custom robot, on loopback."
-    )
-    parser.add_argument("--port", type=int, default=8060)
-    parser.add_argument("--secret", default="")
-    parser.add_argument("--token", default="")
-    options = parser.parse_args()
-    end = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: end.set())
-    with RobotDouble(secret=options.secret, token=options.token, port=options.port):
-        end.wait()
-
-
-if __name__ == "__main__":
-    main()

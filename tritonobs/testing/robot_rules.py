@@ -73,7 +73,7 @@ class Message:
 class RobotRules:
     """One robot's settings and what it remembers; times are seconds since the epoch, given by the caller.
 
-    An empty `secret` is a robot without signature, an empty `token` lets every token in.
+    An empty `secret` is a robot without signature.
     """
 
     token: str
@@ -102,7 +102,7 @@ class RobotRules:
         return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
 
     def _who(self, query: Mapping[str, str], now: float) -> Judgement | None:
-        if self.token and query.get("access_token") != self.token:
+        if query.get("access_token") != self.token:
             return Judgement(errcode=300001, errmsg="token is not exist")
         if not self.secret:
             return None
