@@ -1,0 +1,112 @@
+"""fleet.yaml → `Spec`, or everything that is wrong with it at once."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pydantic import ValidationError
+
+from tritonobs.errors import SpecInvalid
+from tritonobs.findings import Finding, Place, Severity
+from tritonobs.spec.problems import schema_finding
+from tritonobs.spec.reading import read_document
+from tritonobs.spec.schema import Spec
+from tritonobs.spec.syntax import decode, syntax_finding
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+    from tritonobs.spec.source import Source
+
+MAX_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a fleet file says and what is wrong with it.
+
+    With errors among the findings, `spec` is what is left when the wrong values are taken out, good enough to look for
+    more that is wrong, or None when too little is left.
+    """
+
+    spec: Spec | None
+    findings: tuple[Finding, ...]
+
+
+def load_fleet(path: Path) -> Spec:
+    """The fleet file at `path`.
+
+    Raises:
+        SpecInvalid: with every finding about syntax and fields, each with its place.
+    """
+    reading = read_fleet(path)
+    errors = [finding for finding in reading.findings if finding.severity is Severity.ERROR]
+    if errors or reading.spec is None:
+        raise SpecInvalid(errors)
+    return reading.spec
+
+
+def read_fleet(path: Path) -> Reading:
+    """The fleet file at `path`, as far as it can be understood; never raises for what it holds."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return _unreadable(
+            Finding(place=Place(file=str(path)), path="", message=f"cannot be read: {error.strerror}")
+        )
+    if len(data) > MAX_BYTES:
+        message = f"has {len(data)} bytes; allowed are at most {MAX_BYTES}"
+        return _unreadable(Finding(place=Place(file=str(path)), path="", message=message))
+    text, findings = decode(data, str(path))
+    return _unreadable(*findings) if findings else read_text(text, str(path))
+
+
+def read_text(text: str, file: str) -> Reading:
+    """As `read_fleet`, from text that stands (or will stand) in `file`."""
+    try:
+        source = read_document(text, file)
+    except yaml.YAMLError as error:
+        return _unreadable(syntax_finding(error, text, file))
+    if source.root.value is None and source.findings:
+        return _unreadable(*source.findings)
+    try:
+        spec: Spec | None = Spec.model_validate(source.value()).read_from(source)
+        errors: list[ErrorDetails] = []
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        spec = _what_is_left(source, errors)
+    findings = source.findings + [schema_finding(error, source, Spec) for error in errors]
+    findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
+    return Reading(spec=spec, findings=tuple(findings))
+
+
+def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
+    """The spec without the values that were refused, or None when it cannot do without them."""
+    value = copy.deepcopy(source.value())
+    for error in errors:
+        _take_out(value, source.written([step for step in error["loc"] if step != "[key]"]), error["type"])
+    try:
+        return Spec.model_validate(value).read_from(source)
+    except ValidationError:
+        return None
+
+
+def _take_out(value: Any, path: tuple[str | int, ...], kind: str) -> None:  # noqa: ANN401 (the value was refused)
+    for step in path[:-1]:
+        if not isinstance(value, (dict, list)) or (isinstance(value, dict) and step not in value):
+            return
+        value = value[step]
+    if isinstance(value, dict) and path and kind != "missing":
+        # A model that is no mapping still has a name that others may call.
+        if kind.startswith("model") or kind == "dict_type":
+            value[path[-1]] = {}
+        else:
+            value.pop(path[-1], None)
+
+
+def _unreadable(*findings: Finding) -> Reading:
+    return Reading(spec=None, findings=findings)

@@ -1,0 +1,120 @@
+"""What the schema refuses → findings: where, what was found, what is allowed, the nearest valid word."""
+
+from __future__ import annotations
+
+import types
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from tritonobs.spec.words import found, listed, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pydantic_core import ErrorDetails
+
+    from tritonobs.findings import Finding
+    from tritonobs.spec.source import Source, Step
+
+_SECRETS = ("webhook", "secret", "token", "password", "credential")
+_KEY = "[key]"
+_ALLOWED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "path_type": "the path of a file",
+}
+
+
+def schema_finding(error: ErrorDetails, source: Source, schema: type[BaseModel]) -> Finding:
+    """One of pydantic's errors in our words, at its place in the file."""
+    path = tuple(step for step in error["loc"] if step != _KEY)
+    kind, value = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        allowed = tuple(_fields(schema, path[:-1]))
+        hint = nearest(str(path[-1]), allowed)
+        return source.finding(path, f"unknown field; allowed are {listed(allowed)}", hint=hint, key=True)
+    if kind == "missing":
+        description = _description(schema, path)
+        return source.finding(path, "is missing", hint=description, key=True)
+    written = source.written(path)
+    if kind == "literal_error":
+        words = _words(error)
+        message = f"found {_shown(path, value)}; allowed are {listed(words)}"
+        return source.finding(written, message, hint=nearest(str(value), words))
+    return source.finding(written, _message(error, path, schema), key=_KEY in error["loc"])
+
+
+def _message(error: ErrorDetails, path: Sequence[Step], schema: type[BaseModel]) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "value_error":
+        return str(context["error"])
+    if kind in ("model_type", "model_attributes_type", "dict_type"):
+        fields = listed(_fields(schema, path))
+        return f"found {_shown(path, value)}; allowed is a mapping" + (f" with {fields}" if fields else "")
+    if kind in ("too_short", "string_too_short"):
+        return (
+            "is empty; allowed is at least one entry"
+            if kind == "too_short"
+            else 'found ""; allowed is a name'
+        )
+    if kind in _ALLOWED:
+        return f"found {_shown(path, value)}; allowed is {_ALLOWED[kind]}"
+    if kind == "string_pattern_mismatch":
+        return f"found {_shown(path, value)}; allowed is text that matches {context['pattern']}"
+    return f"found {_shown(path, value)}; {error['msg'].removeprefix('Input ')}"
+
+
+def _shown(path: Sequence[Step], value: object) -> str:
+    """The value as found, unless the field's name says that it may be a secret."""
+    name = str(path[-1]).lower() if path else ""
+    secret = isinstance(value, str) and any(word in name or word in value.lower() for word in _SECRETS)
+    return "a text (not shown, it may be a secret)" if secret else found(value)
+
+
+def _words(error: ErrorDetails) -> list[str]:
+    expected = str(error.get("ctx", {}).get("expected", ""))
+    return [word.strip("' ") for word in expected.replace(" or ", ", ").split(", ")]
+
+
+def _fields(schema: type[BaseModel], path: Sequence[Step]) -> list[str]:
+    """The fields allowed in the mapping at `path`."""
+    at = _type_at(schema, path)
+    return list(at.model_fields) if isinstance(at, type) and issubclass(at, BaseModel) else []
+
+
+def _description(schema: type[BaseModel], path: Sequence[Step]) -> str:
+    parent = _type_at(schema, path[:-1])
+    if isinstance(parent, type) and issubclass(parent, BaseModel) and path[-1] in parent.model_fields:
+        return (parent.model_fields[str(path[-1])].description or "").rstrip(".")
+    return ""
+
+
+def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation is whatever its author wrote)
+    """The annotation of the value at `path`."""
+    at = _bare(schema)
+    for step in path:
+        if isinstance(at, type) and issubclass(at, BaseModel):
+            at = _bare(at.model_fields[str(step)].annotation) if step in at.model_fields else None
+        elif get_origin(at) in (dict, tuple, list):
+            at = _bare(get_args(at)[1 if get_origin(at) is dict else 0])
+        else:
+            return None
+    return at
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401 (as above)
+    """Without `Annotated[…]` and `| None`."""
+    while True:
+        if hasattr(annotation, "__metadata__"):
+            annotation = annotation.__origin__
+        elif get_origin(annotation) in (Union, types.UnionType):
+            annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
+        else:
+            return annotation

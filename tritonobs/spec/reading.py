@@ -1,0 +1,176 @@
+"""YAML text → `Source`. Every problem becomes a finding at its place; no text makes this raise or run away.
+
+Scalars stay the text their author wrote (only null is told apart): `99.9` is never a float, a version `1.10` stays
+`1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NoReturn
+
+import yaml
+from yaml import events
+
+from tritonobs.findings import Finding, Place
+from tritonobs.spec.source import Node, Source, Step
+from tritonobs.spec.words import quoted
+
+# The libyaml loader is ten times faster; a PyYAML built without it still works.
+_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+MAX_DEPTH: Final = 64
+MAX_VALUES: Final = 1_000_000
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_TAGS = frozenset(
+    (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "map", "seq")))
+)
+
+
+class _Stopped(Exception):  # noqa: N818 (a finding was written down, and reading on makes no sense)
+    """The document is unreadable from here on."""
+
+
+def read_document(text: str, file: str) -> Source:
+    """The one document of `text`; `findings` says what is wrong with it as YAML.
+
+    Raises:
+        yaml.YAMLError: the text is no YAML; `syntax.syntax_finding` says where and why.
+    """
+    reader = _Reader(file, _Loader(text))
+    try:
+        root = reader.document()
+    except _Stopped:
+        root = Node(line=1, column=1)
+    return Source(file=file, root=root, findings=reader.findings)
+
+
+class _Reader:
+    """One pass over the parser's events: bounded depth, bounded size, anchors shared and never followed in a circle."""
+
+    def __init__(self, file: str, loader: Any) -> None:  # noqa: ANN401 (PyYAML's two loaders share no type)
+        self.file = file
+        self.next = loader.get_event
+        self.findings: list[Finding] = []
+        self.anchors: dict[str, Node | None] = {}
+        self.depth = 0
+
+    def document(self) -> Node:
+        """The first document, and a finding if another follows."""
+        self.next()
+        start = self.next()
+        if isinstance(start, events.StreamEndEvent):
+            self.stop(start, "the file is empty")
+        root = self.node(self.next())
+        self.next()
+        after = self.next()
+        if isinstance(after, events.DocumentStartEvent):
+            self.say(after, "a second document begins here; allowed is one document a file")
+        return root
+
+    def node(self, event: events.Event) -> Node:
+        """The value that `event` begins, with everything below it."""
+        if isinstance(event, events.AliasEvent):
+            return self.alias(event)
+        node = Node(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
+        tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
+        if tag not in _TAGS:
+            self.say(event, f"found the tag {quoted(tag or '')}; allowed are plain values without tags")
+        if anchor:
+            self.anchors[anchor] = None
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.stop(event, f"more than {MAX_DEPTH} levels of nesting")
+        if isinstance(event, events.ScalarEvent):
+            plain = event.style in (None, "")
+            node.value = None if plain and event.value in _NULLS else event.value
+        elif isinstance(event, events.SequenceStartEvent):
+            self.sequence(node)
+        else:
+            self.mapping(node)
+        self.depth -= 1
+        if node.size > MAX_VALUES:
+            self.stop(event, f"more than {MAX_VALUES} values with every alias written out")
+        if anchor:
+            self.anchors[anchor] = node
+        return node
+
+    def sequence(self, node: Node) -> None:
+        """The entries of a list."""
+        node.value = []
+        while not isinstance(event := self.next(), events.SequenceEndEvent):
+            below = self.node(event)
+            node.children[len(node.value)] = below
+            node.value.append(below.value)
+            node.size += below.size
+
+    def mapping(self, node: Node) -> None:
+        """The entries of a mapping; entries merged with `<<` give way to those written out."""
+        node.value = {}
+        merged: list[Node] = []
+        while not isinstance(event := self.next(), events.MappingEndEvent):
+            key = self.key(event)
+            below = self.node(self.next())
+            if key == "<<" and getattr(event, "style", None) in (None, ""):
+                merged += self.merged(event, below)
+            elif key is not None:
+                self.entry(node, event, key, below)
+        for other in merged:
+            for step, below in other.children.items():
+                if step not in node.children:
+                    node.key_places[step] = other.key_places[step]
+                    self.put(node, step, below)
+
+    def key(self, event: events.Event) -> str | None:
+        """The text of a key, or None after saying that it is none."""
+        if isinstance(event, events.ScalarEvent):
+            return str(event.value)
+        found = self.node(event)
+        if isinstance(found.value, str):
+            return found.value
+        self.say(event, "found a list or a mapping as a name; allowed is text")
+        return None
+
+    def entry(self, node: Node, event: events.Event, key: str, below: Node) -> None:
+        """One written entry; a name written twice keeps its first value and is a finding."""
+        mark = event.start_mark
+        if key in node.children:
+            line, column = node.key_places[key]
+            self.say(event, f"{quoted(key)} is written twice; first at line {line}, column {column}")
+            return
+        node.key_places[key] = (mark.line + 1, mark.column + 1)
+        self.put(node, key, below)
+
+    def put(self, node: Node, step: Step, below: Node) -> None:
+        """Add an entry to a mapping."""
+        node.children[step] = below
+        node.value[step] = below.value
+        node.size += below.size
+
+    def merged(self, event: events.Event, below: Node) -> list[Node]:
+        """The mappings that `<<` brings in, most important first."""
+        parts = list(below.children.values()) if isinstance(below.value, list) else [below]
+        if all(isinstance(part.value, dict) for part in parts):
+            return parts
+        self.say(event, "`<<` merges what is no mapping; allowed are aliases of mappings")
+        return []
+
+    def alias(self, event: events.AliasEvent) -> Node:
+        """What the anchor of that name holds."""
+        name = str(event.anchor)
+        if name not in self.anchors:
+            self.stop(event, f"the alias *{name} has no anchor &{name} before it")
+        node = self.anchors[name]
+        if node is None:
+            self.stop(event, f"the alias *{name} stands inside its own anchor")
+        return node
+
+    def say(self, event: events.Event, message: str) -> None:
+        """Write a finding down and go on."""
+        mark = event.start_mark
+        place = Place(file=self.file, line=mark.line + 1, column=mark.column + 1)
+        self.findings.append(Finding(place=place, path="", message=message))
+
+    def stop(self, event: events.Event, message: str) -> NoReturn:
+        """Write a finding down and give up on the document."""
+        self.say(event, message)
+        raise _Stopped

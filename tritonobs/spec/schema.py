@@ -1,0 +1,218 @@
+"""What may be written in fleet.yaml, field by field. `tritonobs schema` and docs/fleet-file.md are made from this."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+
+from tritonobs.spec.notify import NotifySpec
+from tritonobs.spec.source import Node, Source
+from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def _nothing_is_empty(value: object) -> object:
+    return {} if value is None else value
+
+
+class Section(BaseModel):
+    """A mapping of the fleet file: unknown fields are refused, values never change after reading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ScheduledLimit(Section):
+    """A limit that holds from one moment to another and then gives way to the usual one."""
+
+    qps_limit: Qps = Field(description="The limit while it holds, in requests a second.")
+    valid_from: Moment | None = Field(
+        default=None, description="Holds from this moment on; from always when left out."
+    )
+    valid_until: Moment | None = Field(
+        default=None, description="Holds until just before this moment; for ever when left out."
+    )
+    reason: str = Field(default="", description="Why, for the people who will ask.")
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> ScheduledLimit:
+        if self.valid_from is None and self.valid_until is None:
+            raise ValueError(
+                "valid_from and valid_until are both missing; write one of them, or a plain qps_limit"
+            )
+        if self.valid_from and self.valid_until and self.valid_from >= self.valid_until:
+            raise ValueError("valid_from is not before valid_until")
+        return self
+
+
+class SloSpec(Section):
+    """A promise. With `target` it is about latency, without about availability; `none` takes back an inherited one."""
+
+    objective: Objective | None = Field(
+        default=None, description="The promised share of good requests over `slo_period`."
+    )
+    target: Duration | None = Field(
+        default=None,
+        description="Latency: a request is good when `stage` took at most this long. One of the latency bounds.",
+    )
+    stage: Name | None = Field(
+        default=None, description="Latency: the stage that is timed; `total` is the whole request."
+    )
+    promised: bool = Field(default=True, description="false takes back a promise that would be inherited.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _none_takes_back(cls, value: object) -> object:
+        return {"promised": False} if value == "none" else value
+
+
+class CallSpec(Section):
+    """One model that a pipeline calls; a plain number is short for `per_request`."""
+
+    model: Name | None = Field(
+        default=None, description="The called model; the name of the stage when left out."
+    )
+    per_request: CallCount = Field(
+        default=Decimal(1), description="Calls per request of the pipeline, on average."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _number_is_enough(cls, value: object) -> object:
+        return {"per_request": value} if isinstance(value, (str, int, float)) else value
+
+
+Slos = dict[Name, SloSpec]
+_TEAM = Field(default=None, description="Who owns it; a label of alerts, and what routes can select on.")
+_TIER = Field(default=None, description="How much it matters (critical, standard, …); a label of alerts.")
+_QPS = Field(
+    default=None,
+    description="The most requests a second, over all replicas. Inherited; `unlimited` ends that.",
+)
+_SCHEDULE = Field(default=(), description="Limits for a time: campaigns, maintenance, a planned change.")
+_SLOS = Field(default_factory=dict, description="SLOs by name; merged field by field with what is inherited.")
+
+
+class VersionSpec(Section):
+    """One version of a model: only what differs from the model."""
+
+    qps_limit: Qps | None = _QPS
+    scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
+    slos: Slos = _SLOS
+
+
+class ModelSpec(Section):
+    """One model of the fleet."""
+
+    pipeline: Literal["bls", "ensemble"] | None = Field(
+        default=None,
+        description="Set for a model that calls others: `bls` in Python code, `ensemble` by configuration.",
+    )
+    calls: dict[Name, CallSpec] = Field(
+        default_factory=dict,
+        description="What a pipeline calls: stage name to calls per request, or to a mapping.",
+    )
+    team: str | None = _TEAM
+    tier: str | None = _TIER
+    qps_limit: Qps | None = _QPS
+    scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
+    slos: Slos = _SLOS
+    latency_bounds: tuple[Duration, ...] = Field(
+        default=(),
+        description="The model's histogram bounds when its config.pbtxt sets others than the default.",
+    )
+    versions: dict[Version, Annotated[VersionSpec, BeforeValidator(_nothing_is_empty)]] = Field(
+        default_factory=dict, description="The versions in service, each with what differs from the model."
+    )
+
+
+class DefaultsSpec(Section):
+    """What every model inherits that does not say otherwise."""
+
+    team: str | None = _TEAM
+    tier: str | None = _TIER
+    qps_limit: Qps | None = _QPS
+    slos: Slos = _SLOS
+
+
+class ReplicaSpec(Section):
+    """One running Triton server."""
+
+    name: Name = Field(description="What people call it.")
+    url: Url = Field(description="Triton's HTTP address.")
+    metrics_url: Url | None = Field(
+        default=None, description="Its metrics page; port 8002 and /metrics on the same host when left out."
+    )
+
+
+class AddressesSpec(Section):
+    """Where people and parts reach each other; links in messages are made of these."""
+
+    prometheus: Url = Field(default="http://127.0.0.1:9090", description="Prometheus.")
+    alertmanager: Url = Field(default="http://127.0.0.1:9093", description="Alertmanager.")
+    serve: Url = Field(default="http://127.0.0.1:9900", description="`tritonobs serve`.")
+    grafana: Url | None = Field(default=None, description="Grafana, for links to boards.")
+
+
+class PrometheusSpec(Section):
+    """How often Prometheus looks, and how long it remembers."""
+
+    scrape_interval: Duration = Field(default=Decimal(5), description="Between two scrapes of a server.")
+    evaluation_interval: Duration = Field(
+        default=Decimal(5), description="Between two evaluations of the rules."
+    )
+    retention: Duration = Field(
+        default=Decimal(180 * 86_400),
+        description="How long samples are kept, in whole days; at least `slo_period`.",
+    )
+
+
+class Spec(Section):
+    """A fleet of Triton servers, its objectives and limits, and who to tell."""
+
+    fleet: Name = Field(description="The fleet's name.")
+    cluster: Name = Field(
+        default="default", description="Value of the label `cluster` on every alert of this Prometheus."
+    )
+    replicas: tuple[ReplicaSpec, ...] = Field(min_length=1, description="The Triton servers.")
+    addresses: AddressesSpec = Field(
+        default_factory=AddressesSpec, description="Addresses of the other parts."
+    )
+    prometheus: PrometheusSpec = Field(default_factory=PrometheusSpec, description="Settings of Prometheus.")
+    slo_period: Duration = Field(
+        default=Decimal(30 * 86_400),
+        description="The span an objective is promised over, in whole days from 7d to 90d.",
+    )
+    limits_source: Literal["serve", "rules"] = Field(
+        default="serve",
+        description="Limits reach Prometheus by scraping `tritonobs serve` (hot), or by a rules file (GitOps).",
+    )
+    qps_limit: Qps | None = Field(
+        default=None, description="The most requests a second over all models that clients call."
+    )
+    scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
+    defaults: DefaultsSpec = Field(default_factory=DefaultsSpec, description="Inherited by every model.")
+    models: dict[Name, Annotated[ModelSpec, BeforeValidator(_nothing_is_empty)]] = Field(
+        min_length=1, description="The models, by their name in the model repository."
+    )
+    notify: NotifySpec = Field(default_factory=NotifySpec, description="Who is told.")
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source(file="", root=Node(line=0, column=0)))
+
+    @property
+    def source(self) -> Source:
+        """Where everything stands in the file this was read from."""
+        return self._source
+
+    def read_from(self, source: Source) -> Spec:
+        """Remember the file, so that later findings can name places in it."""
+        self._source = source
+        return self
+
+
+def spec_schema() -> Mapping[str, Any]:
+    """JSON Schema of the fleet file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Spec.model_json_schema()}

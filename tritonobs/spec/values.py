@@ -1,0 +1,173 @@
+"""The kinds of value a fleet file holds: text in, exact numbers out, each with its sentence for what is allowed."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from tritonobs.spec.words import found
+from tritonobs.units import parse_duration, parse_ratio
+
+MAX_QPS: Final = Decimal(1_000_000)
+"""No single Triton server answers a million requests a second; a larger limit is a slip of the keyboard."""
+MIN_OBJECTIVE: Final = Decimal("0.5")
+UNLIMITED: Final = Decimal("Infinity")
+"""The value of `qps_limit: unlimited`: no limit here, whatever is inherited."""
+
+_VERSION = re.compile(r"[1-9][0-9]{0,18}")
+
+
+def parse_qps(value: object) -> Decimal:
+    """Requests a second: above 0, at most `MAX_QPS`, or the word `unlimited`.
+
+    Raises:
+        ValueError: anything else.
+    """
+    allowed = f"allowed is a number above 0 and at most {MAX_QPS} (requests a second), or unlimited"
+    if value == "unlimited" or value == UNLIMITED:
+        return UNLIMITED
+    number = _number(value, allowed)
+    if not 0 < number <= MAX_QPS:
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return number
+
+
+def _parse_calls(value: object) -> Decimal:
+    allowed = "allowed is a number above 0 and at most 10000 (calls per request)"
+    number = _number(value, allowed)
+    if not 0 < number <= 10_000:
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return number
+
+
+def _number(value: object, allowed: str) -> Decimal:
+    try:
+        number = (
+            Decimal(str(value).strip()) if isinstance(value, (str, int, float, Decimal)) else Decimal("NaN")
+        )
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if isinstance(value, bool) or not number.is_finite():
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return number
+
+
+def _parse_duration(value: object) -> Decimal:
+    if isinstance(value, Decimal):
+        return value
+    allowed = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
+    try:
+        seconds = parse_duration(value) if isinstance(value, str) else Decimal(0)
+    except ValueError:
+        raise ValueError(f"found {found(value)}; {allowed}") from None
+    if seconds <= 0:
+        raise ValueError(f"found {found(value)}; {allowed}, above 0")
+    return seconds
+
+
+def _parse_objective(value: object) -> Decimal:
+    allowed = "allowed is a share of good requests from 50% up to, but not, 100%, like 99.9% or 0.999"
+    try:
+        ratio = parse_ratio(value if isinstance(value, str) else str(value))
+    except ValueError:
+        raise ValueError(f"found {found(value)}; {allowed}{_percent_sign(value)}") from None
+    if not MIN_OBJECTIVE <= ratio < 1:
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return ratio
+
+
+def _percent_sign(value: object) -> str:
+    try:
+        forgotten = 1 < Decimal(str(value)) < 100
+    except InvalidOperation:
+        return ""
+    return f"; write {value}% if you mean per cent" if forgotten else ""
+
+
+def _parse_moment(value: object) -> datetime:
+    allowed = "allowed is a moment with its time zone, like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"
+    if isinstance(value, datetime):
+        moment = value
+    else:
+        try:
+            moment = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", str(value).strip()))
+        except ValueError:
+            raise ValueError(f"found {found(value)}; {allowed}") from None
+    if moment.tzinfo is None:
+        raise ValueError(f"found {found(value)} without a time zone; {allowed}")
+    return moment
+
+
+def _parse_version(value: object) -> str:
+    text = str(value) if isinstance(value, int) else value
+    if not isinstance(text, str) or not _VERSION.fullmatch(text):
+        raise ValueError(f"found {found(value)}; allowed is a version as Triton numbers them: 1, 2, 3, …")
+    return text
+
+
+def _parse_url(value: object) -> str:
+    allowed = "allowed is an address like http://127.0.0.1:8000"
+    try:
+        parts = urlsplit(value if isinstance(value, str) else "")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable, parts = False, urlsplit("")
+    if parts.username or parts.password:
+        raise ValueError(
+            "found an address with a user name or a password in it; secrets do not belong in this file"
+        )
+    if not usable or parts.query or parts.fragment or re.search(r"\s", str(value)):
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return str(value).rstrip("/")
+
+
+def _schema(kind: str, examples: list[Any], description: str, *, pattern: str = "") -> WithJsonSchema:
+    one: dict[str, Any] = {"type": kind, "examples": examples, "description": description}
+    return WithJsonSchema(one | ({"pattern": pattern} if pattern else {}))
+
+
+_DURATION_PATTERN = r"^(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"
+_QPS_SCHEMA: dict[str, Any] = {
+    "description": "Requests a second, or unlimited",
+    "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": int(MAX_QPS)}, {"const": "unlimited"}],
+}
+
+Qps = Annotated[Decimal, BeforeValidator(parse_qps), WithJsonSchema(_QPS_SCHEMA)]
+CallCount = Annotated[
+    Decimal,
+    BeforeValidator(_parse_calls),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 10_000}),
+]
+Duration = Annotated[
+    Decimal,
+    BeforeValidator(_parse_duration),
+    _schema("string", ["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
+]
+Objective = Annotated[
+    Decimal,
+    BeforeValidator(_parse_objective),
+    WithJsonSchema(
+        {
+            "description": "A share of good requests",
+            "examples": ["99.9%", 0.999],
+            "type": ["string", "number"],
+        }
+    ),
+]
+Moment = Annotated[
+    datetime,
+    BeforeValidator(_parse_moment),
+    _schema("string", ["2026-11-11T00:00:00+08:00"], "A moment with its time zone"),
+]
+Version = Annotated[
+    str,
+    BeforeValidator(_parse_version),
+    _schema("string", ["1"], "A Triton version", pattern=_VERSION.pattern),
+]
+Url = Annotated[str, BeforeValidator(_parse_url), _schema("string", ["http://127.0.0.1:8000"], "An address")]
+Name = Annotated[str, Field(min_length=1, max_length=255)]
