@@ -19,7 +19,11 @@ CODE = sorted(
 def test_imports_only_point_down():
     """Every contract of pyproject.toml holds."""
     done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.returncode == 0, done.stdout
@@ -41,7 +45,10 @@ def test_the_median_file_fits_on_two_screens():
     ("module", "heavy"),
     [
         ("tritonobs.stage", ("numpy", "json.tool", "requests", "yaml", "click", "logging.config")),
-        ("tritonobs.cli", ("rich", "requests", "pydantic", "grafanalib", "_jsonnet", "starlette", "tritonclient")),
+        (
+            "tritonobs.cli",
+            ("rich", "requests", "pydantic", "grafanalib", "_jsonnet", "starlette", "tritonclient"),
+        ),
     ],
 )
 def test_importing_stays_light(module, heavy):

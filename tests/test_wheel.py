@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture(name="wheel", scope="module")
 def _wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT], check=True, capture_output=True
+    )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -36,7 +38,9 @@ def test_the_bare_wheel_brings_no_dependency(wheel, tmp_path):
 
     done = subprocess.run(
         [python, "-m", "pip", "list", "--format=freeze", "--exclude", "pip", "--exclude", "setuptools"],
-        check=True, capture_output=True, text=True,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     subprocess.run([python, "-c", "import tritonobs.stage"], check=True, cwd=tmp_path)
     said = subprocess.run([python, "-m", "tritonobs", "--help"], check=False, capture_output=True, text=True)
@@ -55,7 +59,10 @@ def test_the_wheel_builds_a_fleet_in_an_empty_folder(wheel, tmp_path):
 
     done = subprocess.run(
         [python, "-m", "tritonobs", "build", "fleet.yaml", "-o", "out"],
-        check=False, capture_output=True, text=True, cwd=work,
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=work,
         env={**os.environ, "TRITONOBS_TOOLS": str(tools_folder()), "PYTHONPATH": ""},
     )
 

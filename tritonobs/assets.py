@@ -1,4 +1,4 @@
-"""Where rules/, dashboards/, models/ and examples/ are: beside the package in a checkout, inside it in the wheel."""
+"""Where rules/, dashboards/, models/ and examples/ are: beside the package, or inside it in the wheel."""
 
 from __future__ import annotations
 

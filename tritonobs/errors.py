@@ -10,8 +10,8 @@ TritonobsError
 ├── StackError        a part of the local stack is missing, did not start, or died
 └── SecretUnusable    a secret's file or variable is missing, empty or readable by others
 
-Wrong use by a programmer is `TypeError` or `ValueError`, raised at once. Nothing from requests, yaml or jsonnet
-escapes as itself.
+Wrong use by a programmer is `TypeError` or `ValueError`, raised at once. Nothing from requests, yaml or
+jsonnet escapes as itself.
 """
 
 from __future__ import annotations

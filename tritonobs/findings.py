@@ -31,8 +31,8 @@ class Place:
 class Finding:
     """One thing wrong.
 
-    `path` is the field (`models.inspect.qps_limit`), `message` says what was found and what is allowed, `hint` what to
-    write instead, or nothing.
+    `path` is the field (`models.inspect.qps_limit`), `message` says what was found and what is allowed, and
+    `hint` what to write instead, or nothing.
     """
 
     place: Place

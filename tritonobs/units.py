@@ -51,7 +51,7 @@ def parse_ratio(text: str) -> Decimal:
     try:
         value = Decimal(cleaned[:-1]) / 100 if cleaned.endswith("%") else Decimal(cleaned)
     except InvalidOperation:
-        raise ValueError(f"{text!r} is no share; write a percentage like 99.9% or a ratio like 0.999") from None
+        raise ValueError(f"{text!r} is no share; write 99.9% or 0.999") from None
     if not value.is_finite() or not 0 <= value <= 1:
         raise ValueError(f"{text!r} is not between 0 and 1 (0% and 100%)")
     return value

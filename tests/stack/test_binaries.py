@@ -22,7 +22,9 @@ def _program(path):
 
 def test_find_names_the_command_that_installs(empty_machine):
     """A missing program is one sentence with the way to get it."""
-    with pytest.raises(StackError, match=r"^promtool is neither on PATH nor in .*; install it with: tritonobs tools$"):
+    with pytest.raises(
+        StackError, match=r"^promtool is neither on PATH nor in .*; install it with: tritonobs tools$"
+    ):
         binaries.find("promtool")
 
 
@@ -42,7 +44,7 @@ def test_find_knows_the_name_debian_gives_alertmanager(empty_machine):
 
 
 def test_missing_packages_asks_for_a_package_only_when_a_file_of_it_is_missing(empty_machine):
-    """promtool alone is not Prometheus."""
+    """The program promtool alone is not Prometheus."""
     _program(empty_machine / "path/promtool")
     for name in ("prometheus-alertmanager", "amtool"):
         _program(empty_machine / "path" / name)
@@ -55,5 +57,7 @@ def test_missing_packages_asks_for_a_package_only_when_a_file_of_it_is_missing(e
 
 def test_install_without_apt_says_what_to_do(empty_machine):
     """On another distribution the user gets the download page, not a traceback."""
-    with pytest.raises(StackError, match=r"no apt-get here; put prometheus, .*https://prometheus\.io/download/"):
+    with pytest.raises(
+        StackError, match=r"no apt-get here; put prometheus, .*https://prometheus\.io/download/"
+    ):
         binaries.install(binaries.PACKAGES, print)

@@ -12,12 +12,16 @@ from tritonobs.errors import StackError
 from tritonobs.stack import native, ports
 from tritonobs.stack.services import Folders, Service
 
-WEB = "import http.server as h, sys; h.HTTPServer(('127.0.0.1', int(sys.argv[1])), h.SimpleHTTPRequestHandler).serve_forever()"
-PARENT = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); " + WEB
+WEB = """import http.server, sys
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+PARENT = (
+    "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); " + WEB
+)
 DIES = "import sys; print('no such table: models'); sys.exit(7)"
 
 
-def service(name: str, code: str) -> Service:
+def _service(name: str, code: str) -> Service:
     (port,) = ports.free_ports(1)
     url = f"http://127.0.0.1:{port}"
     argv = (sys.executable, "-c", code, str(port))
@@ -35,7 +39,7 @@ def test_up_returns_when_every_part_answers(folders):
     """Each part is announced once, when it answers."""
     ready = []
 
-    parts = native.up([service("one", WEB), service("two", WEB)], folders, ready.append)
+    parts = native.up([_service("one", WEB), _service("two", WEB)], folders, ready.append)
 
     assert sorted(ready) == ["one", "two"]
     assert all(native.is_ready(part) for part in parts)
@@ -43,7 +47,7 @@ def test_up_returns_when_every_part_answers(folders):
 
 def test_down_ends_parts_and_their_children(folders):
     """A process that a part started goes with it."""
-    (part,) = native.up([service("parent", PARENT)], folders, lambda _: None)
+    (part,) = native.up([_service("parent", PARENT)], folders, lambda _: None)
     family = [part.process(), *part.process().children()]
 
     stopped = native.down(folders)
@@ -56,7 +60,7 @@ def test_down_ends_parts_and_their_children(folders):
 
 def test_up_reports_a_part_that_dies_and_leaves_nothing(folders):
     """The error has the exit status and the last line of the log; the other part is gone too."""
-    services = [service("web", WEB), service("broken", DIES)]
+    services = [_service("web", WEB), _service("broken", DIES)]
 
     with pytest.raises(StackError) as caught:
         native.up(services, folders, lambda _: None)
@@ -69,7 +73,7 @@ def test_up_reports_a_part_that_dies_and_leaves_nothing(folders):
 
 def test_up_refuses_taken_ports_and_names_their_owner(folders):
     """Every taken port is in one message, with the program and its pid."""
-    wanted = [service("one", WEB), service("two", WEB)]
+    wanted = [_service("one", WEB), _service("two", WEB)]
     owners = [subprocess.Popen(each.argv, stderr=subprocess.DEVNULL) for each in wanted]
     _wait(lambda: all(_listening(each.ports[0]) for each in wanted))
 
@@ -85,17 +89,17 @@ def test_up_refuses_taken_ports_and_names_their_owner(folders):
 
 def test_up_refuses_a_second_stack_in_the_same_folder(folders):
     """The first stack goes on."""
-    (part,) = native.up([service("one", WEB)], folders, lambda _: None)
+    (part,) = native.up([_service("one", WEB)], folders, lambda _: None)
 
     with pytest.raises(StackError, match="tritonobs down"):
-        native.up([service("two", WEB)], folders, lambda _: None)
+        native.up([_service("two", WEB)], folders, lambda _: None)
 
     assert part.process() is not None
 
 
 def test_watch_reports_a_part_killed_later(folders):
     """A crash while running is an error with the log, not silence."""
-    (part,) = native.up([service("one", WEB)], folders, lambda _: None)
+    (part,) = native.up([_service("one", WEB)], folders, lambda _: None)
     threading.Timer(0.3, part.process().kill).start()
 
     with pytest.raises(StackError, match="one ended with exit status -9"):
@@ -105,7 +109,7 @@ def test_watch_reports_a_part_killed_later(folders):
 def test_down_never_touches_a_process_that_took_over_a_pid(folders):
     """A pid in the state file with another start time is somebody else's."""
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    (part,) = native.up([service("one", WEB)], folders, lambda _: None)
+    (part,) = native.up([_service("one", WEB)], folders, lambda _: None)
     text = folders.state_file.read_text().replace(f'"pid": {part.pid}', f'"pid": {stranger.pid}')
     folders.state_file.write_text(text)
 

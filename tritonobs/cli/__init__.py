@@ -15,7 +15,7 @@ from tritonobs.errors import ClientError, SpecInvalid, TritonobsError
 
 FOUND, USAGE, COULD_NOT_LOOK = 1, 2, 3
 
-# Command → (module, one line of help). The module loads only when its command is used, so `--help` stays quick.
+# Command → (module, one line of help). A module loads only when its command is used: `--help` stays quick.
 COMMANDS = {
     "validate": ("offline", "Check a fleet file and say everything that is wrong with it."),
     "build": ("offline", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),

@@ -38,15 +38,29 @@ def tools() -> None:
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")
 @click.argument("fleet", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @state_option
-@click.option("--models", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Triton model repository.  [default: the inspection models]")
+@click.option(
+    "--models",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Triton model repository.  [default: the inspection models]",
+)
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
 @click.option("--robot-double", is_flag=True, help="Send DingTalk messages to a local stand-in.")
-@click.option("-d", "--detach", is_flag=True, help="Return when everything is ready; stop it with `tritonobs down`.")
-def up(*, fleet: Path | None, state: Path, models: Path | None, free_ports: bool, robot_double: bool, detach: bool) -> None:
+@click.option(
+    "-d", "--detach", is_flag=True, help="Return when everything is ready; stop it with `tritonobs down`."
+)
+def up(
+    *,
+    fleet: Path | None,
+    state: Path,
+    models: Path | None,
+    free_ports: bool,
+    robot_double: bool,
+    detach: bool,
+) -> None:
     """Start Triton, Prometheus, Alertmanager and `tritonobs serve` on loopback.
 
-    FLEET is a fleet file; without one it is the example with the inspection models, and a stand-in for DingTalk.
-    Runs until Ctrl-C, which leaves no process behind.
+    FLEET is a fleet file; without one it is the example with the inspection models, and a stand-in for
+    DingTalk. Runs until Ctrl-C, which leaves no process behind.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
@@ -80,7 +94,9 @@ def status(*, state: Path) -> int:
     if not rows:
         raise StackError(f"no stack runs in {state}; start one with: tritonobs up")
     for row in rows:
-        click.echo(f"{row.part.name:<13} {row.state:<9} {row.age_seconds:>7.0f} s  {row.part.url}  {row.part.log}")
+        click.echo(
+            f"{row.part.name:<13} {row.state:<9} {row.age_seconds:>7.0f} s  {row.part.url}  {row.part.log}"
+        )
     return int(any(row.state != "ready" for row in rows))
 
 

@@ -1,7 +1,7 @@
 """Find the stack's programs, and bring them from Debian's or Ubuntu's packages without root.
 
-`apt-get download` and `dpkg -x` need no root and, unlike `apt-get install`, start no system service on the very ports
-the stack wants.
+`apt-get download` and `dpkg -x` need no root and, unlike `apt-get install`, start no system service on the
+very ports the stack wants.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def find(name: str) -> Path:
     """
     found = look(name)
     if found is None:
-        raise StackError(f"{name} is neither on PATH nor in {tools_folder()}; install it with: tritonobs tools")
+        raise StackError(
+            f"{name} is neither on PATH nor in {tools_folder()}; install it with: tritonobs tools"
+        )
     return found
 
 
@@ -108,26 +110,30 @@ def install(packages: Iterable[Package], say: Callable[[str], None]) -> None:
 
 
 def _download(names: Sequence[str], folder: Path) -> None:
-    """Fetch the first package that exists; with lists of our own where the machine's are absent or too old."""
+    """Fetch the first package that exists; with lists of our own where the machine's are absent or old."""
     lists = folder / "lists"
     (lists / "partial").mkdir(parents=True)
     own_lists = ["-o", f"Dir::State::lists={lists}", "-o", f"Dir::Cache={folder / 'cache'}"]
-    errors = []
+    refusals = []
     for options in ([], own_lists):
         if options:
             _run(["apt-get", "-q", *options, "update"], folder)
         for name in names:
-            try:
-                _run(["apt-get", "-q", *options, "download", name], folder)
-            except StackError as error:
-                errors.append(str(error))
-            else:
+            refusal = _refusal(["apt-get", "-q", *options, "download", name], folder)
+            if not refusal:
                 return
-    raise StackError(errors[-1])
+            refusals.append(refusal)
+    raise StackError(refusals[-1])
 
 
 def _run(argv: list[str], folder: Path) -> None:
+    refusal = _refusal(argv, folder)
+    if refusal:
+        raise StackError(refusal)
+
+
+def _refusal(argv: list[str], folder: Path) -> str:
+    """Run a command; the last line of what it says when it fails, else nothing."""
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
-        raise StackError(f"{' '.join(argv)}: {lines[-1]}")
+    lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+    return f"{' '.join(argv)}: {lines[-1]}" if done.returncode else ""

@@ -62,17 +62,15 @@ def start(
         SpecInvalid, RenderFailed, StackError: with everything the user must know.
     """
     source = fleet_file or assets.folder("examples") / "fleet.yaml"
-    robot_double = robot_double or fleet_file is None
+    robot = practice.make_robot(folders.root) if robot_double or fleet_file is None else None
     used = source
-    practice.robot_url_file(folders.root).unlink(missing_ok=True)
-    if robot_double or move_ports:
+    if robot or move_ports:
         used = folders.root / "fleet.yaml"
-        practice.write_practice_fleet(source, used, move_ports=move_ports)
+        practice.write_practice_fleet(source, used, robot, move_ports=move_ports)
     plan = build_plan(load_fleet(used), used.parent)
     services = stack_services(plan, used, models or assets.folder("models"), folders)
-    robot_port = practice.robot_port(folders.root)
-    if robot_port is not None:
-        services = (robot_service(robot_port, practice.ROBOT_SECRET), *services)
+    if robot:
+        services = (robot_service(robot), *services)
     write_artifacts(render_fleet(plan), folders.built)
     parts = native.up(services, folders, on_ready)
     return Running(plan=plan, parts=parts, folders=folders, fleet_file=used)

@@ -22,13 +22,13 @@ POLL_SECONDS = 0.2
 
 
 def up(services: Sequence[Service], folders: Folders, on_ready: Callable[[str], None]) -> tuple[Part, ...]:
-    """Start every service and wait until each says it is ready; `on_ready` is told the name of each as it does.
+    """Start every service and wait until each is ready; `on_ready` is told the name of each as it is.
 
     Whatever goes wrong, an interrupt included, nothing stays running.
 
     Raises:
-        StackError: a stack runs here already, a port is taken, or a part died or was not ready in time (with the
-            last lines of its log).
+        StackError: a stack runs here already, a port is taken, or a part died or was not ready in time (with
+            the last lines of its log).
     """
     if any(part.process() for part in known(folders)):
         raise StackError(f"a stack is running in {folders.root}; stop it with: tritonobs down")
@@ -88,7 +88,9 @@ def known(folders: Folders) -> tuple[Part, ...]:
     except FileNotFoundError:
         return ()
     except ValueError as error:
-        raise StackError(f"{folders.state_file} is damaged ({error}); remove it and stop its processes by hand") from error
+        raise StackError(
+            f"{folders.state_file} is damaged ({error}); remove it and stop its processes by hand"
+        ) from error
     return tuple(Part(**row) for row in rows)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tritonobs.plan.fleet import Plan
+    from tritonobs.stack.practice import PracticeRobot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def stack_services(plan: Plan, fleet_file: Path, models: Path, folders: Folders)
     """Every process of the stack that runs `plan`.
 
     Raises:
-        StackError: a program is missing, or the plan has not exactly one replica (one machine runs one server).
+        StackError: a program is missing, or the plan has not exactly one replica (a machine runs one).
     """
     if len(plan.replicas) != 1:
         raise StackError(
@@ -77,15 +78,17 @@ def stack_services(plan: Plan, fleet_file: Path, models: Path, folders: Folders)
     )
 
 
-def robot_service(port: int, secret: str) -> Service:
+def robot_service(robot: PracticeRobot) -> Service:
     """The stand-in for DingTalk's robots, as a process of the stack."""
-    url = f"http://{LOOPBACK}:{port}"
     return Service(
         name="robot",
-        argv=(sys.executable, "-m", "tritonobs.testing.robot", "--port", str(port), "--secret", secret),
-        url=url,
-        ready_url=f"{url}/messages",
-        ports=(port,),
+        argv=(
+            *(sys.executable, "-m", "tritonobs.testing.robot_process"),
+            *(str(robot.webhook_file), str(robot.secret_file)),
+        ),
+        url=f"{robot.url}/messages",
+        ready_url=f"{robot.url}/messages",
+        ports=(port_of(robot.url),),
     )
 
 

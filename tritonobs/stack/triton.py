@@ -1,7 +1,7 @@
 """How to start the tritonserver that the `nvidia-pytriton` wheel ships (2.51.0, release 24.10, CPU only).
 
-The wheel holds the server, its libraries and the Python backend apart; the server wants a backend folder with the
-backend and the stub of the running Python together, the stub owned by the user it runs as.
+The wheel holds the server, its libraries and the Python backend apart; the server wants a backend folder with
+the backend and the stub of the running Python together, the stub owned by the user it runs as.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def make_backend_folder(folder: Path) -> Path:
     stub = server / "python_backend_stubs" / binaries.PYTHON_SERIES / "triton_python_backend_stub"
     if not stub.exists():
         have = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
-        raise StackError(f"the Triton wheel has no Python backend for Python {binaries.PYTHON_SERIES}, only {have}")
+        raise StackError(
+            f"the Triton wheel has no Python backend for Python {binaries.PYTHON_SERIES}, only {have}"
+        )
     shutil.rmtree(folder, ignore_errors=True)
     target = folder / "python"
     target.mkdir(parents=True)
@@ -63,7 +65,9 @@ def library_folders() -> tuple[Path, ...]:
     """
     libpython = binaries.find_libpython()
     if libpython is None:
-        raise StackError(f"{binaries.LIBPYTHON} is missing, Triton's Python models need it; bring it with: tritonobs tools")
+        raise StackError(
+            f"{binaries.LIBPYTHON} is missing, Triton's Python models need it; bring it with: tritonobs tools"
+        )
     return (wheel_folder() / "nvidia_pytriton.libs", libpython)
 
 
