@@ -1,5 +1,6 @@
 """Starting, watching and stopping, with real processes that are small."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -110,8 +111,8 @@ def test_down_never_touches_a_process_that_took_over_a_pid(folders):
     """A pid in the state file with another start time is somebody else's."""
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     (part,) = native.up([_service("one", WEB)], folders, lambda _: None)
-    text = folders.state_file.read_text().replace(f'"pid": {part.pid}', f'"pid": {stranger.pid}')
-    folders.state_file.write_text(text)
+    (row,) = json.loads(folders.state_file.read_text())
+    folders.state_file.write_text(json.dumps([row | {"pid": stranger.pid, "started": row["started"] - 1}]))
 
     stopped = native.down(folders)
 

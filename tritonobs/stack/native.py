@@ -97,7 +97,7 @@ def known(folders: Folders) -> tuple[Part, ...]:
 def is_ready(part: Part) -> bool:
     """Whether the part answers its ready page with 200 now."""
     try:
-        return requests.get(part.ready_url, timeout=2).status_code == requests.codes.ok
+        return requests.get(part.ready_url, timeout=2).ok
     except requests.RequestException:
         return False
 

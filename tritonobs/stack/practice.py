@@ -44,7 +44,7 @@ def make_robot(folder: Path) -> PracticeRobot:
 def write_practice_fleet(
     source: Path, target: Path, robot: PracticeRobot | None, *, move_ports: bool
 ) -> None:
-    """Copy `source` to `target`: `robot` plays its DingTalk robots, if there is one; on free ports if asked."""
+    """Copy `source` to `target`: if there is a `robot` it plays DingTalk; on free ports if asked."""
     yaml = YAML()
     document = yaml.load(source.read_text(encoding="utf-8"))
     if move_ports:
@@ -52,16 +52,21 @@ def write_practice_fleet(
     for section in _sections(document):
         for key in [key for key in section if str(key).endswith("_file")]:
             section[key] = str((source.parent / str(section[key])).absolute())
-    for played in document.get("notify", {}).get("dingtalk", {}).values() if robot else ():
-        for key in ("webhook_env", "secret_env"):
-            played.pop(key, None)
-        played.update(webhook_file=str(robot.webhook_file), secret_file=str(robot.secret_file))
+    if robot:
+        _play(document, robot)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("w", encoding="utf-8") as file:
         yaml.dump(document, file)
 
 
-def _move(document: Any) -> None:  # noqa: ANN401 (ruamel's round-trip nodes have no types)
+def _play(document: Any, robot: PracticeRobot) -> None:  # noqa: ANN401 (ruamel's round-trip nodes have no types)
+    for played in document.get("notify", {}).get("dingtalk", {}).values():
+        for key in ("webhook_env", "secret_env"):
+            played.pop(key, None)
+        played.update(webhook_file=str(robot.webhook_file), secret_file=str(robot.secret_file))
+
+
+def _move(document: Any) -> None:  # noqa: ANN401 (the same)
     addresses = document.setdefault("addresses", {})
     names = [name for name in ("prometheus", "alertmanager", "serve") if name in addresses]
     ports = iter(free_ports(len(names) + 2 * len(document["replicas"])))
@@ -85,7 +90,7 @@ def _write(path: Path, text: str) -> Path:
     return path.absolute()
 
 
-def _sections(node: Any) -> Iterator[MutableMapping[str, Any]]:  # noqa: ANN401
+def _sections(node: Any) -> Iterator[MutableMapping[str, Any]]:  # noqa: ANN401 (the same)
     if isinstance(node, dict):
         yield node
         for value in node.values():
