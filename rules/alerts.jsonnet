@@ -1,0 +1,2 @@
+// jsonnet -S rules/alerts.jsonnet > alerts.rules.yml
+std.manifestYamlDoc((import 'mixin.libsonnet').prometheusAlerts, quote_keys=false)

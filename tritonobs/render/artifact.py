@@ -1,0 +1,80 @@
+"""One file tritonobs produces: its place and its text. The only writer of files and of YAML in `render`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import yaml
+
+from tritonobs.errors import RenderFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """A file to be written: `path` is relative, with forward slashes, and stays inside the folder it is written to."""
+
+    path: str
+    text: str
+
+    def __post_init__(self) -> None:
+        """Refuse a path that could leave the folder."""
+        parts = PurePosixPath(self.path)
+        if parts.is_absolute() or not parts.parts or ".." in parts.parts:
+            raise ValueError(f"{self.path!r} is no path inside a folder")
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no types
+    """Writes text of several lines as a block, so that people can read the expressions."""
+
+
+def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+    style = "|" if "\n" in value else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(value: object, *, comment: str = "") -> str:
+    """The value as YAML, keys in their given order, below `comment` (no `#` in it) where there is one.
+
+    Every text survives, whatever is in it; texts that YAML would take for a number or a truth value are quoted.
+    """
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + str(
+        yaml.dump(
+            value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000
+        )
+    )
+
+
+def write_artifacts(artifacts: Iterable[Artifact], folder: Path) -> tuple[Path, ...]:
+    """Write every artifact below `folder` and say which files changed.
+
+    A reader sees the old file or the new one, never half of one; an unchanged file is not touched.
+
+    Raises:
+        RenderFailed: the folder cannot be written to.
+    """
+    return tuple(path for artifact in artifacts if (path := _write(artifact, folder)))
+
+
+def _write(artifact: Artifact, folder: Path) -> Path | None:
+    path = folder / artifact.path
+    data = artifact.text.encode()
+    try:
+        if path.is_file() and path.read_bytes() == data:
+            return None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f".{path.name}.new")
+        new.write_bytes(data)
+        new.replace(path)
+    except OSError as error:
+        raise RenderFailed(f"{path}: cannot be written: {error.strerror}") from error
+    return path
