@@ -1,0 +1,247 @@
+"""The one thread that talks to Triton: hands over what grew, and keeps every way to hurt the server shut."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from tritonobs.stage import series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from tritonobs.stage.cells import Cells, Key, Numbers
+
+_LEVEL_PAUSE_SECONDS: Final = 0.002
+_OBSERVES_PER_FLUSH: Final = 5_000  # about 0.1 ms each
+_OBSERVES_WAITING: Final = 20_000
+_log = logging.getLogger("tritonobs.stage")
+
+
+class _Series:
+    """One label set as Triton knows it: its metrics in the order of a flush, and how far each was raised."""
+
+    __slots__ = ("born", "metrics", "name", "passed")
+
+    def __init__(self, name: str, born: float, metrics: list[Any], numbers: int) -> None:
+        self.name = name
+        self.born = born
+        self.metrics = metrics
+        self.passed = [0.0] * numbers
+
+
+class Flusher(threading.Thread):
+    """Hands over what `cells` gained, every `interval_seconds`, until `stop`.
+
+    A label set is born at 0 and raised one scrape interval later, so that Prometheus sees the step. After the
+    last flush the thread waits for one more scrape, then releases its families; no other process has them.
+    """
+
+    def __init__(
+        self,
+        pb_utils: object,
+        identity: Mapping[str, str],
+        cells: Cells,
+        *,
+        sink: str,
+        interval_seconds: float,
+        scrape_interval_seconds: float,
+    ) -> None:
+        super().__init__(name="tritonobs-flusher", daemon=True)
+        self._pb_utils = pb_utils
+        self._identity = dict(identity)
+        self._cells = cells
+        self._as_histogram = sink == "histogram"
+        self._interval_seconds = interval_seconds
+        self._scrape_interval_seconds = scrape_interval_seconds
+        self._linger = True
+        self._stopping = threading.Event()
+        self._families: dict[str, Any] = {}
+        self._series: dict[Key, _Series] = {}
+        self._broken: set[str] = set()
+        self._told: set[str] = set()
+        self._heartbeat: Any = None
+        self._beat = 0.0
+        self._changed = 0.0
+
+    def stop(self, *, linger: bool, timeout_seconds: float) -> bool:
+        """Flush for the last time and release; False when that took too long and was left to itself."""
+        self._linger = linger
+        self._stopping.set()
+        if self.is_alive():
+            self.join(timeout_seconds)
+        return not self.is_alive()
+
+    def run(self) -> None:
+        """Flush until stopped. Nothing that goes wrong here leaves this thread."""
+        try:
+            if not self._find_metrics():
+                return
+            while True:
+                last = self._stopping.is_set()
+                self._flush(last=last)
+                if last:
+                    break
+                self._stopping.wait(self._interval_seconds)
+            if self._linger:
+                time.sleep(max(0.0, self._changed + self._scrape_interval_seconds - time.monotonic()))
+        except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
+            _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
+        self._heartbeat = None
+        self._series.clear()
+        self._families.clear()
+
+    def _find_metrics(self) -> bool:
+        family = getattr(self._pb_utils, "MetricFamily", None)
+        if family is None:
+            _log.warning("this Triton offers models no metrics (needs 23.05): stage metrics are off")
+            return False
+        if self._as_histogram and not hasattr(family, "HISTOGRAM"):
+            _log.warning("this Triton has no histograms for models (needs 24.08): using counters, same names")
+            self._as_histogram = False
+        return True
+
+    def _flush(self, *, last: bool) -> None:
+        now = time.monotonic()
+        rises: list[tuple[_Series, Numbers]] = []
+        observations: list[tuple[_Series, tuple[float, ...], Numbers]] = []
+        for key, numbers in self._cells.totals().items():
+            known = self._series.get(key)
+            if known is None:
+                known = self._series[key] = self._open(key, now)
+            if not last and now - known.born < self._scrape_interval_seconds:
+                continue
+            if key[0] not in series.DISTRIBUTIONS:
+                rises.append((known, numbers))
+            elif self._as_histogram:
+                observations.append((known, self._cells.bounds(key), numbers))
+            else:
+                rises.append((known, _levels(numbers)))
+        self._observe(observations, last=last)
+        self._raise(rises)
+        self._set_heartbeat()
+        self._tell()
+
+    def _open(self, key: Key, now: float) -> _Series:
+        name, *values = key
+        labels = dict(zip(series.FAMILIES[name][1], values, strict=True))
+        if name not in series.DISTRIBUTIONS:
+            return _Series(name, now, [self._metric(name, name, "COUNTER", labels)], 1)
+        bounds = self._cells.bounds(key)
+        if self._as_histogram:
+            metric = self._metric(name, name, "HISTOGRAM", labels, buckets=list(bounds))
+            return _Series(name, now, [metric], 2 * len(bounds) + 2)
+        metrics = [self._metric(name, f"{name}{suffix}", "COUNTER", labels) for suffix in ("_sum", "_count")]
+        for bound in (math.inf, *reversed(bounds)):
+            bucket = {**labels, "le": series.format_bound(bound)}
+            metrics.append(self._metric(name, f"{name}_bucket", "COUNTER", bucket))
+        return _Series(name, now, metrics, len(metrics))
+
+    def _metric(
+        self, name: str, sample: str, kind: str, labels: Mapping[str, str], **buckets: list[float]
+    ) -> Any:  # noqa: ANN401 (Triton's classes have no types)
+        """A new metric, or nothing if Triton refuses it."""
+        if sample not in self._families:
+            new_family: Any = getattr(self._pb_utils, "MetricFamily")  # noqa: B009 (pb_utils has no types)
+            kinds: Any = getattr(new_family, kind, None)
+            help_text = series.FAMILIES[name][0]
+            self._families[sample] = self._call(
+                name, new_family, name=sample, description=help_text, kind=kinds
+            )
+        family = self._families[sample]
+        if family is None:
+            return None
+        return self._call(name, family.Metric, labels={**self._identity, **labels}, **buckets)
+
+    def _call(self, family: str, function: Callable[..., Any], /, *values: object, **named: object) -> Any:  # noqa: ANN401 (as above)
+        """One call of Triton. A family that failed is left alone: each such failure may harm the server."""
+        if family in self._broken:
+            return None
+        started = perf_counter()
+        try:
+            return function(*values, **named)
+        except Exception as error:  # noqa: BLE001 (whatever it is, requests go on)
+            self._broken.add(family)
+            self._cells.count((series.FLUSH_ERRORS,), 1)
+            _log.warning("%s is not published any more, Triton said: %s", family, error)
+            return None
+        finally:
+            self._cells.count((series.FLUSH_SECONDS,), perf_counter() - started)
+
+    def _raise(self, rises: list[tuple[_Series, Numbers]]) -> None:
+        """Raise counters level by level, the largest `le` of every label set before the next smaller one.
+
+        The pause is longer than Triton takes to read a family for a scrape, so no scrape can have read a
+        larger bucket before its level and a smaller one after its level.
+        """
+        for level in range(max((len(targets) for _, targets in rises), default=0)):
+            raised = False
+            for known, targets in rises:
+                if known.name in self._broken or level >= len(targets):
+                    continue
+                if targets[level] > known.passed[level]:
+                    step = targets[level] - known.passed[level]
+                    self._call(known.name, known.metrics[level].increment, step)
+                    known.passed[level] += step
+                    raised = True
+                    if known.name not in _OWN:
+                        self._changed = time.monotonic()
+            if raised and level > 0:
+                time.sleep(_LEVEL_PAUSE_SECONDS)
+
+    def _observe(self, observations: list[tuple[_Series, tuple[float, ...], Numbers]], *, last: bool) -> None:
+        """Pass observations one by one, each as the mean of its bucket: bucket counts and sum are exact.
+
+        What is too much for one flush waits; what is too much to wait is dropped, evenly, and counted.
+        """
+        pending = sum(sum(numbers[::2]) - sum(known.passed[::2]) for known, _, numbers in observations)
+        keep = min(1.0, _OBSERVES_WAITING / max(pending, 1))
+        share = keep if last else min(keep, _OBSERVES_PER_FLUSH / max(pending, 1))
+        for known, bounds, numbers in observations:
+            edges = (0.0, *bounds, math.inf)
+            for at in range(0, len(numbers), 2):
+                missing = int(numbers[at] - known.passed[at])
+                if missing <= 0 or known.name in self._broken:
+                    continue
+                mean = (numbers[at + 1] - known.passed[at + 1]) / missing
+                low, high = edges[at // 2], edges[at // 2 + 1]
+                mean = min(max(mean, math.nextafter(low, math.inf) if at else 0.0), high)
+                dropped = int(missing * (1 - keep))
+                passing = min(math.ceil(missing * share), missing - dropped)
+                for _ in range(passing):
+                    self._call(known.name, known.metrics[0].observe, mean)
+                known.passed[at] += passing + dropped
+                known.passed[at + 1] += (passing + dropped) * mean
+                self._changed = time.monotonic()
+                if dropped:
+                    self._cells.count((series.FLUSH_DROPPED, "queue_full"), dropped)
+
+    def _set_heartbeat(self) -> None:
+        """Set the gauge by adding the difference: `set` would hold Python's lock during its round trip."""
+        if self._heartbeat is None:
+            self._heartbeat = self._metric(series.HEARTBEAT, series.HEARTBEAT, "GAUGE", {})
+        if self._heartbeat is not None:
+            step = time.time() - self._beat
+            self._call(series.HEARTBEAT, self._heartbeat.increment, step)
+            self._beat += step
+
+    def _tell(self) -> None:
+        for reason, example in list(self._cells.examples.items()):
+            if reason not in self._told:
+                self._told.add(reason)
+                _log.warning("records are dropped (%s), the first was %s", reason, example)
+
+
+_OWN: Final = frozenset({series.FLUSH_ERRORS, series.FLUSH_SECONDS, series.FLUSH_DROPPED})
+
+
+def _levels(numbers: Numbers) -> Numbers:
+    """Sum, count, and the cumulative buckets from +Inf down: what a distribution's counters must read."""
+    cumulative: Numbers = []
+    for count in numbers[::2]:
+        cumulative.append((cumulative[-1] if cumulative else 0) + count)
+    return [sum(numbers[1::2]), cumulative[-1], *reversed(cumulative)]
