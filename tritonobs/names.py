@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tritonobs.stage import series
+
 # --- labels ---
 MODEL: Final = "model"
 VERSION: Final = "version"
@@ -17,12 +19,18 @@ OUTCOME: Final = "outcome"
 REASON: Final = "reason"
 KIND: Final = "kind"
 SLO: Final = "slo"
+INSTANCE: Final = "instance"
+LE: Final = "le"
+PIPELINE: Final = "pipeline"
+TEAM: Final = "team"
+TIER: Final = "tier"
 
 # --- objectives and limits, from the rules file or from `tritonobs serve` (design 2.2) ---
 QPS_LIMIT: Final = "tritonobs_qps_limit"
 SLO_OBJECTIVE: Final = "tritonobs_slo_objective_ratio"
 LATENCY_TARGET: Final = "tritonobs_latency_target_seconds"
 MODEL_INFO: Final = "tritonobs_model_info"
+PIPELINE_CALLS: Final = "tritonobs_pipeline_calls"
 
 # --- serve: deliveries, the robots' budgets, the state of the fleet file ---
 ROBOT: Final = "robot"
@@ -41,3 +49,30 @@ CONFIG_VALID: Final = "tritonobs_config_valid"
 CONFIG_LOADED: Final = "tritonobs_config_loaded_timestamp_seconds"
 EVIDENCE_QUERIES: Final = "tritonobs_evidence_queries_total"
 BUILD_INFO: Final = "tritonobs_build_info"
+
+# --- from inside the models; `stage` owns them (design 2.1) ---
+STAGE_DURATION: Final = series.STAGE_DURATION
+STAGE_SIZE: Final = series.STAGE_SIZE
+REQUESTS: Final = series.REQUESTS
+STAGE_ERRORS: Final = series.STAGE_ERRORS
+STAGE_ITEMS: Final = series.STAGE_ITEMS
+HEARTBEAT: Final = series.HEARTBEAT
+TOTAL_STAGE: Final = series.TOTAL
+
+# --- Triton's own, durations in microseconds ---
+TRITON_SUCCESS: Final = "nv_inference_request_success"
+TRITON_FAILURE: Final = "nv_inference_request_failure"
+TRITON_INFERENCES: Final = "nv_inference_count"
+TRITON_EXECUTIONS: Final = "nv_inference_exec_count"
+TRITON_PENDING: Final = "nv_inference_pending_request_count"
+TRITON_REQUEST_US: Final = "nv_inference_request_duration_us"
+TRITON_QUEUE_US: Final = "nv_inference_queue_duration_us"
+TRITON_COMPUTE_INPUT_US: Final = "nv_inference_compute_input_duration_us"
+TRITON_COMPUTE_INFER_US: Final = "nv_inference_compute_infer_duration_us"
+TRITON_COMPUTE_OUTPUT_US: Final = "nv_inference_compute_output_duration_us"
+TRITON_CACHE_HITS: Final = "nv_cache_num_hits_per_model"
+TRITON_CACHE_MISSES: Final = "nv_cache_num_misses_per_model"
+TRITON_GPU_UTILIZATION: Final = "nv_gpu_utilization"
+TRITON_GPU_MEMORY_USED: Final = "nv_gpu_memory_used_bytes"
+TRITON_GPU_MEMORY_TOTAL: Final = "nv_gpu_memory_total_bytes"
+TRITON_CPU_UTILIZATION: Final = "nv_cpu_utilization"
