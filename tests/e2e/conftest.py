@@ -1,0 +1,14 @@
+"""One running stack for all end-to-end tests: real tritonserver, Prometheus, Alertmanager and serve on free ports."""
+
+import pytest
+
+from tritonobs.stack import local
+from tritonobs.stack.services import Folders
+
+
+@pytest.fixture(name="stack", scope="session")
+def _stack(tmp_path_factory):
+    folders = Folders(root=tmp_path_factory.mktemp("stack"))
+    running = local.start(None, folders, lambda _: None, move_ports=True)
+    yield running
+    local.stop(running)
