@@ -76,3 +76,6 @@ TRITON_GPU_UTILIZATION: Final = "nv_gpu_utilization"
 TRITON_GPU_MEMORY_USED: Final = "nv_gpu_memory_used_bytes"
 TRITON_GPU_MEMORY_TOTAL: Final = "nv_gpu_memory_total_bytes"
 TRITON_CPU_UTILIZATION: Final = "nv_cpu_utilization"
+
+# --- records that messages quote ---
+STAGE_SHARE: Final = "model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.spec.notify import NotifySpec, RobotSpec
+    from tritonobs.spec.notify import MentionSpec, NotifySpec, RobotSpec
 
 Language = Literal["en", "zh"]
 
@@ -22,18 +22,32 @@ class SecretSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """Whom to call by name for alerts whose labels have one of the given values; no label: any alert."""
+
+    match: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    everyone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Robot:
     """A DingTalk custom robot. Its webhook and signing secret stay in their files or variables until sent.
 
-    `secret` is None for a robot guarded by keywords or an address list instead of a signature.
+    `secret` is None for a robot guarded by a keyword or an address list instead of a signature. `failover`
+    names the robots that stand in for it, in this order.
     """
 
     name: str
     webhook: SecretSource
     secret: SecretSource | None = None
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
+    keyword: str = ""
+    failover: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
     language: Language = "en"
+    template_file: Path | None = None
+    messages_per_minute: int = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +55,38 @@ class Notify:
     """The whole `notify:` section, decided."""
 
     robots: tuple[Robot, ...] = ()
+    timezone: str = "UTC"
 
 
 def build_notify(spec: NotifySpec, base: Path) -> Notify:
     """Fill in what is inherited; relative paths count from `base`, the folder of the fleet file."""
     return Notify(
         robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
+        timezone=spec.timezone,
     )
 
 
 def _robot(name: str, robot: RobotSpec, spec: NotifySpec, base: Path) -> Robot:
+    signed = robot.secret_file or robot.secret_env
     return Robot(
         name=name,
         webhook=_source(robot.webhook_file, robot.webhook_env, base),
-        secret=_source(robot.secret_file, robot.secret_env, base)
-        if robot.secret_file or robot.secret_env
-        else None,
-        mobiles=robot.mobiles,
-        user_ids=robot.user_ids,
+        secret=_source(robot.secret_file, robot.secret_env, base) if signed else None,
+        keyword=robot.keyword,
+        failover=robot.failover,
+        mentions=tuple(_mention(mention) for mention in robot.mention),
         language=robot.language or spec.language,
+        template_file=base / robot.template_file if robot.template_file else None,
+        messages_per_minute=robot.messages_per_minute,
+    )
+
+
+def _mention(mention: MentionSpec) -> Mention:
+    return Mention(
+        match=tuple(mention.match.items()),
+        mobiles=mention.mobiles,
+        user_ids=mention.users,
+        everyone=mention.everyone,
     )
 
 

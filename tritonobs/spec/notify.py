@@ -2,41 +2,98 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Language = Literal["en", "zh"]
+File = Annotated[Path, Field(description="A file; relative paths count from the fleet file.")]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+
+
+def _several(value: object) -> object:
+    return [value] if isinstance(value, (str, int, float, bool)) else value
+
+
+def _zone(name: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"found {name!r}; allowed is a time zone such as UTC or Asia/Shanghai") from None
+    return name
+
+
+Values = Annotated[tuple[str, ...], BeforeValidator(_several), Field(min_length=1)]
+Match = dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")], Values]
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class MentionSpec(_Section):
+    """Who is called by name, and for which alerts."""
+
+    match: Match = Field(
+        default_factory=dict,
+        description="Labels an alert must have, each with one value or a list; every alert when left out.",
+    )
+    mobiles: tuple[str, ...] = Field(default=(), description="Mobile numbers; outside China as +CC-number.")
+    users: tuple[str, ...] = Field(default=(), description="DingTalk user ids.")
+    everyone: bool = Field(default=False, description="Call everybody in the group.")
+
+    @model_validator(mode="after")
+    def _calls_somebody(self) -> MentionSpec:
+        if not (self.mobiles or self.users or self.everyone):
+            raise ValueError("calls nobody; write mobiles, users or everyone")
+        return self
+
+
 class RobotSpec(_Section):
     """A DingTalk custom robot: where its webhook and signing secret are, never what they are."""
 
-    webhook_file: Path | None = None
-    webhook_env: str = ""
-    secret_file: Path | None = None
-    secret_env: str = ""
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    language: Language | None = None
+    webhook_file: File | None = Field(
+        default=None,
+        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=…",
+    )
+    webhook_env: str = Field(default="", description="Environment variable with it, instead of a file.")
+    secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
+    secret_env: str = Field(default="", description="Environment variable with it, instead of a file.")
+    keyword: str = Field(
+        default="", description="For a robot that asks for one: it is put into every message."
+    )
+    failover: tuple[Name, ...] = Field(
+        default=(), description="Robots that stand in while this one is mute or broken, in this order."
+    )
+    mention: tuple[MentionSpec, ...] = Field(default=(), description="Who is called by name.")
+    language: Language | None = Field(
+        default=None, description="Of the messages; `notify.language` when left out."
+    )
+    template_file: File | None = Field(
+        default=None, description="A Jinja2 template of your own for the messages."
+    )
+    messages_per_minute: int = Field(
+        default=20, ge=2, le=20, description="The vendor's limit; less when others use the robot too."
+    )
 
     @model_validator(mode="after")
     def _one_source_each(self) -> RobotSpec:
         if bool(self.webhook_file) == bool(self.webhook_env):
-            raise ValueError("give exactly one of webhook_file and webhook_env")
+            raise ValueError("webhook_file and webhook_env: write exactly one of them")
         if self.secret_file and self.secret_env:
-            raise ValueError("give secret_file or secret_env, not both")
+            raise ValueError("secret_file and secret_env: write one of them, or none for an unsigned robot")
         return self
 
 
 class NotifySpec(_Section):
     """Who is told about alerts."""
 
-    language: Language = "en"
-    dingtalk: dict[Name, RobotSpec] = Field(default_factory=dict)
+    language: Language = Field(default="en", description="Of the messages: en or zh.")
+    timezone: Annotated[str, AfterValidator(_zone)] = Field(
+        default="UTC", description="Of the times in messages."
+    )
+    dingtalk: dict[Name, RobotSpec] = Field(
+        default_factory=dict, description="DingTalk custom robots by name."
+    )

@@ -27,8 +27,9 @@ __all__ = ["Attempt", "Fault", "Judgement", "Message", "RobotDouble", "RobotRule
 class RobotDouble:
     """A context manager; while it is open, `webhook_url` and `secret` are those of a working robot.
 
-    Without `secret` or `token` it makes its own; an empty `secret` is a robot without signature. `clock` gives
-    seconds since the epoch and may be a test's. `timeout_seconds` is how long a `TIMEOUT` fault holds the caller.
+    Without `secret` or `token` it makes its own; an empty `secret` is a robot without signature. `clock`
+    gives seconds since the epoch and may be a test's. `timeout_seconds` is how long a `TIMEOUT` fault holds
+    the caller.
     """
 
     def __init__(

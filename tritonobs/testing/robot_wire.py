@@ -60,11 +60,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """What the robot saw: for people, and for whoever waits until it is up."""
-        seen = {"/messages": self.double.messages, "/attempts": self.double.attempts}.get(self.path)
-        if seen is None:
-            self._reply(404, b"not found")
+        if self.path == "/messages":
+            seen = [asdict(message) for message in tuple(self.double.messages)]
+        elif self.path == "/attempts":
+            seen = [asdict(attempt) for attempt in tuple(self.double.attempts)]
         else:
-            self._reply(200, json.dumps([asdict(one) for one in list(seen)], ensure_ascii=False).encode())
+            self._reply(404, b"not found")
+            return
+        self._reply(200, json.dumps(seen, ensure_ascii=False).encode())
 
     def _reply(self, status: int, body: bytes) -> None:
         self.send_response(status)

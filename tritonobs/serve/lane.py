@@ -1,0 +1,123 @@
+"""One robot's way out: what it may still send in this minute, and when it may send again.
+
+The vendor mutes a robot for ten minutes after 20 messages in one. Nothing about it is kept on disk: a
+process uses at most 70 % of a minute's messages, and the other 30 % in its first minute, so that the last
+minute of a killed process and the first of its successor stay within the vendor's limit together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.dingtalk import MOST_BYTES, MUTE_SECONDS, Verdict
+from tritonobs.errors import TimedOut, TritonobsError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tritonobs.clients.dingtalk import Markdown, Reply
+    from tritonobs.plan.notify import Robot
+    from tritonobs.serve.metrics import DeliveryMetrics
+
+    Send = Callable[[Robot, Markdown], Awaitable[Reply]]
+
+_MINUTE = 60.0
+_SHARE_OF_FIRST_MINUTE = 0.3
+_MUTE_MARGIN_SECONDS = 5.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
+_SHRINK = 0.75
+_SMALLEST_BYTES = 2_000
+
+
+class Lane:
+    """One robot. It outlives reloads of the fleet file, as its budget does. Times are the event loop's."""
+
+    def __init__(self, robot: Robot, send: Send, metrics: DeliveryMetrics, *, now: float) -> None:
+        self.robot = robot
+        self.most_bytes = MOST_BYTES
+        self.trouble = ""
+        self._send = send
+        self._metrics = metrics
+        self._started = now
+        self._sent: deque[float] = deque()
+        self._muted_until = self._paused_until = now
+        self._failures = 0
+        self._busy = asyncio.Lock()
+
+    def allowed(self, now: float) -> int:
+        """Messages a minute at this moment."""
+        first = max(1, int(self.robot.messages_per_minute * _SHARE_OF_FIRST_MINUTE))
+        return first if now - self._started < _MINUTE else self.robot.messages_per_minute - first
+
+    def remaining(self, now: float) -> int:
+        """Messages left in this minute; 0 while muted."""
+        self._forget(now)
+        return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
+
+    def muted(self, now: float) -> bool:
+        """Whether the vendor said so, less than ten minutes ago."""
+        return now < self._muted_until
+
+    def ready_at(self, now: float) -> float:
+        """The first moment from `now` on at which a message may go."""
+        self._forget(now)
+        allowed, used = self.allowed(now), len(self._sent)
+        ready = max(now, self._muted_until, self._paused_until)
+        if used >= allowed:
+            freed = self._sent[used - allowed] + _MINUTE
+            ramp = self._started + _MINUTE
+            ready = max(ready, min(freed, ramp) if now < ramp else freed)
+        elif used > allowed // 2 or (used and now - self._started < _MINUTE):
+            ready = max(ready, self._sent[-1] + _MINUTE / allowed)
+        return ready
+
+    async def send(self, message: Markdown) -> bool:
+        """Whether the robot took the message; if not, `trouble` says why and `ready_at` when to try again."""
+        async with self._busy:
+            try:
+                reply = await self._send(self.robot, message)
+            except TritonobsError as error:
+                self._spent()
+                self._pause(str(error), _outcome(error))
+                return False
+            self._spent()
+            return self._judge(reply, message)
+
+    def _judge(self, reply: Reply, message: Markdown) -> bool:
+        now = asyncio.get_running_loop().time()
+        verdict = reply.verdict
+        if verdict is Verdict.ACCEPTED:
+            self._failures, self.trouble = 0, ""
+            self._metrics.accepted(self.robot.name)
+            return True
+        self._pause(f"DingTalk said {reply.errcode}: {reply.errmsg}", str(reply.errcode))
+        if verdict is Verdict.TOO_FAST:
+            self._muted_until = now + MUTE_SECONDS + _MUTE_MARGIN_SECONDS
+            self._metrics.muted(self.robot.name)
+        elif verdict is Verdict.TOO_LONG:
+            self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))
+            self._paused_until = now
+        return False
+
+    def _pause(self, trouble: str, code: str) -> None:
+        self.trouble = trouble
+        pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures)
+        self._failures = min(self._failures + 1, 10)
+        self._paused_until = asyncio.get_running_loop().time() + pause
+        self._metrics.failed(self.robot.name, code)
+
+    def _spent(self) -> None:
+        # Counted when it is over, not when it began: the vendor counts somewhere between the two.
+        self._sent.append(asyncio.get_running_loop().time())
+
+    def _forget(self, now: float) -> None:
+        while self._sent and self._sent[0] <= now - _MINUTE:
+            self._sent.popleft()
+
+
+def _outcome(error: TritonobsError) -> str:
+    if isinstance(error, TimedOut):
+        return "timeout"
+    return "unreachable" if isinstance(error, Unreachable) else "bad_answer"

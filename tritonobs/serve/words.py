@@ -1,0 +1,65 @@
+"""What messages say, in English and Chinese."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language's words; `{}` is filled in where a phrase has it."""
+
+    firing: str
+    resolved: str
+    severities: Mapping[str, str]
+    version: str
+    stage: str
+    since: str
+    lasted: str
+    board: str
+    runbook: str
+    silence: str
+    evidence: str
+    part: str
+    comma: str
+    truncated: str
+
+
+LANGUAGES: Final[Mapping[str, Words]] = {
+    "en": Words(
+        firing="{} firing",
+        resolved="{} resolved",
+        severities={"critical": "critical", "warning": "warning", "info": "info"},
+        version="version {}",
+        stage="stage {}",
+        since="since {} ({})",
+        lasted="{} to {} ({})",
+        board="board",
+        runbook="runbook",
+        silence="silence",
+        evidence="Where the time of {} goes: {}",
+        part="message {} of {}",
+        comma=", ",
+        truncated="{} more alerts were cut by Alertmanager (max_alerts)",
+    ),
+    "zh": Words(
+        firing="{} 条告警中",
+        resolved="{} 条已恢复",
+        severities={"critical": "严重", "warning": "警告", "info": "提示"},
+        version="版本 {}",
+        stage="阶段 {}",
+        since="自 {} 起({})",
+        lasted="{} 至 {}({})",
+        board="看板",
+        runbook="处置手册",
+        silence="静默",
+        evidence="{} 的耗时分布:{}",
+        part="第 {}/{} 条消息",
+        comma="、",
+        truncated="另有 {} 条告警被 Alertmanager 截断(max_alerts)",
+    ),
+}
