@@ -26,13 +26,19 @@ class Replica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QpsLimit:
-    """The most requests a second a model version may get; `version` may be `ALL_VERSIONS`, `model` "" is the fleet."""
+    """The most requests a second a model version gets; `version` may be `ALL_VERSIONS`, `model` "" the fleet.
+
+    Holds from `valid_from` until just before `valid_until`. `origin` says where it comes from: the field of
+    the fleet file, an annotation, or the pipeline arithmetic that led to it.
+    """
 
     model: str
     version: str
     qps: Decimal
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    origin: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,9 +107,12 @@ class Plan:
     replicas: tuple[Replica, ...]
     models: tuple[Model, ...]
     limits: tuple[QpsLimit, ...]
+    """Resolved: inherited, carried along pipelines, in pieces of time (`plan.limits.limits_at` picks)."""
     slos: tuple[Slo, ...]
     slo_period_days: int
     limits_source: Literal["serve", "rules"]
     addresses: Addresses
     prometheus: PrometheusSettings
     notify: Notify = field(default_factory=Notify)
+    declared_limits: tuple[QpsLimit, ...] = ()
+    """The limits as written, before inheritance and pipelines; infinite for `unlimited`."""

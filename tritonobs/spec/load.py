@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -18,9 +17,11 @@ from tritonobs.spec.schema import Spec
 from tritonobs.spec.syntax import decode, syntax_finding
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic_core import ErrorDetails
 
-    from tritonobs.spec.source import Source
+    from tritonobs.spec.source import Source, Step
 
 MAX_BYTES = 32 * 1024 * 1024
 
@@ -29,8 +30,8 @@ MAX_BYTES = 32 * 1024 * 1024
 class Reading:
     """What a fleet file says and what is wrong with it.
 
-    With errors among the findings, `spec` is what is left when the wrong values are taken out, good enough to look for
-    more that is wrong, or None when too little is left.
+    With errors among the findings, `spec` is what is left when the wrong values are taken out, good enough to
+    look for more that is wrong, or None when too little is left.
     """
 
     spec: Spec | None
@@ -95,10 +96,10 @@ def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
         return None
 
 
-def _take_out(value: Any, path: tuple[str | int, ...], kind: str) -> None:  # noqa: ANN401 (the value was refused)
+def _take_out(value: Any, path: tuple[Step, ...], kind: str) -> None:  # noqa: ANN401 (anything the schema refused)
     for step in path[:-1]:
-        if not isinstance(value, (dict, list)) or (isinstance(value, dict) and step not in value):
-            return
+        if isinstance(value, dict) and step not in value:
+            return  # An earlier error took out what holds this one.
         value = value[step]
     if isinstance(value, dict) and path and kind != "missing":
         # A model that is no mapping still has a name that others may call.

@@ -1,7 +1,7 @@
-"""YAML text → `Source`. Every problem becomes a finding at its place; no text makes this raise or run away.
+"""YAML text → `Source`. Every problem is a finding at its place; no text makes this run away.
 
-Scalars stay the text their author wrote (only null is told apart): `99.9` is never a float, a version `1.10` stays
-`1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
+Scalars stay the text their author wrote (only null is told apart): `99.9` is never a float, a version `1.10`
+stays `1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_document(text: str, file: str) -> Source:
 
 
 class _Reader:
-    """One pass over the parser's events: bounded depth, bounded size, anchors shared and never followed in a circle."""
+    """One pass over the parser's events; depth and size are bounded, no alias is followed in a circle."""
 
     def __init__(self, file: str, loader: Any) -> None:  # noqa: ANN401 (PyYAML's two loaders share no type)
         self.file = file
@@ -71,7 +71,8 @@ class _Reader:
         """The value that `event` begins, with everything below it."""
         if isinstance(event, events.AliasEvent):
             return self.alias(event)
-        node = Node(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
+        line, column = _place(event)
+        node = Node(line=line, column=column)
         tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
         if tag not in _TAGS:
             self.say(event, f"found the tag {quoted(tag or '')}; allowed are plain values without tags")
@@ -132,12 +133,11 @@ class _Reader:
 
     def entry(self, node: Node, event: events.Event, key: str, below: Node) -> None:
         """One written entry; a name written twice keeps its first value and is a finding."""
-        mark = event.start_mark
         if key in node.children:
             line, column = node.key_places[key]
             self.say(event, f"{quoted(key)} is written twice; first at line {line}, column {column}")
             return
-        node.key_places[key] = (mark.line + 1, mark.column + 1)
+        node.key_places[key] = _place(event)
         self.put(node, key, below)
 
     def put(self, node: Node, step: Step, below: Node) -> None:
@@ -166,11 +166,17 @@ class _Reader:
 
     def say(self, event: events.Event, message: str) -> None:
         """Write a finding down and go on."""
-        mark = event.start_mark
-        place = Place(file=self.file, line=mark.line + 1, column=mark.column + 1)
+        line, column = _place(event)
+        place = Place(file=self.file, line=line, column=column)
         self.findings.append(Finding(place=place, path="", message=message))
 
     def stop(self, event: events.Event, message: str) -> NoReturn:
         """Write a finding down and give up on the document."""
         self.say(event, message)
         raise _Stopped
+
+
+def _place(event: events.Event) -> tuple[int, int]:
+    """Line and column, counted from 1."""
+    mark = event.start_mark
+    return (mark.line + 1, mark.column + 1) if mark else (0, 0)

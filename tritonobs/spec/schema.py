@@ -1,4 +1,4 @@
-"""What may be written in fleet.yaml, field by field. `tritonobs schema` and docs/fleet-file.md are made from this."""
+"""What may be written in fleet.yaml, field by field; JSON Schema and docs/fleet-file.md are made from it."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class ScheduledLimit(Section):
 
 
 class SloSpec(Section):
-    """A promise. With `target` it is about latency, without about availability; `none` takes back an inherited one."""
+    """A promise: with `target` about latency, else about availability; `none` takes an inherited one back."""
 
     objective: Objective | None = Field(
         default=None, description="The promised share of good requests over `slo_period`."
     )
     target: Duration | None = Field(
         default=None,
-        description="Latency: a request is good when `stage` took at most this long. One of the latency bounds.",
+        description="Latency: a request is good when `stage` took at most this; one of the latency bounds.",
     )
     stage: Name | None = Field(
         default=None, description="Latency: the stage that is timed; `total` is the whole request."
@@ -93,7 +93,9 @@ _QPS = Field(
     description="The most requests a second, over all replicas. Inherited; `unlimited` ends that.",
 )
 _SCHEDULE = Field(default=(), description="Limits for a time: campaigns, maintenance, a planned change.")
-_SLOS = Field(default_factory=dict, description="SLOs by name; merged field by field with what is inherited.")
+_SLOS: Any = Field(
+    default_factory=dict, description="SLOs by name; merged field by field with what is inherited."
+)
 
 
 class VersionSpec(Section):
@@ -188,7 +190,7 @@ class Spec(Section):
     )
     limits_source: Literal["serve", "rules"] = Field(
         default="serve",
-        description="Limits reach Prometheus by scraping `tritonobs serve` (hot), or by a rules file (GitOps).",
+        description="How limits reach Prometheus: it scrapes `tritonobs serve` (hot), or reads a rules file.",
     )
     qps_limit: Qps | None = Field(
         default=None, description="The most requests a second over all models that clients call."

@@ -29,7 +29,7 @@ class Node:
 
 @dataclass(slots=True)
 class Source:
-    """One document of one file: what it says, where, and what is wrong with it before anyone knows its fields."""
+    """One document of one file: what it says, where, and what is wrong with it as YAML."""
 
     file: str
     root: Node

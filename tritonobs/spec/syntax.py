@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import yaml
 from yaml.reader import ReaderError
 
 from tritonobs.findings import Finding, Place
 
 if TYPE_CHECKING:
+    import yaml
     from yaml.error import Mark
 
 _HINTS = {
@@ -33,7 +33,8 @@ def syntax_finding(error: yaml.YAMLError, text: str, file: str) -> Finding:
     mark: Mark | None = getattr(error, "problem_mark", None)
     place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
     begun: Mark | None = getattr(error, "context_mark", None)
-    since = f", {context} that begins at {begun.line + 1}:{begun.column + 1}" if context and begun else ""
+    apart = context and begun and mark and begun.line != mark.line
+    since = f", {context} that begins in line {begun.line + 1}" if begun and apart else ""
     hint = next((hint for part, hint in _HINTS.items() if part in problem), "")
     return Finding(place=place, path="", message=f"not YAML: {problem}{since}", hint=hint)
 

@@ -1,4 +1,4 @@
-"""The kinds of value a fleet file holds: text in, exact numbers out, each with its sentence for what is allowed."""
+"""The kinds of value a fleet file holds: text in, exact numbers out, a sentence for what is allowed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tritonobs.units import parse_duration, parse_ratio
 
 MAX_QPS: Final = Decimal(1_000_000)
 """No single Triton server answers a million requests a second; a larger limit is a slip of the keyboard."""
+MAX_CALLS: Final = 10_000
 MIN_OBJECTIVE: Final = Decimal("0.5")
 UNLIMITED: Final = Decimal("Infinity")
 """The value of `qps_limit: unlimited`: no limit here, whatever is inherited."""
@@ -29,7 +30,7 @@ def parse_qps(value: object) -> Decimal:
         ValueError: anything else.
     """
     allowed = f"allowed is a number above 0 and at most {MAX_QPS} (requests a second), or unlimited"
-    if value == "unlimited" or value == UNLIMITED:
+    if value in ("unlimited", UNLIMITED):
         return UNLIMITED
     number = _number(value, allowed)
     if not 0 < number <= MAX_QPS:
@@ -38,9 +39,9 @@ def parse_qps(value: object) -> Decimal:
 
 
 def _parse_calls(value: object) -> Decimal:
-    allowed = "allowed is a number above 0 and at most 10000 (calls per request)"
+    allowed = f"allowed is a number above 0 and at most {MAX_CALLS} (calls per request)"
     number = _number(value, allowed)
-    if not 0 < number <= 10_000:
+    if not 0 < number <= MAX_CALLS:
         raise ValueError(f"found {found(value)}; {allowed}")
     return number
 
@@ -62,12 +63,20 @@ def _parse_duration(value: object) -> Decimal:
         return value
     allowed = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
     try:
-        seconds = parse_duration(value) if isinstance(value, str) else Decimal(0)
+        seconds = _seconds(value) if isinstance(value, str) else Decimal(0)
     except ValueError:
         raise ValueError(f"found {found(value)}; {allowed}") from None
     if seconds <= 0:
         raise ValueError(f"found {found(value)}; {allowed}, above 0")
     return seconds
+
+
+def _seconds(text: str) -> Decimal:
+    """As Prometheus writes durations, and `0.5ms` and `2.5s` for latencies besides."""
+    fraction = re.fullmatch(r"(\d+\.\d+)(ms|s)", text.strip())
+    if not fraction:
+        return parse_duration(text)
+    return Decimal(fraction[1]) / (1000 if fraction[2] == "ms" else 1)
 
 
 def _parse_objective(value: object) -> Decimal:
@@ -83,8 +92,8 @@ def _parse_objective(value: object) -> Decimal:
 
 def _percent_sign(value: object) -> str:
     try:
-        forgotten = 1 < Decimal(str(value)) < 100
-    except InvalidOperation:
+        forgotten = 0 <= parse_ratio(f"{value}%") < 1
+    except ValueError:
         return ""
     return f"; write {value}% if you mean per cent" if forgotten else ""
 
@@ -131,7 +140,7 @@ def _schema(kind: str, examples: list[Any], description: str, *, pattern: str = 
     return WithJsonSchema(one | ({"pattern": pattern} if pattern else {}))
 
 
-_DURATION_PATTERN = r"^(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?$"
+_DURATION_PATTERN = r"^(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?(\d+(\.\d+)?ms)?$"
 _QPS_SCHEMA: dict[str, Any] = {
     "description": "Requests a second, or unlimited",
     "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": int(MAX_QPS)}, {"const": "unlimited"}],
@@ -141,7 +150,7 @@ Qps = Annotated[Decimal, BeforeValidator(parse_qps), WithJsonSchema(_QPS_SCHEMA)
 CallCount = Annotated[
     Decimal,
     BeforeValidator(_parse_calls),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 10_000}),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_CALLS}),
 ]
 Duration = Annotated[
     Decimal,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _PLAIN_WORD = re.compile(r"[\w-]+")
 _LONGEST = 60
+_MOST_LISTED = 16
 
 
 def quoted(text: str) -> str:
@@ -31,8 +32,10 @@ def found(value: object) -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`; names that are no plain word in quotes."""
+    """`a`, `a and b`, `a, b and c`, `a, b, … and 97 more`; names that are no plain word in quotes."""
     shown = [word if _PLAIN_WORD.fullmatch(word) else quoted(word) for word in words]
+    if len(shown) > _MOST_LISTED:
+        shown[_MOST_LISTED - 1 :] = [f"{len(shown) - _MOST_LISTED + 1} more"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else "none"
 
 

@@ -1,0 +1,69 @@
+"""Spec → plan: everything inherited and derived, nonsense refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tritonobs.errors import SpecInvalid
+from tritonobs.findings import Severity
+from tritonobs.plan.check import check
+from tritonobs.plan.declared import declared_limits
+from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings, Replica
+from tritonobs.plan.limits import resolve_limits
+from tritonobs.plan.models import build_models
+from tritonobs.plan.notify import build_notify
+from tritonobs.plan.objectives import promises, slo
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tritonobs.spec.schema import ReplicaSpec, Spec
+
+_DAY_SECONDS = 86_400
+_METRICS_PORT = 8002
+
+
+def build_plan(spec: Spec, base: Path) -> Plan:
+    """What the fleet file means; relative paths in it count from `base`, the folder it stands in.
+
+    Raises:
+        SpecInvalid: with every error found; warnings do not stop a plan (`plan.check.check` tells them).
+    """
+    errors = [finding for finding in check(spec) if finding.severity is Severity.ERROR]
+    if errors:
+        raise SpecInvalid(errors)
+    models, declared = build_models(spec), tuple(declared_limits(spec))
+    return Plan(
+        fleet=spec.fleet,
+        cluster=spec.cluster,
+        replicas=tuple(_replica(replica) for replica in spec.replicas),
+        models=models,
+        limits=resolve_limits(models, declared),
+        declared_limits=declared,
+        slos=tuple(slo(promise) for promise in promises(spec)),
+        slo_period_days=int(spec.slo_period / _DAY_SECONDS),
+        limits_source=spec.limits_source,
+        addresses=Addresses(
+            prometheus_url=spec.addresses.prometheus,
+            alertmanager_url=spec.addresses.alertmanager,
+            serve_url=spec.addresses.serve,
+            grafana_url=spec.addresses.grafana or "",
+        ),
+        prometheus=PrometheusSettings(
+            scrape_interval_seconds=spec.prometheus.scrape_interval,
+            evaluation_interval_seconds=spec.prometheus.evaluation_interval,
+            retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
+        ),
+        notify=build_notify(spec.notify, base),
+    )
+
+
+def _replica(replica: ReplicaSpec) -> Replica:
+    if replica.metrics_url:
+        metrics_url = replica.metrics_url
+    else:
+        parts = urlsplit(replica.url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
+    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)

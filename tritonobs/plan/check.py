@@ -1,0 +1,91 @@
+"""What a fleet file says that cannot be meant: each finding at its place, all at once, nothing raised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.findings import Severity
+from tritonobs.plan import graph
+from tritonobs.plan.check_limits import limit_findings
+from tritonobs.plan.check_slos import slo_findings
+from tritonobs.plan.models import build_models
+from tritonobs.plan.objectives import shown
+from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
+from tritonobs.spec.words import listed, nearest, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
+    from tritonobs.findings import Finding
+    from tritonobs.spec.schema import Spec
+
+_DAY = 86_400
+_PERIOD_DAYS = (7, 90)
+
+
+def check(spec: Spec) -> tuple[Finding, ...]:
+    """Every finding about a spec whose fields are well-formed, in the order of the file."""
+    found = [*_replicas(spec), *_times(spec), *_calls(spec)]
+    if not any(finding.severity is Severity.ERROR for finding in found):
+        found += limit_findings(spec, build_models(spec))
+    found += slo_findings(spec)
+    return tuple(sorted(found, key=lambda finding: (finding.place.line, finding.place.column)))
+
+
+def _replicas(spec: Spec) -> Iterator[Finding]:
+    for field in ("name", "url", "metrics_url"):
+        first: dict[str, int] = {}
+        for position, replica in enumerate(spec.replicas):
+            value = getattr(replica, field)
+            if value is not None and first.setdefault(value, position) != position:
+                other = spec.source.place(("replicas", first[value], field))
+                message = f"is the same as that of replicas[{first[value]}] (line {other.line})"
+                yield spec.source.finding(("replicas", position, field), message)
+
+
+def _times(spec: Spec) -> Iterator[Finding]:
+    least, most = _PERIOD_DAYS
+    if spec.slo_period % _DAY or not least * _DAY <= spec.slo_period <= most * _DAY:
+        message = f"found {shown(spec.slo_period)}; allowed are whole days from {least}d to {most}d"
+        yield spec.source.finding(("slo_period",), message)
+    if spec.prometheus.retention % _DAY:
+        message = f"found {shown(spec.prometheus.retention)}; allowed are whole days, like 180d"
+        yield spec.source.finding(("prometheus", "retention"), message)
+    elif spec.prometheus.retention < spec.slo_period:
+        message = f"{shown(spec.prometheus.retention)} is shorter than slo_period ({shown(spec.slo_period)})"
+        yield spec.source.finding(
+            ("prometheus", "retention"), message, hint="Prometheus would forget part of the error budget"
+        )
+    for field in ("scrape_interval", "evaluation_interval"):
+        seconds = getattr(spec.prometheus, field)
+        if not 1 <= seconds <= LONGEST_SCRAPE_SECONDS:
+            message = f"found {shown(seconds)}; allowed is 1s to {shown(LONGEST_SCRAPE_SECONDS)}"
+            hint = "Prometheus takes a series for gone after 5m without a sample"
+            yield spec.source.finding(("prometheus", field), message, hint=hint)
+
+
+def _calls(spec: Spec) -> Iterator[Finding]:
+    edges: dict[str, dict[str, Decimal]] = {}
+    for name, model in spec.models.items():
+        path = ("models", name)
+        if model.pipeline and not model.calls:
+            yield spec.source.finding(
+                (*path, "pipeline"), "has no calls; write what the pipeline calls under `calls`"
+            )
+        if model.calls and not model.pipeline:
+            yield spec.source.finding(
+                (*path, "calls"), "needs `pipeline`; allowed are bls and ensemble", key=True
+            )
+        for stage, call in model.calls.items():
+            called = call.model or stage
+            at = (*path, "calls", stage, *(("model",) if call.model else ()))
+            if called not in spec.models:
+                message = f"calls {quoted(called)}, no model of this fleet; models are {listed(spec.models)}"
+                yield spec.source.finding(at, message, hint=nearest(called, spec.models), key=not call.model)
+            else:
+                edges.setdefault(name, {})[called] = call.per_request
+    circle = graph.find_cycle(edges)
+    if circle:
+        message = f"models call each other in a circle: {' → '.join(circle)}"
+        yield spec.source.finding(("models", circle[0], "calls"), message, key=True)

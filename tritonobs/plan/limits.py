@@ -1,0 +1,176 @@
+"""QPS limits: what was written, inherited and carried along the pipelines, piece by piece of time.
+
+A limit holds for a model, for each of its versions, or for the fleet. Along the pipelines it works both ways:
+a member caps the pipelines that call it (40 a second at 2 calls per request is 20 a second), and a member
+without a limit of its own gets what all its callers together may cause. `unlimited` ends both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Context, Decimal
+from typing import TYPE_CHECKING
+
+from tritonobs.plan import graph
+from tritonobs.plan.fleet import ALL_VERSIONS, QpsLimit
+from tritonobs.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from tritonobs.plan.fleet import Model
+
+    Active = Mapping[tuple[str, str], QpsLimit]
+
+_DOWN = Context(prec=9, rounding=ROUND_FLOOR)
+FLEET = ""
+"""As a model: the whole fleet."""
+
+
+def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tuple[QpsLimit, ...]:
+    """Every limit in force, each with the time it holds; the pieces of one subject never overlap.
+
+    `declared` may hold several limits for one subject; one with a time wins over one without while it holds.
+    """
+    by_model: dict[str, list[QpsLimit]] = {}
+    for limit in declared:
+        by_model.setdefault(limit.model, []).append(limit)
+    known = {model.name: model for model in models}
+    edges = graph.direct_calls(models)
+    resolved = [*_pieces([], {}, by_model.get(FLEET, []))]
+    for group in graph.connected(edges):
+        names = [name for name in group if name in known]
+        own = [limit for name in names for limit in by_model.get(name, [])]
+        if own:
+            resolved += _pieces([known[name] for name in names], {name: edges[name] for name in names}, own)
+    place = {model.name: position for position, model in enumerate(models)}
+    return tuple(sorted(resolved, key=lambda limit: place.get(limit.model, -1)))
+
+
+def limits_at(limits: Iterable[QpsLimit], now: datetime) -> Iterator[QpsLimit]:
+    """The limits that hold at `now`."""
+    for limit in limits:
+        if holds(limit, now):
+            yield limit
+
+
+def holds(limit: QpsLimit, now: datetime) -> bool:
+    """Whether the limit holds at `now`."""
+    begun = limit.valid_from is None or limit.valid_from <= now
+    return begun and (limit.valid_until is None or now < limit.valid_until)
+
+
+def _pieces(models: Sequence[Model], edges: graph.Edges, own: Sequence[QpsLimit]) -> list[QpsLimit]:
+    """Resolve a group once for every span of time in which nothing changes; join what stayed the same."""
+    ends = {moment for limit in own for moment in (limit.valid_from, limit.valid_until) if moment}
+    moments = sorted(ends)
+    spans = list(zip([None, *moments], [*moments, None], strict=True))
+    done: list[QpsLimit] = []
+    running: dict[tuple[str, str], QpsLimit] = {}
+    for start, end in spans:
+        now = _in_force(models, edges, _active(own, start, end))
+        done += [running.pop(subject) for subject in tuple(running) if subject not in now]
+        for subject, limit in now.items():
+            before = running.get(subject)
+            if before and (before.qps, before.origin) == (limit.qps, limit.origin):
+                running[subject] = replace(before, valid_until=end)
+            else:
+                done += [before] if before else []
+                running[subject] = replace(limit, valid_from=start, valid_until=end)
+    return done + list(running.values())
+
+
+def _active(own: Sequence[QpsLimit], start: datetime | None, end: datetime | None) -> Active:
+    """What is declared for each subject in a span; a limit with a time wins over one without."""
+    active: dict[tuple[str, str], QpsLimit] = {}
+    for limit in own:
+        begun = limit.valid_from is None or (start is not None and limit.valid_from <= start)
+        lasts = limit.valid_until is None or (end is not None and end <= limit.valid_until)
+        subject = (limit.model, limit.version)
+        timed = limit.valid_from is not None or limit.valid_until is not None
+        if begun and lasts and (timed or subject not in active):
+            active[subject] = limit
+    return active
+
+
+def _in_force(models: Sequence[Model], edges: graph.Edges, active: Active) -> Active:
+    """The effective limit of each subject of one group, at one time; callers are decided first."""
+    totals, above = graph.calls_per_request(edges), graph.callers(edges)
+    known = {model.name: model for model in models}
+    capacities = {model.name: _capacity(model, active) for model in models}
+    effective: dict[str, QpsLimit | None] = {}
+    limits = [limit for (model, _), limit in active.items() if model == FLEET]
+    for name in reversed(graph.called_first(edges)):
+        cap = _cap(name, totals[name], capacities)
+        own = active.get((name, ALL_VERSIONS))
+        if own is None and not _version_limits(known[name], active):
+            own = _caused(name, above[name], effective)
+        limit = effective[name] = _lower(own, cap)
+        limits += [limit] if limit else []
+        limits += _of_versions(known[name], limit, cap, active)
+    return {(limit.model, limit.version): limit for limit in limits if limit.qps.is_finite()}
+
+
+def _of_versions(
+    model: Model, inherited: QpsLimit | None, cap: QpsLimit | None, active: Active
+) -> Iterator[QpsLimit]:
+    for version in model.versions:
+        own = active.get((model.name, version))
+        limit = _lower(own, cap) if own else inherited
+        if limit:
+            yield replace(limit, version=graph.series_version(model, version))
+
+
+def _version_limits(model: Model, active: Active) -> list[QpsLimit]:
+    """The limits declared for versions of the model."""
+    limits = [active.get((model.name, version)) for version in model.versions]
+    return [limit for limit in limits if limit and limit.qps.is_finite()]
+
+
+def _capacity(model: Model, active: Active) -> Decimal | None:
+    """What the model may get over all its versions, as far as declared."""
+    own = active.get((model.name, ALL_VERSIONS))
+    if own:
+        return own.qps if own.qps.is_finite() else None
+    versions = _version_limits(model, active)
+    return (
+        sum((limit.qps for limit in versions), Decimal(0))
+        if len(versions) == len(model.versions) > 0
+        else None
+    )
+
+
+def _cap(
+    name: str, calls: Mapping[str, Decimal], capacities: Mapping[str, Decimal | None]
+) -> QpsLimit | None:
+    """The most that the members of a pipeline leave room for, named after the tightest of them."""
+    caps = [(_DOWN.divide(qps, calls[member]), member) for member in calls if (qps := capacities.get(member))]
+    if not caps:
+        return None
+    qps, member = min(caps)
+    share = f"{format_number(capacities[member] or 0)} / {format_number(calls[member])} per request"
+    return QpsLimit(model=name, version=ALL_VERSIONS, qps=qps, origin=f"capped by {member}: {share}")
+
+
+def _caused(
+    name: str, callers: Mapping[str, Decimal], effective: Mapping[str, QpsLimit | None]
+) -> QpsLimit | None:
+    """What all callers together may cause, or None when one of them has no limit."""
+    limits = [(effective[caller], times) for caller, times in callers.items()]
+    if not limits or any(limit is None or not limit.qps.is_finite() for limit, _ in limits):
+        return None
+    qps = sum((limit.qps * times for limit, times in limits if limit), Decimal(0))
+    parts = " + ".join(
+        f"{limit.model} {format_number(limit.qps)} at {format_number(times)} per request"
+        for limit, times in limits
+        if limit
+    )
+    return QpsLimit(model=name, version=ALL_VERSIONS, qps=qps, origin=f"caused by {parts}")
+
+
+def _lower(own: QpsLimit | None, cap: QpsLimit | None) -> QpsLimit | None:
+    """The tighter of two limits; `unlimited` of one's own is not capped."""
+    if own is None or cap is None or not own.qps.is_finite():
+        return own or cap
+    return replace(cap, version=own.version) if cap.qps < own.qps else own

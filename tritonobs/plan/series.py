@@ -1,0 +1,90 @@
+"""Limits and objectives as series: the same samples for the rules file and for `tritonobs serve`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.plan import graph
+from tritonobs.plan.fleet import ALL_VERSIONS
+from tritonobs.plan.limits import limits_at
+from tritonobs.stage.series import format_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from tritonobs.plan.fleet import Plan, QpsLimit
+
+_ONE = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One series with its value now. A label with an empty value is, for Prometheus, no label."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: Decimal
+
+
+def objective_series(plan: Plan, now: datetime) -> Iterator[Sample]:
+    """Everything the rules join with, as it holds at `now`; no two samples share name and labels."""
+    return chain(limit_series(limits_at(plan.limits, now)), constant_series(plan))
+
+
+def limit_series(limits: Iterable[QpsLimit]) -> Iterator[Sample]:
+    """The limits as series."""
+    for limit in limits:
+        yield Sample(name=names.QPS_LIMIT, labels=_subject(limit.model, limit.version), value=limit.qps)
+
+
+def constant_series(plan: Plan) -> Iterator[Sample]:
+    """What does not change with time: objectives, targets, models and calls."""
+    yield from _objectives(plan)
+    yield from _models(plan)
+    for model in plan.models:
+        for call in model.calls:
+            labels = {names.PIPELINE: model.name, names.STAGE: call.stage, names.MODEL: call.model}
+            yield Sample(name=names.PIPELINE_CALLS, labels=labels, value=call.per_request)
+
+
+def _objectives(plan: Plan) -> Iterator[Sample]:
+    models = {model.name: model for model in plan.models}
+    told: set[tuple[str, str, str]] = set()
+    for slo in plan.slos:
+        version = graph.series_version(models[slo.model], slo.version)
+        if (slo.model, version, slo.name) in told:
+            continue
+        told.add((slo.model, version, slo.name))
+        subject = {**_subject(slo.model, version), names.SLO: slo.name}
+        tier = {names.TIER: models[slo.model].tier}
+        yield Sample(name=names.SLO_OBJECTIVE, labels={**subject, **tier}, value=slo.objective_ratio)
+        if slo.target_seconds is not None:
+            bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.target_seconds))}
+            yield Sample(name=names.LATENCY_TARGET, labels={**subject, **bound}, value=slo.target_seconds)
+
+
+def _models(plan: Plan) -> Iterator[Sample]:
+    callers = graph.callers(graph.direct_calls(plan.models))
+    for model in plan.models:
+        pipelines = [model.name] if model.calls else list(callers[model.name])
+        # A model of several pipelines belongs to none of them alone, and one row must stay one row.
+        pipeline = pipelines[0] if len(pipelines) == 1 else ""
+        versions = (ALL_VERSIONS, *model.versions)
+        for version in dict.fromkeys(graph.series_version(model, version) for version in versions):
+            labels = {
+                **_subject(model.name, version),
+                names.KIND: model.kind,
+                names.PIPELINE: pipeline,
+                names.TEAM: model.team,
+                names.TIER: model.tier,
+            }
+            yield Sample(name=names.MODEL_INFO, labels=labels, value=_ONE)
+
+
+def _subject(model: str, version: str) -> dict[str, str]:
+    return {names.MODEL: model, names.VERSION: version}
