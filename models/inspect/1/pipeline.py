@@ -1,0 +1,63 @@
+"""What a request goes through: each step calls a model with tensors that are known by then."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tritonobs.stage import Stages
+
+_REASON = re.compile(
+    r"(empty_image|unsupported_format|corrupt_image|too_large|inference_failed|bad_geometry): "
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A call of a model, and a stage of the same name."""
+
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+STEPS = (
+    Step(model="preprocess", inputs=("IMAGE",), outputs=("TENSOR", "GEOMETRY")),
+    Step(model="detector", inputs=("TENSOR",), outputs=("DETECTIONS",)),
+    Step(model="nms", inputs=("DETECTIONS", "GEOMETRY"), outputs=("RESULT",)),
+)
+
+
+class CallFailed(Exception):  # noqa: N818 (reads as an event)
+    """A called model answered with an error: its text, and Triton's code for it."""
+
+    def __init__(self, text: str, code: Any = None) -> None:  # noqa: ANN401 (Triton's codes have no type)
+        super().__init__(text)
+        self.code = code
+
+
+async def inspect_image(
+    image: Any,  # noqa: ANN401 (a tensor of Triton)
+    call: Callable[[Step, list[Any]], Awaitable[dict[str, Any]]],
+    stages: Stages,
+) -> Any:  # noqa: ANN401 (likewise)
+    """The result tensor of one request; `call` calls a step's model and answers its outputs by name.
+
+    Raises:
+        CallFailed: with the text of the model that failed; counted under the stage of that call.
+    """
+    tensors = {"IMAGE": image}
+    step = STEPS[0]
+    try:
+        for step in STEPS:
+            with stages.time(step.model):
+                tensors |= await call(step, [tensors[name] for name in step.inputs])
+    except CallFailed as failure:
+        told = _REASON.match(str(failure))
+        stages.error(step.model, told[1] if told else "callee_failed")
+        raise
+    return tensors["RESULT"]
