@@ -58,6 +58,7 @@ def _is_taken(port: int) -> bool:
 
 def _owner(port: int) -> str:
     for connection in psutil.net_connections("tcp"):
-        if connection.status == psutil.CONN_LISTEN and connection.laddr[1] == port and connection.pid:
+        listens = connection.status == psutil.CONN_LISTEN and connection.laddr
+        if listens and listens.port == port and connection.pid:
             return f"port {port} is used by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
     return f"port {port} is used by another user's process"

@@ -1,7 +1,7 @@
-"""The robot double as a process of its own: `python -m tritonobs.testing.robot_process WEBHOOK_FILE SECRET_FILE`.
+"""The robot double as a process: `python -m tritonobs.testing.robot_process WEBHOOK_FILE SECRET_FILE`.
 
-It answers at the webhook that stands in the first file and takes the signing secret of the second, the very files
-`tritonobs serve` reads. `GET /messages` lists what it accepted, oldest first.
+It answers at the webhook that stands in the first file and takes the signing secret of the second, the very
+files `tritonobs serve` reads. `GET /messages` lists what it accepted, oldest first.
 """
 
 from __future__ import annotations
