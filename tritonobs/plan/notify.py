@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.spec.notify import MentionSpec, NotifySpec, RobotSpec
+    from tritonobs.spec.notify import AuthSpec, MentionSpec, NotifySpec, RobotSpec
 
 Language = Literal["en", "zh"]
 
@@ -51,11 +51,24 @@ class Robot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Auth:
+    """What Alertmanager shows to `tritonobs serve`: name and password with a `username`, else a bearer token.
+
+    `alertmanager_file` is the path of the same secret where Alertmanager runs.
+    """
+
+    file: Path
+    alertmanager_file: Path
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
     """The whole `notify:` section, decided."""
 
     robots: tuple[Robot, ...] = ()
     timezone: str = "UTC"
+    auth: Auth | None = None
 
 
 def build_notify(spec: NotifySpec, base: Path) -> Notify:
@@ -63,6 +76,7 @@ def build_notify(spec: NotifySpec, base: Path) -> Notify:
     return Notify(
         robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
         timezone=spec.timezone,
+        auth=_auth(spec.auth, base) if spec.auth else None,
     )
 
 
@@ -88,6 +102,12 @@ def _mention(mention: MentionSpec) -> Mention:
         user_ids=mention.users,
         everyone=mention.everyone,
     )
+
+
+def _auth(auth: AuthSpec, base: Path) -> Auth:
+    written = auth.token_file or auth.password_file
+    file = base / written if written else base
+    return Auth(file=file, alertmanager_file=auth.alertmanager_file or file, username=auth.username)
 
 
 def _source(file: Path | None, env: str, base: Path) -> SecretSource:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+MOST_BYTES = 32 * 1024 * 1024
 _YEAR_ONE = 1
 
 
@@ -79,6 +80,8 @@ def read_payload(body: bytes) -> Payload:
     Raises:
         ValueError: it is no call of Alertmanager's; the text says why and quotes nothing of it.
     """
+    if len(body) > MOST_BYTES:
+        raise ValueError(f"the body has more than {MOST_BYTES} bytes")
     try:
         said: Any = json.loads(body)
     except (ValueError, RecursionError):

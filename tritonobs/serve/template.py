@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from tritonobs.serve.sample import sample_alerts
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,6 +38,17 @@ def house_template() -> Template:
     """Ours."""
     file = resources.files("tritonobs.serve") / "templates" / "digest.md.j2"
     return compile_template(file.read_text(encoding="utf-8"))
+
+
+def try_template(text: str) -> Template:
+    """A user's template, after it showed every alert of a sample.
+
+    Raises:
+        ValueError: it is no Jinja2, fails, or leaves an alert out; the text says what is wrong.
+    """
+    template = compile_template(text)
+    fill(template, headline="2 firing", alerts=sample_alerts(), mentions="@lee")
+    return template
 
 
 def fill(template: Template, *, headline: str, alerts: Sequence[AlertView], mentions: str) -> str:

@@ -87,12 +87,37 @@ class RobotSpec(_Section):
         return self
 
 
+class AuthSpec(_Section):
+    """How Alertmanager shows `tritonobs serve` who it is: a bearer token, or a name and a password."""
+
+    token_file: File | None = Field(default=None, description="File with a bearer token.")
+    username: str = Field(default="", description="Basic authentication: the name.", pattern=r"^[^:]*$")
+    password_file: File | None = Field(
+        default=None, description="Basic authentication: file with the password."
+    )
+    alertmanager_file: File | None = Field(
+        default=None, description="The same file's absolute path where Alertmanager runs, if that differs."
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AuthSpec:
+        if bool(self.token_file) == bool(self.password_file) or bool(self.username) != bool(
+            self.password_file
+        ):
+            raise ValueError("write either token_file, or username and password_file")
+        return self
+
+
 class NotifySpec(_Section):
     """Who is told about alerts."""
 
     language: Language = Field(default="en", description="Of the messages: en or zh.")
     timezone: Annotated[str, AfterValidator(_zone)] = Field(
         default="UTC", description="Of the times in messages."
+    )
+    auth: AuthSpec | None = Field(
+        default=None,
+        description="Who may post alerts to `tritonobs serve`; anybody who reaches it when left out.",
     )
     dingtalk: dict[Name, RobotSpec] = Field(
         default_factory=dict, description="DingTalk custom robots by name."

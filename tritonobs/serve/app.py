@@ -1,0 +1,51 @@
+"""The HTTP surface."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from prometheus_client.exposition import choose_encoder
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from tritonobs.serve.discovery import target_groups
+from tritonobs.serve.webhook import receive
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from tritonobs.serve.daemon import Daemon
+
+
+def make_app(daemon: Daemon) -> Starlette:
+    """The application of one daemon."""
+
+    async def dingtalk(request: Request) -> Response:
+        return await receive(request, daemon)
+
+    async def metrics(request: Request) -> Response:
+        daemon.delivery.measure()
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        page = await asyncio.to_thread(encode, daemon.metrics.registry)
+        return Response(page, headers={"Content-Type": content_type})
+
+    async def discovery(_: Request) -> Response:
+        return JSONResponse(target_groups(daemon.served.plan.replicas))
+
+    async def healthy(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def ready(_: Request) -> Response:
+        return PlainTextResponse("stopping\n", 503) if daemon.stopping else PlainTextResponse("ready\n")
+
+    return Starlette(
+        routes=[
+            Route("/alertmanager/dingtalk/{robot}", dingtalk, methods=["POST"]),
+            Route("/metrics", metrics),
+            Route("/sd/triton", discovery),
+            Route("/healthz", healthy),
+            Route("/readyz", ready),
+        ]
+    )

@@ -1,0 +1,41 @@
+"""Alerts nobody has: to try a user's template on, and to try a robot with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Final
+
+from tritonobs.serve.payload import Alert
+from tritonobs.serve.view import AlertView, Reader, view
+from tritonobs.serve.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TEST_ALERT: Final = "TritonobsTest"
+
+
+def sample_alerts() -> tuple[AlertView, ...]:
+    """One in full and firing, one short and resolved, one with nothing but a name."""
+    began = "2024-05-01T12:00:00Z"
+    labels = {"alertname": "TritonQpsAboveLimit", "severity": "critical", "model": "inspect", "version": "1"}
+    alerts = (
+        _alert("firing", labels, {"description": "inspect gets 12 requests/s, the limit is 8."}, began),
+        _alert("resolved", {**labels, "model": "detector", "stage": "infer"}, {}, began),
+        _alert("firing", {"alertname": "TritonobsTest"}, {}, ""),
+    )
+    reader = Reader(
+        words=LANGUAGES["en"],
+        zone=timezone.utc,
+        now=datetime(2024, 5, 1, 12, 5, tzinfo=timezone.utc),
+        alertmanager_url="http://127.0.0.1:9093",
+    )
+    shown = [view(alert, reader, "Time goes to: detector 78%") for alert in alerts]
+    return shown[0], *(replace(alert, full=False) for alert in shown[1:])
+
+
+def _alert(status: str, labels: Mapping[str, str], annotations: Mapping[str, str], began: str) -> Alert:
+    return Alert.model_validate(
+        {"status": status, "labels": labels, "annotations": annotations, "startsAt": began, "endsAt": began}
+    )
