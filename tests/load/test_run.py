@@ -47,7 +47,7 @@ def test_a_slow_server_delays_no_request(replica: Replica) -> None:
 
 
 def test_waiting_for_a_free_slot_shows_as_lateness(replica: Replica) -> None:
-    """When this side cannot keep up, the latency from the schedule says so; the one from the send hides it."""
+    """When this side cannot keep up, latency from the schedule says so; that from the send hides it."""
     replica.delay_seconds = 0.2
     plan = LoadPlan(urls=(replica.url,), segments=(Segment(qps=50, seconds=0.2),), mix=SMALL, max_in_flight=1)
 

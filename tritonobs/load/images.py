@@ -83,6 +83,11 @@ def _known(kind: str) -> bool:
     )
 
 
+def usable(kind: str) -> bool:
+    """Whether a kind is an image, and not bytes that must be refused."""
+    return kind not in _UNUSABLE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
     """One body to send and the kind it belongs to."""

@@ -1,0 +1,128 @@
+"""Tables and progress on a terminal, a pipe or a log file; the only module that knows rich.
+
+Honours NO_COLOR and COLUMNS. Without a terminal a table is plain text 80 columns wide, and progress is a line
+now and then instead of a bar.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_QUIET_SECONDS = 10.0
+Style = Literal["", "bold", "dim", "red", "yellow", "green"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column; numbers stand `right`. A column that may not `wrap` keeps its width before others."""
+
+    title: str
+    right: bool = False
+    wrap: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A row of cells, drawn in one style."""
+
+    cells: tuple[str, ...]
+    style: Style = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """What a table says; `notes` stand below it."""
+
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+def print_table(table: Table, *, file: TextIO | None = None) -> None:
+    """Draw a table; names in it are data and cannot colour, move or clear anything."""
+    console = _console(file or sys.stdout)
+    drawn = RichTable(
+        title=Text(plain(table.title)),
+        title_style="bold",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in table.columns:
+        drawn.add_column(
+            Text(column.title),
+            justify="right" if column.right else "left",
+            no_wrap=not column.wrap,
+            overflow="fold",
+        )
+    for line in table.lines:
+        drawn.add_row(*(Text(plain(cell)) for cell in line.cells), style=line.style or None)
+    console.print(drawn)
+    for note in table.notes:
+        print_text(note, style="dim", file=file)
+
+
+def table_text(table: Table) -> str:
+    """The table as plain text."""
+    paper = io.StringIO()
+    print_table(table, file=paper)
+    return paper.getvalue().rstrip("\n")
+
+
+def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> None:
+    """Print a sentence, wrapped between words on a terminal."""
+    _console(file or sys.stdout).print(Text(plain(text), style=style))
+
+
+def plain(text: str) -> str:
+    """The text with control characters spelled out, so that a name cannot drive the terminal."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+@contextmanager
+def progress_bar(what: str, *, file: TextIO | None = None) -> Iterator[Callable[[float, str], None]]:
+    """A bar on stderr while the block runs; call what it gives with a share of 1 and a few words."""
+    console = _console(file or sys.stderr)
+    if not console.is_terminal:
+        yield _lines(what, console)
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    with Progress(
+        *columns, TextColumn("{task.fields[words]}", markup=False), console=console, transient=True
+    ) as bar:
+        task = bar.add_task(plain(what), total=1.0, words="")
+        yield lambda share, words: bar.update(task, completed=share, words=plain(words))
+
+
+def _lines(what: str, console: Console) -> Callable[[float, str], None]:
+    spoke = time.monotonic()
+
+    def speak(share: float, words: str) -> None:
+        nonlocal spoke
+        if time.monotonic() - spoke >= _QUIET_SECONDS:
+            spoke = time.monotonic()
+            console.print(Text(plain(f"{what} {share:.0%} {words}")))
+
+    return speak
+
+
+def _console(file: TextIO) -> Console:
+    return Console(file=file, highlight=False, markup=False, emoji=False)

@@ -1,0 +1,60 @@
+"""Values as JSON, and numbers as the words of a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tritonobs.units import format_latency
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOTHING = "-"
+_Value: TypeAlias = Any
+
+
+def json_text(value: _Value, **more: _Value) -> str:
+    """A frozen dataclass (or a list of them) as JSON, names as in Python; not-a-number becomes null."""
+    made = _made(value)
+    return json.dumps(
+        {**made, **_made(more)} if more else made, indent=2, ensure_ascii=False, allow_nan=False
+    )
+
+
+def _made(value: _Value) -> _Value:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _made(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return _mapping(value)
+    if isinstance(value, (list, tuple)):
+        return [_made(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(_made(item) for item in value)
+    if isinstance(value, Decimal):
+        return float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _mapping(value: Mapping[_Value, _Value]) -> dict[str, _Value]:
+    return {"/".join(key) if isinstance(key, tuple) else str(key): _made(item) for key, item in value.items()}
+
+
+def latency(seconds: float | None) -> str:
+    """`85 ms`, or a dash for what nobody measured."""
+    return NOTHING if seconds is None else format_latency(seconds)
+
+
+def share(ratio: float | None) -> str:
+    """`61 %`, or a dash."""
+    return NOTHING if ratio is None else f"{ratio:.1%}" if ratio < 0.1 else f"{ratio:.0%}"  # noqa: PLR2004 (one digit more below 10 %)
+
+
+def rate(per_second: float | None) -> str:
+    """Requests a second with three digits: `0.25`, `12.5`, `1234`."""
+    if per_second is None:
+        return NOTHING
+    return f"{per_second:.0f}" if per_second >= 1000 else f"{per_second:.3g}"  # noqa: PLR2004 (no exponent)
