@@ -24,6 +24,8 @@ LE: Final = "le"
 PIPELINE: Final = "pipeline"
 TEAM: Final = "team"
 TIER: Final = "tier"
+REPLICA: Final = "replica"
+CLUSTER: Final = "cluster"
 
 # --- objectives and limits, from the rules file or from `tritonobs serve` (design 2.2) ---
 QPS_LIMIT: Final = "tritonobs_qps_limit"

@@ -54,6 +54,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
             scrape_interval_seconds=spec.prometheus.scrape_interval,
             evaluation_interval_seconds=spec.prometheus.evaluation_interval,
             retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
+            discovery=spec.prometheus.discovery,
         ),
         notify=build_notify(spec.notify, base),
     )

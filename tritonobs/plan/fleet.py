@@ -96,6 +96,8 @@ class PrometheusSettings:
     scrape_interval_seconds: Decimal
     evaluation_interval_seconds: Decimal
     retention_days: int
+    discovery: Literal["static", "serve"] = "static"
+    """Whether it knows the replicas from its configuration, or asks `tritonobs serve` for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -170,6 +170,10 @@ class PrometheusSpec(Section):
         default=Decimal(180 * 86_400),
         description="How long samples are kept, in whole days; at least `slo_period`.",
     )
+    discovery: Literal["static", "serve"] = Field(
+        default="static",
+        description="Where Prometheus knows the replicas from: its own file, or `tritonobs serve` (hot).",
+    )
 
 
 class Spec(Section):
