@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.objectives import render_objectives
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import render_rules
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
     from tritonobs.render.artifact import Artifact
 
-_RENDERERS = (render_prometheus, render_rules, render_objectives)
+_RENDERERS = (render_prometheus, render_rules, render_objectives, render_alertmanager)
 
 
 def render_fleet(plan: Plan) -> tuple[Artifact, ...]:

@@ -19,7 +19,7 @@ _HELP = "From the fleet file; see docs/delivery.md."
 
 
 class ObjectiveCollector(Collector):
-    """The plan's series; none when they reach Prometheus by a rules file: the same series twice is an error."""
+    """The plan's series; none when they reach Prometheus by a rules file: twice would be an error."""
 
     def __init__(self, plan: Callable[[], Plan]) -> None:
         self._plan = plan
