@@ -1,4 +1,4 @@
-"""The demo: a real stack, traffic within a limit, then above it, and the way of the alert to a person, timed."""
+"""The demo: traffic within a limit, then above it, and the way of the alert to a person, timed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
-from tritonobs.load.run import LoadPlan, Segment, run_load
+from tritonobs.load.run import LoadPlan, run_load
+from tritonobs.load.schedule import Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from typing_extensions import Self
 
     from tritonobs.load.result import LoadResult, Progress
     from tritonobs.stack.local import Running
@@ -48,17 +51,19 @@ class Moment:
 
 
 class Overflow:
-    """Traffic above the limit in a thread of its own; use as a context manager, leaving it stops the traffic."""
+    """Traffic above the limit, in a thread of its own, while the block runs."""
 
     def __init__(self, url: str, qps: float) -> None:
-        self._plan = LoadPlan(segments=(Segment(qps=qps, seconds=OVERFLOW_SECONDS),), urls=(url,), model=MODEL)
+        self._plan = LoadPlan(
+            segments=(Segment(qps=qps, seconds=OVERFLOW_SECONDS),), urls=(url,), model=MODEL
+        )
         self._stop = threading.Event()
         self._began = threading.Event()
         self._thread = threading.Thread(target=self._run, name="overflow", daemon=True)
         self.began_at = 0.0
         self.result: LoadResult | None = None
 
-    def __enter__(self) -> Overflow:
+    def __enter__(self) -> Self:
         self._thread.start()
         self._began.wait()
         return self

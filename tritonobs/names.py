@@ -81,3 +81,6 @@ TRITON_CPU_UTILIZATION: Final = "nv_cpu_utilization"
 
 # --- records that messages quote ---
 STAGE_SHARE: Final = "model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m"
+
+# --- alerts that other parts wait for ---
+ALERT_QPS_ABOVE_LIMIT: Final = "TritonQpsAboveLimit"

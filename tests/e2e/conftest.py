@@ -1,4 +1,4 @@
-"""One running stack for all end-to-end tests: real tritonserver, Prometheus, Alertmanager and serve on free ports."""
+"""One running stack for all end-to-end tests: real servers on free ports, a stand-in for DingTalk."""
 
 import pytest
 

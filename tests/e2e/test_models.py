@@ -68,7 +68,10 @@ def test_bad_image_gets_an_error_that_says_what_is_wrong(stack, model, kind, rea
     """The client reads why; the reason is counted once."""
     before = _page(stack).total(stage.series.STAGE_ERRORS, model="preprocess", reason=reason)
     plan = LoadPlan(
-        segments=(Segment(qps=5, seconds=1),), urls=(stack.plan.replicas[0].http_url,), model=model, mix=parse_mix(kind)
+        segments=(Segment(qps=5, seconds=1),),
+        urls=(stack.plan.replicas[0].http_url,),
+        model=model,
+        mix=parse_mix(kind),
     )
 
     result = run_load(plan)
@@ -80,12 +83,16 @@ def test_bad_image_gets_an_error_that_says_what_is_wrong(stack, model, kind, rea
 
 
 def test_every_series_is_there_for_every_model(stack):
-    """All families of the contract, after one round of good and bad images; the ensemble runs no code of its own."""
+    """All families of the contract, after good and bad images; the ensemble runs no code of its own."""
     _send(stack, "inspect", "640x480=2,corrupt=1", 30)
     page = _page(stack)
 
     for model in PYTHON_MODELS:
-        families = {name for name, samples in page.by_name.items() if any(s.labels.get("model") == model for s in samples)}
+        families = {
+            name
+            for name, samples in page.by_name.items()
+            if any(s.labels.get("model") == model for s in samples)
+        }
         assert families >= {
             *(f"tritonobs_stage_duration_seconds_{part}" for part in ("bucket", "sum", "count")),
             "tritonobs_requests_total",
@@ -100,7 +107,8 @@ def test_every_series_is_there_for_every_model(stack):
 
 
 @pytest.mark.parametrize(
-    ("model", "members"), [("inspect", ("inspect", "preprocess", "detector", "nms")), ("inspect_ensemble", PYTHON_MODELS[:3])]
+    ("model", "members"),
+    [("inspect", ("inspect", "preprocess", "detector", "nms")), ("inspect_ensemble", PYTHON_MODELS[:3])],
 )
 def test_sums_equal_what_was_sent_to_the_request(stack, model, members):
     """Outcomes, stage counts and reasons add up exactly, errors included."""
@@ -119,7 +127,9 @@ def test_sums_equal_what_was_sent_to_the_request(stack, model, members):
     for member in members:
         sees_bad = member in ("inspect", "preprocess")
         expected = {"ok": result.ok, "error": bad if sees_bad else 0}
-        assert {outcome: grown("tritonobs_requests_total", model=member, outcome=outcome) for outcome in expected} == expected
+        assert {
+            outcome: grown("tritonobs_requests_total", model=member, outcome=outcome) for outcome in expected
+        } == expected
         total = grown("tritonobs_stage_duration_seconds_count", model=member, stage="total")
         assert total == (result.sent if sees_bad else result.ok)
         infinite = grown("tritonobs_stage_duration_seconds_bucket", model=member, stage="total", le="+Inf")
@@ -130,7 +140,10 @@ def test_sums_equal_what_was_sent_to_the_request(stack, model, members):
 
 def test_a_bad_image_never_fails_its_neighbours(stack):
     """Good and bad requests in the same batch: exactly the bad ones fail."""
-    good, bad = jpeg(draw_plate(np.random.default_rng(1), width=640, height=640).pixels), b"\xff\xd8\xff this is no image"
+    good, bad = (
+        jpeg(draw_plate(np.random.default_rng(1), width=640, height=640).pixels),
+        b"\xff\xd8\xff this is no image",
+    )
 
     def outcome(body):
         try:
@@ -158,6 +171,9 @@ def test_metrics_page_is_scraped_without_complaint(stack):
     """Prometheus says that the server, serve and itself are up."""
     answer = requests.get(f"{stack.address('prometheus')}/api/v1/targets", timeout=5).json()
 
-    health = {target["labels"]["job"]: (target["health"], target["lastError"]) for target in answer["data"]["activeTargets"]}
+    health = {
+        target["labels"]["job"]: (target["health"], target["lastError"])
+        for target in answer["data"]["activeTargets"]
+    }
     assert set(health.values()) <= {("up", ""), ("unknown", "")}
     assert {"triton", "tritonobs"} <= set(health)

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 from tritonobs import demo as story
-from tritonobs import report
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import StackError
 from tritonobs.live.stages import read_stages
 from tritonobs.plan.fleet import ALL_VERSIONS
+from tritonobs.report.console import print_table
+from tritonobs.report.load import load_progress
+from tritonobs.report.stack import startup_progress
+from tritonobs.report.stages import stage_table
 from tritonobs.stack import local
 from tritonobs.stack.services import Folders
 
@@ -41,13 +44,10 @@ def demo(*, state: Path, keep: bool) -> None:
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     _heading("1. Start Triton, Prometheus, Alertmanager and tritonobs serve")
-    began = time.monotonic()
-    running = local.start(
-        None,
-        Folders(root=state.absolute()),
-        lambda name: click.echo(f"   {name} ready after {time.monotonic() - began:.1f} s"),
-        move_ports=True,
-    )
+    with startup_progress() as on_ready:
+        running = local.start(None, Folders(root=state.absolute()), on_ready, move_ports=True)
+    for part in running.parts:
+        click.echo(f"   {part.name:<13} {part.url}")
     try:
         _tell(running)
     except BaseException:
@@ -66,14 +66,12 @@ def _tell(running: Running) -> None:
     plan = running.plan
     url = plan.replicas[0].http_url
     limit = float(
-        next(
-            each.qps for each in plan.limits if (each.model, each.version) == (story.MODEL, ALL_VERSIONS)
-        )
+        next(each.qps for each in plan.limits if (each.model, each.version) == (story.MODEL, ALL_VERSIONS))
     )
     observer = story.Observer(running)
 
     _heading(f"2. {story.MODEL} within its limit of {limit:g} requests/s, for {story.CALM_SECONDS:.0f} s")
-    with report.load_progress() as progress:
+    with load_progress("load") as progress:
         calm = story.calm(url, limit, progress)
     click.echo(f"   {calm.achieved_qps:.1f} requests/s: {calm.ok} of {calm.sent} answered well")
     if observer.fires() or observer.messages():
@@ -86,7 +84,8 @@ def _tell(running: Running) -> None:
         message = story.follow_alert(observer, overflow, _moment)
         _show(message)
         _heading("4. Where the time of a request goes, from Prometheus")
-        click.echo(report.stages_table(read_stages(PrometheusClient(running.address("prometheus")), story.MODEL)))
+        for table in read_stages(PrometheusClient(running.address("prometheus")), story.MODEL):
+            print_table(stage_table(table))
         before = len(observer.messages())
     stopped_at = time.time()
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
 from pathlib import Path
 
 import click
 
 from tritonobs.errors import StackError
+from tritonobs.report.console import print_table
+from tritonobs.report.stack import stack_table, startup_progress
 from tritonobs.stack import binaries, local, native
 from tritonobs.stack.services import Folders
 
@@ -63,16 +64,15 @@ def up(
     DingTalk. Runs until Ctrl-C, which leaves no process behind.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    began = time.monotonic()
-    click.echo("starting triton, serve, alertmanager, prometheus …", err=True)
-    running = local.start(
-        fleet,
-        Folders(root=state.absolute()),
-        lambda name: click.echo(f"  {name} ready after {time.monotonic() - began:.1f} s", err=True),
-        models=models,
-        robot_double=robot_double,
-        move_ports=free_ports,
-    )
+    with startup_progress() as on_ready:
+        running = local.start(
+            fleet,
+            Folders(root=state.absolute()),
+            on_ready,
+            models=models,
+            robot_double=robot_double,
+            move_ports=free_ports,
+        )
     for part in running.parts:
         click.echo(f"{part.name:<13} {part.url}")
     if detach:
@@ -93,10 +93,7 @@ def status(*, state: Path) -> int:
     rows = local.health(Folders(root=state.absolute()))
     if not rows:
         raise StackError(f"no stack runs in {state}; start one with: tritonobs up")
-    for row in rows:
-        click.echo(
-            f"{row.part.name:<13} {row.state:<9} {row.age_seconds:>7.0f} s  {row.part.url}  {row.part.log}"
-        )
+    print_table(stack_table(rows))
     return int(any(row.state != "ready" for row in rows))
 
 
