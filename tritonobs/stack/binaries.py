@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tritonobs.errors import StackError
+from tritonobs.stack.relocate import relocate_alertmanager
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -107,6 +108,7 @@ def install(packages: Iterable[Package], say: Callable[[str], None]) -> None:
             _download(package.names, Path(scratch))
             for archive in Path(scratch).glob("*.deb"):
                 _run(["dpkg", "-x", str(archive), str(target)], Path(scratch))
+    relocate_alertmanager(target / "usr" / "bin" / "prometheus-alertmanager")
 
 
 def _download(names: Sequence[str], folder: Path) -> None:
