@@ -56,13 +56,8 @@ class Table:
 def print_table(table: Table, *, file: TextIO | None = None) -> None:
     """Draw a table; names in it are data and cannot colour, move or clear anything."""
     console = _console(file or sys.stdout)
-    drawn = RichTable(
-        title=Text(plain(table.title)),
-        title_style="bold",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    print_text(table.title, style="bold", file=file)
+    drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         drawn.add_column(
             Text(column.title),

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tritonobs.live.stages import Row, StageTable
 
 _COLUMNS = (
-    Column(title="stage", wrap=True),
-    Column(title="requests/s", right=True),
+    Column(title="stage"),
+    Column(title="req/s", right=True),
     Column(title="mean", right=True),
     Column(title="p50", right=True),
     Column(title="p95", right=True),

@@ -1,0 +1,97 @@
+"""Tables on a pipe: plain, 80 columns, and names that cannot drive the terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from tritonobs.report.console import Column, Line, Table, plain, print_table, progress_bar, table_text
+
+TABLE = Table(
+    title="inspect [bold]version[/] 1",
+    columns=(Column(title="stage"), Column(title="mean", right=True)),
+    lines=(Line(cells=("decode", "85 ms"), style="yellow"), Line(cells=("a\x1b[2J[red]\nb", "1 ms"))),
+    notes=("Most of a request goes to decode.",),
+)
+
+
+def test_a_table_on_a_pipe_is_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No colour codes, no markup, no line longer than 80 columns, names as data."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    text = table_text(TABLE)
+
+    assert "\x1b" not in text
+    assert "inspect [bold]version[/] 1" in text
+    assert "a\\x1b[2J[red]\\nb" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_numbers_stand_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units stand under each other."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    lines = [line.rstrip() for line in table_text(TABLE).splitlines()]
+    decode = next(line for line in lines if "decode" in line)
+    hostile = next(line for line in lines if "x1b" in line)
+
+    assert len(decode) == len(hostile)
+
+
+def test_nothing_is_lost_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long name is folded, never cut."""
+    monkeypatch.setenv("COLUMNS", "40")
+    name = "".join(f"model{number}_" for number in range(20))
+    table = Table(title="t", columns=(Column(title="model", wrap=True),), lines=(Line(cells=(name,)),))
+
+    assert name in "".join(line.strip() for line in table_text(table).splitlines())
+
+
+def test_no_color_is_honoured_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR set: bold may stay, colours go."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = _Terminal()
+
+    print_table(TABLE, file=terminal)
+
+    assert "\x1b[33m" not in terminal.getvalue()
+
+
+def test_colours_are_used_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The marked row is yellow there, so the test above can fail."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    terminal = _Terminal()
+
+    print_table(TABLE, file=terminal)
+
+    assert "\x1b[33m" in terminal.getvalue()
+
+
+def test_progress_without_a_terminal_is_silent_for_short_work() -> None:
+    """A log file gets a line now and then, not two hundred bars."""
+    log = io.StringIO()
+
+    with progress_bar("load", file=log) as show:
+        for step in range(100):
+            show(step / 100, "words")
+
+    assert log.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Prüfung ☃ 检查", "Prüfung ☃ 检查"),
+        ("a\tb\r\x00\x9b", "a\\tb\\r\\x00\\x9b"),
+        ("\u202egpj", "\\u202egpj"),
+    ],
+)
+def test_plain_spells_out_what_is_not_printable(text: str, shown: str) -> None:
+    """Letters of every language stay; what moves a cursor or turns text around does not."""
+    assert plain(text) == shown
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
