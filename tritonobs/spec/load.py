@@ -78,35 +78,54 @@ def read_text(text: str, file: str) -> Reading:
         spec: Spec | None = Spec.model_validate(source.value()).read_from(source)
         errors: list[ErrorDetails] = []
     except ValidationError as error:
-        errors = error.errors(include_url=False)
+        errors = [one for one in error.errors(include_url=False) if not _follows(one)]
         spec = _what_is_left(source, errors)
     findings = source.findings + [schema_finding(error, source, Spec) for error in errors]
     findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
     return Reading(spec=spec, findings=tuple(findings))
 
 
+def _follows(error: ErrorDetails) -> bool:
+    """Whether a list is only called too short because its entries were refused, each with a finding."""
+    return error["type"] == "too_short" and bool(error["input"])
+
+
 def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
     """The spec without the values that were refused, or None when it cannot do without them."""
     value = copy.deepcopy(source.value())
-    for error in errors:
-        _take_out(value, source.written([step for step in error["loc"] if step != "[key]"]), error["type"])
+    refused = {
+        _up_to_entry(source.written([step for step in error["loc"] if step != "[key]"])): error["type"]
+        for error in errors
+        if error["type"] != "missing" or any(isinstance(step, int) for step in error["loc"])
+    }
+    # Backwards, so that positions in a list stay true while entries leave it.
+    for path, kind in reversed(refused.items()):
+        _take_out(value, path, kind)
     try:
         return Spec.model_validate(value).read_from(source)
     except ValidationError:
         return None
 
 
+def _up_to_entry(path: tuple[Step, ...]) -> tuple[Step, ...]:
+    """An entry of a list goes as a whole."""
+    first = next((depth for depth, step in enumerate(path) if isinstance(step, int)), len(path))
+    return path[: first + 1]
+
+
 def _take_out(value: Any, path: tuple[Step, ...], kind: str) -> None:  # noqa: ANN401 (anything the schema refused)
-    for step in path[:-1]:
-        if isinstance(value, dict) and step not in value:
-            return  # An earlier error took out what holds this one.
-        value = value[step]
-    if isinstance(value, dict) and path and kind != "missing":
-        # A model that is no mapping still has a name that others may call.
-        if kind.startswith("model") or kind == "dict_type":
-            value[path[-1]] = {}
-        else:
-            value.pop(path[-1], None)
+    for above in path[:-1]:
+        if above not in value:
+            return  # Another error took out what holds this one.
+        value = value[above]
+    step: Any = path[-1] if path else None
+    if step is None:
+        return
+    # A model that is no mapping still has a name that others may call.
+    if kind.startswith("model") or kind == "dict_type":
+        value[step] = {}
+    elif isinstance(value, list) or step in value:
+        del value[step]
 
 
 def _unreadable(*findings: Finding) -> Reading:

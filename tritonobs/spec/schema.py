@@ -5,11 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
 
 from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
+from tritonobs.spec.words import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,6 +32,12 @@ class Section(BaseModel):
     """A mapping of the fleet file: unknown fields are refused, values never change after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _forgotten_is_not_left_out(cls, value: object) -> object:
+        """A field whose value was forgotten must not quietly mean "no limit"."""
+        return NOTHING if value is None else value
 
 
 class ScheduledLimit(Section):

@@ -5,14 +5,19 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _PLAIN_WORD = re.compile(r"[\w-]+")
 _LONGEST = 60
+_SHORTEST_PART = 3
 _MOST_LISTED = 16
+
+
+NOTHING: Final = object()
+"""Stands for a value that was forgotten, where None means a field that was left out."""
 
 
 def quoted(text: str) -> str:
@@ -22,7 +27,7 @@ def quoted(text: str) -> str:
 
 def found(value: object) -> str:
     """What stands there, as a reader would say it: `"abc"`, `a list`, `nothing`."""
-    if value is None:
+    if value is None or value is NOTHING:
         return "nothing"
     if isinstance(value, dict):
         return "a mapping"
@@ -41,7 +46,10 @@ def listed(words: Iterable[str]) -> str:
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
     """`did you mean qps_limit?` when one of the allowed words is close, or nothing."""
-    close = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.6)
+    words = list(allowed)
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    if not close and len(word) >= _SHORTEST_PART:
+        close = [other for other in words if word in other][:1]
     return f"did you mean {listed(close)}?" if close else ""
 
 
