@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import uvicorn
+from prometheus_client import disable_created_metrics
 
 from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.errors import TritonobsError
@@ -74,6 +75,7 @@ def run(
         SecretUnusable: a secret is missing or readable by every user.
         TritonobsError: the address cannot be listened at, or must not be without credentials.
     """
+    disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus_client types it not
     served = load_served(path)
     if served.gate is None and not listen.without_auth and not _loopback(listen.host):
         raise TritonobsError(

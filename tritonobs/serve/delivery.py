@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import zoneinfo
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from tritonobs import names
 from tritonobs.serve.commit import Committer, Pace
-from tritonobs.serve.digest import DigestPage, Style, compose
+from tritonobs.serve.composer import Composer
 from tritonobs.serve.evidence import Evidence
 from tritonobs.serve.lane import Lane
 from tritonobs.serve.secrets import robot_secrets
-from tritonobs.serve.view import Reader, view
-from tritonobs.serve.words import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Coroutine, Sequence
 
     from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
     from tritonobs.plan.notify import Robot
     from tritonobs.serve.config import Served
+    from tritonobs.serve.digest import DigestPage
     from tritonobs.serve.metrics import DeliveryMetrics
     from tritonobs.serve.payload import Alert
 
@@ -43,7 +39,7 @@ class Delivery:
 
     def apply(self, served: Served) -> None:
         """Use this fleet file from now on. A robot that stays keeps its budget and its waiting calls."""
-        self._served = served
+        self._composer = Composer(plan=served.plan, templates=served.templates)
         now = asyncio.get_running_loop().time()
         robots = {robot.name: robot for robot in served.plan.notify.robots}
         for name, robot in robots.items():
@@ -97,37 +93,11 @@ class Delivery:
     async def _compose(
         self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
     ) -> tuple[DigestPage, ...]:
-        plan, words = self._served.plan, LANGUAGES[robot.language]
-        firing = [alert for alert in alerts if alert.firing]
-        shares = await self._evidence.shares(alert.labels.get(names.MODEL, "") for alert in firing)
-        reader = Reader(
-            words=words,
-            zone=zoneinfo.ZoneInfo(plan.notify.timezone),
-            now=datetime.now(timezone.utc),
-            alertmanager_url=plan.addresses.alertmanager_url,
-            chinese=robot.language == "zh",
-            mentions=robot.mentions,
-        )
-        style = Style(
-            words=words,
-            place=plan.fleet if plan.cluster in {"", "default"} else f"{plan.fleet} / {plan.cluster}",
-            template=self._served.templates.get(robot.name),
-            keyword=robot.keyword,
-        )
-        views = [view(alert, reader, _evidence_line(alert, shares, reader)) for alert in alerts]
-        return compose(views, style, most_bytes)
+        composer = self._composer
+        shares = await self._evidence.shares(composer.models(alerts))
+        return composer.write(alerts, shares, robot, most_bytes)
 
     def _leave(self, closing: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(closing)
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
-
-
-def _evidence_line(alert: Alert, shares: Mapping[tuple[str, str], str], reader: Reader) -> str:
-    """The stages of the alert's own version, or of the only version there is evidence for."""
-    model, version = alert.labels.get(names.MODEL, ""), alert.labels.get(names.VERSION, "")
-    told = shares.get((model, version), "")
-    if not told and not version:
-        found = [(key, text) for key, text in shares.items() if key[0] == model]
-        (_, version), told = found[0] if len(found) == 1 else (("", ""), "")
-    return reader.words.evidence.format(told) if told else ""

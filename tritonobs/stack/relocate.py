@@ -1,7 +1,7 @@
 """Debian's Alertmanager reads its own templates from /usr/share, where only root can put them.
 
-Its binary is given another path of the same length, `/proc/self/fd/9/…`, and a starter that opens the unpacked
-folder as descriptor 9: it then runs from anywhere, with any working folder.
+Its binary is given another path of the same length, `/proc/self/fd/9/…`, and a starter that opens the
+unpacked folder as descriptor 9: it then runs from anywhere, with any working folder.
 """
 
 from __future__ import annotations
