@@ -30,7 +30,8 @@ def startup_progress() -> Iterator[Callable[[str], None]]:
 
 
 def stack_table(rows: Iterable[Health]) -> Table:
-    """Every part with its state, age, address and log."""
+    """Every part with its state, age and address; the log of each that is not ready."""
+    rows = tuple(rows)
     return Table(
         title="the stack",
         columns=(
@@ -38,19 +39,15 @@ def stack_table(rows: Iterable[Health]) -> Table:
             Column(title="state"),
             Column(title="since", right=True),
             Column(title="address", wrap=True),
-            Column(title="log", wrap=True),
         ),
         lines=tuple(
             Line(
-                cells=(
-                    row.part.name,
-                    row.state,
-                    format_duration(int(row.age_seconds)),
-                    row.part.url,
-                    row.part.log,
-                ),
+                cells=(row.part.name, row.state, format_duration(int(row.age_seconds)), row.part.url),
                 style=_STYLES[row.state],
             )
             for row in rows
+        ),
+        notes=tuple(
+            f"{row.part.name} is {row.state}: read {row.part.log}" for row in rows if row.state != "ready"
         ),
     )

@@ -1,0 +1,41 @@
+"""A QPS limit on the running stack: silent below it, told above it, told again when it is over."""
+
+import pytest
+
+from tritonobs import demo as story
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.live.stages import read_stages
+
+pytestmark = pytest.mark.e2e
+
+LIMIT_QPS = 8.0
+
+
+def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
+    """No message within the limit; one that names model, value and limit above it; one when it is over."""
+    monkeypatch.setattr(story, "CALM_SECONDS", 25.0)
+    url = stack.plan.replicas[0].http_url
+    observer = story.Observer(stack)
+
+    calm = story.calm(url, LIMIT_QPS, lambda _: None)
+    assert calm.failed == 0
+    assert not observer.fires()
+    assert observer.messages() == ()
+
+    moments = []
+    with story.Overflow(url, LIMIT_QPS * story.OVERFLOW_RATIO) as overflow:
+        message = story.follow_alert(observer, overflow, moments.append)
+        (table, *_) = read_stages(PrometheusClient(stack.address("prometheus")), story.MODEL)
+    before = len(observer.messages())
+    resolved = story.wait_resolved(observer, before)
+
+    assert [moment.what for moment in moments] == [
+        "seen by Prometheus",
+        "firing",
+        "message accepted by the robot",
+    ]
+    assert [moment.seconds for moment in moments] == sorted(moment.seconds for moment in moments)
+    assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
+    assert "the limit is 8" in message.text
+    assert {row.name for row in table.rows} >= {"preprocess", "detector", "nms"}
+    assert "🔴" not in resolved.text
