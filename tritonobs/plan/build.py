@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
 from tritonobs.plan.check import check
 from tritonobs.plan.declared import declared_limits
-from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings, Replica
+from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings
 from tritonobs.plan.limits import resolve_limits
-from tritonobs.plan.models import build_models
+from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.notify import build_notify
 from tritonobs.plan.objectives import promises, slo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.spec.schema import ReplicaSpec, Spec
+    from tritonobs.spec.schema import Spec
 
 _DAY_SECONDS = 86_400
-_METRICS_PORT = 8002
 
 
 def build_plan(spec: Spec, base: Path) -> Plan:
@@ -37,7 +35,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
     return Plan(
         fleet=spec.fleet,
         cluster=spec.cluster,
-        replicas=tuple(_replica(replica) for replica in spec.replicas),
+        replicas=build_replicas(spec),
         models=models,
         limits=resolve_limits(models, declared),
         declared_limits=declared,
@@ -58,13 +56,3 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         notify=build_notify(spec.notify, base),
     )
-
-
-def _replica(replica: ReplicaSpec) -> Replica:
-    if replica.metrics_url:
-        metrics_url = replica.metrics_url
-    else:
-        parts = urlsplit(replica.url)
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
-    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)

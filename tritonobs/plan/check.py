@@ -8,7 +8,7 @@ from tritonobs.findings import Severity
 from tritonobs.plan import graph
 from tritonobs.plan.check_limits import limit_findings
 from tritonobs.plan.check_slos import slo_findings
-from tritonobs.plan.models import build_models
+from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.objectives import shown
 from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
 from tritonobs.spec.words import listed, nearest, quoted
@@ -22,23 +22,34 @@ if TYPE_CHECKING:
 
 _DAY = 86_400
 _PERIOD_DAYS = (7, 90)
+_REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
 
 
 def check(spec: Spec) -> tuple[Finding, ...]:
     """Every finding about a spec whose fields are well-formed, in the order of the file."""
-    found = [*_replicas(spec), *_times(spec), *_calls(spec)]
+    found = [*_cluster(spec), *_replicas(spec), *_times(spec), *_calls(spec)]
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += limit_findings(spec, build_models(spec))
     found += slo_findings(spec)
     return tuple(sorted(found, key=lambda finding: (finding.place.line, finding.place.column)))
 
 
+def _cluster(spec: Spec) -> Iterator[Finding]:
+    if "$" in spec.cluster:
+        variable = "which Prometheus would take for a variable"
+        message = f"found {quoted(spec.cluster)}; allowed is text without $, {variable}"
+        yield spec.source.finding(("cluster",), message)
+
+
 def _replicas(spec: Spec) -> Iterator[Finding]:
     for field in ("name", "url", "metrics_url"):
         first: dict[str, int] = {}
-        for position, replica in enumerate(spec.replicas):
-            value = getattr(replica, field)
-            if value is not None and first.setdefault(value, position) != position:
+        for position, replica in enumerate(build_replicas(spec)):
+            value = getattr(replica, _REPLICA_FIELDS[field])
+            if (
+                first.setdefault(value, position) != position
+                and field in spec.replicas[position].model_fields_set
+            ):
                 other = spec.source.place(("replicas", first[value], field))
                 message = f"is the same as that of replicas[{first[value]}] (line {other.line})"
                 yield spec.source.finding(("replicas", position, field), message)

@@ -1,14 +1,22 @@
-"""The models of a fleet, everything inherited."""
+"""The replicas and models of a fleet, everything inherited."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from tritonobs.plan.fleet import Call, Model
+from tritonobs.plan.fleet import Call, Model, Replica
 from tritonobs.plan.objectives import bounds_of
 
 if TYPE_CHECKING:
-    from tritonobs.spec.schema import Spec
+    from tritonobs.spec.schema import ReplicaSpec, Spec
+
+_METRICS_PORT = 8002
+
+
+def build_replicas(spec: Spec) -> tuple[Replica, ...]:
+    """Every replica, with the address of its metrics page."""
+    return tuple(_replica(replica) for replica in spec.replicas)
 
 
 def build_models(spec: Spec) -> tuple[Model, ...]:
@@ -32,3 +40,13 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
 
 def _first(own: str | None, inherited: str | None) -> str:
     return own if own is not None else inherited or ""
+
+
+def _replica(replica: ReplicaSpec) -> Replica:
+    if replica.metrics_url:
+        metrics_url = replica.metrics_url
+    else:
+        parts = urlsplit(replica.url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
+    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)

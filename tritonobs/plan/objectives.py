@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -67,8 +68,10 @@ def bounds_of(model: ModelSpec) -> tuple[Decimal, ...]:
 
 
 def nearest_two(target: Decimal, bounds: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
-    """The two bounds closest to the target, the smaller first."""
-    return tuple(sorted(sorted(bounds, key=lambda bound: (abs(bound - target), bound))[:2]))
+    """The bounds on either side of the target, or the last two on the side it is outside of."""
+    ordered = sorted(bounds)
+    after = min(max(bisect(ordered, target), 1), len(ordered) - 1)
+    return tuple(ordered[max(after - 1, 0) : after + 1])
 
 
 def shown(seconds: Decimal) -> str:

@@ -146,7 +146,7 @@ _QPS_SCHEMA: dict[str, Any] = {
     "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": int(MAX_QPS)}, {"const": "unlimited"}],
 }
 
-Qps = Annotated[Decimal, BeforeValidator(parse_qps), WithJsonSchema(_QPS_SCHEMA)]
+Qps = Annotated[Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), WithJsonSchema(_QPS_SCHEMA)]
 CallCount = Annotated[
     Decimal,
     BeforeValidator(_parse_calls),

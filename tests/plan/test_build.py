@@ -1,0 +1,82 @@
+"""From the fleet file to the plan."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.plan.build import build_plan
+from tritonobs.plan.fleet import Slo
+from tritonobs.spec.load import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tritonobs.plan.fleet import Plan
+
+
+@pytest.mark.parametrize(
+    ("url", "metrics_url"),
+    [
+        pytest.param("http://10.0.0.1:8000", "http://10.0.0.1:8002/metrics", id="beside the HTTP port"),
+        pytest.param("https://triton.shop/", "https://triton.shop:8002/metrics", id="a name without a port"),
+        pytest.param("http://[fd00::1]:8000", "http://[fd00::1]:8002/metrics", id="an IPv6 address"),
+    ],
+)
+def test_metrics_pages_are_found_beside_the_server(tmp_path: Path, url: str, metrics_url: str) -> None:
+    """Without `metrics_url` it is Triton's own default."""
+    text = f'fleet: f\nreplicas: [{{name: a, url: "{url}"}}]\nmodels: {{m: {{}}}}\n'
+    spec = read_text(text, "fleet.yaml").spec
+    assert spec is not None
+
+    (replica,) = build_plan(spec, tmp_path).replicas
+
+    assert replica.metrics_url == metrics_url
+    assert not replica.http_url.endswith("/")
+
+
+def test_slos_merge_field_by_field(plan_of: Callable[[str], Plan]) -> None:
+    """A version that changes its target keeps the objective it inherits; `none` takes a promise back."""
+    plan = plan_of(
+        """\
+        defaults:
+          slos:
+            availability: {objective: 99.9%}
+            latency: {objective: 99%, target: 500ms}
+        models:
+          a:
+            slos: {latency: {target: 250ms, stage: infer}}
+            versions:
+              1: {slos: {availability: none, latency: {objective: 95%}}}
+          b: {slos: {latency: none}}
+        """
+    )
+    infer = {"stage": "infer", "target_seconds": Decimal("0.25")}
+    assert plan.slos == (
+        Slo(name="availability", model="a", version="", objective_ratio=Decimal("0.999")),
+        Slo(name="latency", model="a", version="", objective_ratio=Decimal("0.99"), **infer),
+        Slo(name="latency", model="a", version="1", objective_ratio=Decimal("0.95"), **infer),
+        Slo(name="availability", model="b", version="", objective_ratio=Decimal("0.999")),
+    )
+
+
+def test_latency_inherited_from_defaults_times_the_whole_request(plan_of: Callable[[str], Plan]) -> None:
+    """The stage is `total` unless said otherwise, and ensembles, which cannot be timed, are left out."""
+    plan = plan_of(
+        """\
+        defaults: {slos: {latency: {objective: 99%, target: 500ms}}}
+        models: {e: {pipeline: ensemble, calls: {a: 1}}, a: {}}
+        """
+    )
+
+    assert [(slo.model, slo.stage) for slo in plan.slos] == [("a", "total")]
+
+
+def test_team_and_tier_are_inherited_and_may_be_emptied(plan_of: Callable[[str], Plan]) -> None:
+    """An empty text of one's own is not the default."""
+    plan = plan_of("defaults: {team: vision, tier: gold}\nmodels: {a: {tier: ''}, b: {team: search}}")
+
+    assert [(model.team, model.tier) for model in plan.models] == [("vision", ""), ("search", "gold")]

@@ -1,0 +1,251 @@
+"""Fleet files whose fields are well-formed and whose meaning is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.errors import SpecInvalid
+from tritonobs.plan.check import check
+from tritonobs.spec.load import read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tritonobs.plan.fleet import Plan
+
+CASES = [
+    pytest.param(
+        "models: {a: {pipeline: bls, calls: {b: 1, detect: {model: detectr}}}, detector: {}}",
+        [
+            (
+                "ERROR fleet.yaml:3:37: models.a.calls.b: "
+                'calls "b", no model of this fleet; models are a and detector'
+            ),
+            (
+                "ERROR fleet.yaml:3:59: models.a.calls.detect.model: "
+                'calls "detectr", no model of this fleet; models are a and detector (did you mean detector?)'
+            ),
+        ],
+        id="calls to models that are not there",
+    ),
+    pytest.param(
+        """\
+        models:
+          a: {pipeline: bls, calls: {b: 1}}
+          b: {pipeline: ensemble, calls: {c: 2}}
+          c: {pipeline: bls, calls: {a: 1}}
+        """,
+        ["ERROR fleet.yaml:4:22: models.a.calls: models call each other in a circle: a → b → c → a"],
+        id="a circle of calls",
+    ),
+    pytest.param(
+        "models: {a: {pipeline: bls, calls: {a: 1}}}",
+        ["ERROR fleet.yaml:3:29: models.a.calls: models call each other in a circle: a → a"],
+        id="a model that calls itself",
+    ),
+    pytest.param(
+        "models: {a: {pipeline: bls}, b: {calls: {c: 1}}, c: {}}",
+        [
+            (
+                "ERROR fleet.yaml:3:24: models.a.pipeline: "
+                "has no calls; write what the pipeline calls under `calls`"
+            ),
+            "ERROR fleet.yaml:3:34: models.b.calls: needs `pipeline`; allowed are bls and ensemble",
+        ],
+        id="half a pipeline",
+    ),
+    pytest.param(
+        "models: {a: {slos: {latency: {objective: 99%, target: 200ms}}}}",
+        [
+            (
+                "ERROR fleet.yaml:3:55: models.a.slos.latency.target: "
+                "200ms is no latency bound of a; the nearest are 150ms and 250ms"
+            )
+        ],
+        id="a target between two bounds names both",
+    ),
+    pytest.param(
+        "models: {a: {latency_bounds: [0.5ms, 1ms, 2ms], slos: {fast: {objective: 99%, target: 30s}}}}",
+        [
+            (
+                "ERROR fleet.yaml:3:87: models.a.slos.fast.target: "
+                "30s is no latency bound of a; the nearest are 1ms and 2ms"
+            )
+        ],
+        id="a target above every bound names the highest two",
+    ),
+    pytest.param(
+        """\
+        defaults: {slos: {latency: {objective: 99%, target: 300ms}}}
+        models: {a: {}, b: {versions: {1: {}, 2: {}}}, c: {latency_bounds: [300ms, 400ms]}}
+        """,
+        [
+            (
+                "ERROR fleet.yaml:3:53: defaults.slos.latency.target: "
+                "300ms is no latency bound of a and b; the nearest are 250ms and 500ms"
+            )
+        ],
+        id="an inherited target is told once, with the models it does not fit",
+    ),
+    pytest.param(
+        "models: {a: {latency_bounds: [10ms, 5ms, 5ms]}}",
+        [
+            "ERROR fleet.yaml:3:37: models.a.latency_bounds[1]: 5ms is not above the bound before it, 10ms",
+            "ERROR fleet.yaml:3:42: models.a.latency_bounds[2]: 5ms is not above the bound before it, 5ms",
+        ],
+        id="bounds out of order",
+    ),
+    pytest.param(
+        "models: {a: {slos: {latency: {target: 250ms}, odd: {objective: 99%, stage: nms}}}}",
+        [
+            (
+                "ERROR fleet.yaml:3:21: models.a.slos.latency: "
+                "has no objective, neither here nor inherited; write one like 99.9%"
+            ),
+            (
+                "ERROR fleet.yaml:3:76: models.a.slos.odd.stage: "
+                "times a stage but has no target; write one like 250ms"
+            ),
+        ],
+        id="half an SLO",
+    ),
+    pytest.param(
+        "models: {e: {pipeline: ensemble, calls: {a: 1}, slos: {p: {objective: 99%, target: 250ms}}}, a: {}}",
+        [
+            (
+                "ERROR fleet.yaml:3:84: models.e.slos.p.target: "
+                "an ensemble has no code that times its requests; promise latency for members or a BLS pipeline"
+            )
+        ],
+        id="latency of an ensemble",
+    ),
+    pytest.param(
+        """\
+        models:
+          e: {pipeline: ensemble, calls: {a: 1}, versions: {2: {qps_limit: 5}, 3: {}}}
+          a: {}
+        """,
+        [
+            (
+                "ERROR fleet.yaml:4:57: models.e.versions.2.qps_limit: "
+                "Triton counts all versions of an ensemble under version 1, so 2 and 3 cannot be told apart; write it for the model"
+            )
+        ],
+        id="versions of an ensemble that cannot be told apart",
+    ),
+    pytest.param(
+        """\
+        models:
+          a:
+            scheduled_limits:
+              - {qps_limit: 1, valid_until: 2026-11-11T00:00Z}
+              - {qps_limit: 2, valid_from: 2026-11-11T00:00Z, valid_until: 2026-11-12T00:00Z}
+              - {qps_limit: 3, valid_from: 2026-11-11T12:00Z}
+        """,
+        [
+            (
+                "ERROR fleet.yaml:8:9: models.a.scheduled_limits[2]: "
+                "holds at the same time as scheduled_limits[1]; only one limit can hold"
+            )
+        ],
+        id="two limits at one time",
+    ),
+    pytest.param(
+        """\
+        models: {a: {}}
+        slo_period: 36h
+        prometheus: {scrape_interval: 5m, evaluation_interval: 100ms, retention: 90m}
+        """,
+        [
+            "ERROR fleet.yaml:4:13: slo_period: found 1d12h; allowed are whole days from 7d to 90d",
+            (
+                "ERROR fleet.yaml:5:31: prometheus.scrape_interval: found 5m; allowed is 1s to 1m "
+                "(Prometheus takes a series for gone after 5m without a sample)"
+            ),
+            (
+                "ERROR fleet.yaml:5:56: prometheus.evaluation_interval: found 100ms; allowed is 1s to 1m "
+                "(Prometheus takes a series for gone after 5m without a sample)"
+            ),
+            "ERROR fleet.yaml:5:74: prometheus.retention: found 1h30m; allowed are whole days, like 180d",
+        ],
+        id="times out of range",
+    ),
+    pytest.param(
+        "models: {a: {}}\nprometheus: {retention: 15d}",
+        [
+            (
+                "ERROR fleet.yaml:4:25: prometheus.retention: 15d is shorter than slo_period (30d) "
+                "(Prometheus would forget part of the error budget)"
+            )
+        ],
+        id="a memory shorter than the promise",
+    ),
+    pytest.param(
+        "models: {a: {}}\ncluster: $HOME",
+        [
+            (
+                "ERROR fleet.yaml:4:10: cluster: "
+                'found "$HOME"; allowed is text without $, which Prometheus would take for a variable'
+            )
+        ],
+        id="a cluster that Prometheus would expand",
+    ),
+    pytest.param(
+        "models: {a: {qps_limit: 5, versions: {1: {qps_limit: 9}, 2: {qps_limit: unlimited}}}}",
+        [
+            (
+                "WARNING fleet.yaml:3:54: models.a.versions.1.qps_limit: "
+                "9 is above the limit of the whole model (5), which is reached first"
+            )
+        ],
+        id="a version above its model",
+    ),
+    pytest.param(
+        "models: {p: {pipeline: bls, calls: {a: 3}, qps_limit: 20}, a: {qps_limit: 30}}",
+        [
+            (
+                "WARNING fleet.yaml:3:55: models.p.qps_limit: 20 is more than its members allow: "
+                "capped by a: 30 / 3 per request (10 is in force)"
+            )
+        ],
+        id="a pipeline above its members",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "complaints"), CASES)
+def test_nonsense_is_told_at_its_place(
+    complaints_of: Callable[[str], list[str]], text: str, complaints: list[str]
+) -> None:
+    """Each finding word for word, in the order of the file, and nothing else."""
+    assert complaints_of(text) == complaints
+
+
+def test_replicas_that_are_the_same_are_told() -> None:
+    """A server scraped twice would count every request twice."""
+    text = """\
+fleet: shop
+replicas:
+  - {name: a, url: "http://10.0.0.1:8000"}
+  - {name: b, url: "http://10.0.0.2:8000", metrics_url: "http://10.0.0.1:8002/metrics"}
+  - {name: a, url: "http://10.0.0.2:8000"}
+models: {m: {}}
+"""
+    spec = read_text(text, "fleet.yaml").spec
+    assert spec is not None
+
+    assert [str(finding) for finding in check(spec)] == [
+        "fleet.yaml:4:57: replicas[1].metrics_url: is the same as that of replicas[0] (line 3)",
+        "fleet.yaml:5:12: replicas[2].name: is the same as that of replicas[0] (line 3)",
+        "fleet.yaml:5:20: replicas[2].url: is the same as that of replicas[1] (line 4)",
+    ]
+
+
+def test_errors_stop_a_plan_and_warnings_do_not(plan_of: Callable[[str], Plan]) -> None:
+    """A plan is made of what can be meant."""
+    with pytest.raises(SpecInvalid, match="circle"):
+        plan_of("models: {a: {pipeline: bls, calls: {a: 1}}}")
+
+    assert plan_of("models: {a: {qps_limit: 5, versions: {1: {qps_limit: 9}}}}").limits

@@ -1,0 +1,228 @@
+"""Limits: inheritance, pipelines in both directions, and time."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.plan.limits import limits_at
+from tritonobs.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tritonobs.plan.fleet import Plan
+
+NOON = datetime(2026, 11, 11, 12, tzinfo=timezone.utc)
+
+
+def _in_force(plan: Plan, now: datetime = NOON) -> dict[str, str]:
+    """`model@version` (`@` alone is the fleet) to its limit at a moment."""
+    limits = list(limits_at(plan.limits, now))
+    subjects = {f"{limit.model}@{limit.version}": format_number(limit.qps) for limit in limits}
+    assert len(subjects) == len(limits), "two limits for one subject at one time"
+    return subjects
+
+
+CASES = [
+    pytest.param(
+        "models: {a: {versions: {1: {}}}}",
+        {},
+        id="no limit anywhere is no limit",
+    ),
+    pytest.param(
+        "qps_limit: 100\nmodels: {a: {}}",
+        {"@": "100"},
+        id="a limit of the fleet is no limit of a model",
+    ),
+    pytest.param(
+        """\
+        defaults: {qps_limit: 5}
+        models:
+          a: {versions: {1: {}, 2: {qps_limit: 3}}}
+          b: {qps_limit: 7, versions: {1: {}, 2: {qps_limit: unlimited}}}
+          c: {qps_limit: unlimited, versions: {1: {}, 2: {qps_limit: 2}}}
+        """,
+        {"a@": "5", "a@1": "5", "a@2": "3", "b@": "7", "b@1": "7", "c@2": "2"},
+        id="fleet defaults, then model, then version, and unlimited ends it",
+    ),
+    pytest.param(
+        "models: {p: {pipeline: bls, calls: {a: 3}, qps_limit: 10}, a: {versions: {1: {}}}}",
+        {"p@": "10", "a@": "30", "a@1": "30"},
+        id="a pipeline gives its member a limit by its calls",
+    ),
+    pytest.param(
+        """\
+        models:
+          p: {pipeline: bls, calls: {first: {model: a, per_request: 1}, again: {model: a, per_request: 0.5}},
+              qps_limit: 10}
+          a: {}
+        """,
+        {"p@": "10", "a@": "15"},
+        id="two stages of one model add up, half a call counts half",
+    ),
+    pytest.param(
+        """\
+        models:
+          p: {pipeline: bls, calls: {a: 1}, qps_limit: 10}
+          q: {pipeline: ensemble, calls: {a: 2}, qps_limit: 4}
+          a: {}
+        """,
+        {"p@": "10", "q@": "4", "a@": "18"},
+        id="a member of two pipelines gets what both may cause",
+    ),
+    pytest.param(
+        """\
+        models:
+          p: {pipeline: bls, calls: {a: 1}, qps_limit: 10}
+          q: {pipeline: ensemble, calls: {a: 2}}
+          a: {}
+        """,
+        {"p@": "10"},
+        id="a member that one pipeline may call at will has no limit",
+    ),
+    pytest.param(
+        "models: {p: {pipeline: bls, calls: {a: 4, b: 1}}, a: {qps_limit: 20}, b: {qps_limit: 7}}",
+        {"p@": "5", "a@": "20", "b@": "7"},
+        id="the tightest member caps a pipeline without a limit",
+    ),
+    pytest.param(
+        "models: {p: {pipeline: bls, calls: {a: 3}, qps_limit: 20}, a: {qps_limit: 10}}",
+        {"p@": "3.33333333", "a@": "10"},
+        id="a member caps a pipeline below its own limit, rounded down",
+    ),
+    pytest.param(
+        "models: {p: {pipeline: bls, calls: {a: 3}, qps_limit: unlimited}, a: {qps_limit: 10}}",
+        {"a@": "10"},
+        id="unlimited is not capped",
+    ),
+    pytest.param(
+        """\
+        models:
+          outer: {pipeline: ensemble, calls: {inner: 2, c: 1}, qps_limit: 10}
+          inner: {pipeline: bls, calls: {b: 3, c: 1}}
+          b: {}
+          c: {}
+        """,
+        {"outer@": "10", "inner@": "20", "b@": "60", "c@": "30"},
+        id="fan-out multiplies through nested pipelines",
+    ),
+    pytest.param(
+        """\
+        models:
+          outer: {pipeline: ensemble, calls: {inner: 2}}
+          inner: {pipeline: bls, calls: {b: 3}}
+          b: {qps_limit: 60}
+        """,
+        {"outer@": "10", "inner@": "20", "b@": "60"},
+        id="a cap reaches up through nested pipelines",
+    ),
+    pytest.param(
+        """\
+        models:
+          p: {pipeline: bls, calls: {a: 1}, qps_limit: 10}
+          a: {versions: {1: {qps_limit: 4}, 2: {qps_limit: 5}}}
+        """,
+        {"p@": "9", "a@1": "4", "a@2": "5"},
+        id="versions with limits of their own cap with their sum",
+    ),
+    pytest.param(
+        """\
+        models:
+          p: {pipeline: bls, calls: {a: 1}, qps_limit: 10}
+          a: {versions: {1: {qps_limit: 4}, 2: {}}}
+        """,
+        {"p@": "10", "a@1": "4"},
+        id="a version without a limit leaves the model open",
+    ),
+    pytest.param(
+        "models: {e: {pipeline: ensemble, calls: {a: 1}, qps_limit: 6, versions: {3: {}, 4: {}}}, a: {}}",
+        {"e@": "6", "e@1": "6", "a@": "6"},
+        id="an ensemble stands once, under the version Triton counts it at",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "limits"), CASES)
+def test_limits_follow_inheritance_and_pipelines(
+    plan_of: Callable[[str], Plan], text: str, limits: dict[str, str]
+) -> None:
+    """Exactly these subjects have a limit, and exactly this one."""
+    assert _in_force(plan_of(text)) == limits
+
+
+SALE = """\
+models:
+  p: {pipeline: bls, calls: {a: 2}, qps_limit: 8,
+      scheduled_limits: [{qps_limit: 20, valid_from: 2026-11-11T00:00+08:00,
+                          valid_until: 2026-11-12T00:00+08:00, reason: sale}]}
+  a: {scheduled_limits: [{qps_limit: 30, valid_from: 2026-11-11T20:00+08:00}]}
+  other: {qps_limit: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("now", "limits"),
+    [
+        pytest.param("2026-11-10T23:59:59+08:00", {"p@": "8", "a@": "16"}, id="the second before"),
+        pytest.param(
+            "2026-11-11T00:00:00+08:00", {"p@": "20", "a@": "40"}, id="the first second of the sale"
+        ),
+        pytest.param("2026-11-11T20:00:00+08:00", {"p@": "15", "a@": "30"}, id="a member's own limit begins"),
+        pytest.param("2026-11-12T00:00:00+08:00", {"p@": "8", "a@": "30"}, id="the sale is over"),
+        pytest.param("2036-01-01T00:00:00+08:00", {"p@": "8", "a@": "30"}, id="years later"),
+    ],
+)
+def test_limits_change_at_their_moment_and_pipelines_with_them(
+    plan_of: Callable[[str], Plan], now: str, limits: dict[str, str]
+) -> None:
+    """From the first second until just before the last, in whatever time zone it was written."""
+    assert _in_force(plan_of(SALE), datetime.fromisoformat(now)) == {**limits, "other@": "1"}
+
+
+def test_pieces_of_one_subject_never_overlap_nor_leave_a_hole(plan_of: Callable[[str], Plan]) -> None:
+    """What stays the same over a change elsewhere is one piece, not two."""
+    plan = plan_of(SALE)
+    pieces = [(limit.valid_from, limit.valid_until) for limit in plan.limits if limit.model == "p"]
+
+    assert pieces[0][0] is None
+    assert pieces[-1][1] is None
+    assert [end for _, end in pieces[:-1]] == [start for start, _ in pieces[1:]]
+    assert [limit.valid_from for limit in plan.limits if limit.model == "other"] == [None]
+
+
+def test_every_limit_says_what_it_comes_from(plan_of: Callable[[str], Plan]) -> None:
+    """The field, the default, or the arithmetic of the pipeline."""
+    plan = plan_of(
+        """\
+        defaults: {qps_limit: 50}
+        models:
+          p: {pipeline: bls, calls: {a: 4, b: 2}, qps_limit: 9}
+          q: {pipeline: bls, calls: {c: 2}, qps_limit: 3}
+          a: {qps_limit: 20}
+          b: {}
+          c: {qps_limit: unlimited}
+        """
+    )
+    origins = {limit.model: limit.origin for limit in plan.limits}
+    assert origins == {
+        "p": "capped by a: 20 / 4 per request",
+        "q": "models.q.qps_limit",
+        "a": "models.a.qps_limit",
+        "b": "defaults.qps_limit",
+    }
+
+
+def test_thousands_of_schedules_stay_quick_to_resolve(plan_of: Callable[[str], Plan]) -> None:
+    """Models that have nothing to do with each other do not multiply each other's pieces of time."""
+    begin = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    lines = ["models:"]
+    for number in range(2000):
+        moment = (begin + timedelta(hours=number)).isoformat()
+        lines.append(
+            f"  m{number}: {{qps_limit: 1, scheduled_limits: [{{qps_limit: 2, valid_from: '{moment}'}}]}}"
+        )
+
+    assert len(plan_of("\n".join(lines)).limits) == 4000
