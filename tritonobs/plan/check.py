@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tritonobs.findings import Severity
 from tritonobs.plan import graph
 from tritonobs.plan.check_limits import limit_findings
+from tritonobs.plan.check_notify import notify_findings
 from tritonobs.plan.check_slos import slo_findings
 from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.objectives import shown
@@ -31,6 +32,7 @@ def check(spec: Spec) -> tuple[Finding, ...]:
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += limit_findings(spec, build_models(spec))
     found += slo_findings(spec)
+    found += notify_findings(spec)
     return tuple(sorted(found, key=lambda finding: (finding.place.line, finding.place.column)))
 
 
