@@ -5,20 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tritonobs.plan.receivers import (
+    DeadMan,
+    Email,
+    MailServer,
+    SecretSource,
+    Slack,
+    Webhook,
+    Wecom,
+    build_dead_man,
+    build_mail_server,
+    build_slacks,
+    build_webhook,
+    build_wecoms,
+    secret_source,
+)
+from tritonobs.plan.routes import (
+    DEFAULT_TIMINGS,
+    MuteTime,
+    Route,
+    Timing,
+    build_mute_times,
+    build_routes,
+    build_timings,
+)
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tritonobs.spec.notify import AuthSpec, MentionSpec, NotifySpec, RobotSpec
 
 Language = Literal["en", "zh"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretSource:
-    """Where a secret is: a file or an environment variable, exactly one of them."""
-
-    file: Path | None = None
-    env: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +83,41 @@ class Auth:
 class Notify:
     """The whole `notify:` section, decided."""
 
-    robots: tuple[Robot, ...] = ()
     timezone: str = "UTC"
     auth: Auth | None = None
+    robots: tuple[Robot, ...] = ()
+    slacks: tuple[Slack, ...] = ()
+    emails: tuple[Email, ...] = ()
+    mail_server: MailServer | None = None
+    wecoms: tuple[Wecom, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    dead_man: DeadMan | None = None
+    routes: tuple[Route, ...] = ()
+    mute_times: tuple[MuteTime, ...] = ()
+    timings: tuple[Timing, ...] = DEFAULT_TIMINGS
+
+    @property
+    def relayed(self) -> tuple[Webhook, ...]:
+        """The services whose address is a secret: `tritonobs serve` passes alerts on to them."""
+        services = (*self.webhooks, *([self.dead_man.webhook] if self.dead_man else []))
+        return tuple(service for service in services if service.secret)
 
 
 def build_notify(spec: NotifySpec, base: Path) -> Notify:
     """Fill in what is inherited; relative paths count from `base`, the folder of the fleet file."""
     return Notify(
-        robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
         timezone=spec.timezone,
         auth=_auth(spec.auth, base) if spec.auth else None,
+        robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
+        slacks=build_slacks(spec, base),
+        emails=tuple(Email(name=name, to=email.to) for name, email in spec.email.items()),
+        mail_server=build_mail_server(spec.mail_server, base),
+        wecoms=build_wecoms(spec, base),
+        webhooks=tuple(build_webhook(name, webhook, base) for name, webhook in spec.webhook.items()),
+        dead_man=build_dead_man(spec.dead_man, base),
+        routes=build_routes(spec),
+        mute_times=build_mute_times(spec),
+        timings=build_timings(spec),
     )
 
 
@@ -84,8 +125,8 @@ def _robot(name: str, robot: RobotSpec, spec: NotifySpec, base: Path) -> Robot:
     signed = robot.secret_file or robot.secret_env
     return Robot(
         name=name,
-        webhook=_source(robot.webhook_file, robot.webhook_env, base),
-        secret=_source(robot.secret_file, robot.secret_env, base) if signed else None,
+        webhook=secret_source(robot.webhook_file, robot.webhook_env, base),
+        secret=secret_source(robot.secret_file, robot.secret_env, base) if signed else None,
         keyword=robot.keyword,
         failover=robot.failover,
         mentions=tuple(_mention(mention) for mention in robot.mention),
@@ -108,7 +149,3 @@ def _auth(auth: AuthSpec, base: Path) -> Auth:
     written = auth.token_file or auth.password_file
     file = base / written if written else base
     return Auth(file=file, alertmanager_file=auth.alertmanager_file or file, username=auth.username)
-
-
-def _source(file: Path | None, env: str, base: Path) -> SecretSource:
-    return SecretSource(file=base / file if file else None, env=env)

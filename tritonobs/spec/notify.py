@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import zoneinfo
-from pathlib import Path
-from typing import Annotated, Literal
+from pydantic import Field, model_validator
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-
-Language = Literal["en", "zh"]
-File = Annotated[Path, Field(description="A file; relative paths count from the fleet file.")]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+from tritonobs.spec.receivers import DeadManSpec, EmailSpec, MailServerSpec, SlackSpec, WebhookSpec, WecomSpec
+from tritonobs.spec.routes import AlertSeverity, MuteTimeSpec, RouteSpec, TimingSpec, Zone
+from tritonobs.spec.section import File, Language, Match, ReceiverName, Section
 
 
-def _several(value: object) -> object:
-    return [value] if isinstance(value, (str, int, float, bool)) else value
-
-
-def _zone(name: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        raise ValueError(f"found {name!r}; allowed is a time zone such as UTC or Asia/Shanghai") from None
-    return name
-
-
-Values = Annotated[tuple[str, ...], BeforeValidator(_several), Field(min_length=1)]
-Match = dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")], Values]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class MentionSpec(_Section):
+class MentionSpec(Section):
     """Who is called by name, and for which alerts."""
 
     match: Match = Field(
@@ -51,12 +27,12 @@ class MentionSpec(_Section):
         return self
 
 
-class RobotSpec(_Section):
+class RobotSpec(Section):
     """A DingTalk custom robot: where its webhook and signing secret are, never what they are."""
 
     webhook_file: File | None = Field(
         default=None,
-        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=…",
+        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=….",
     )
     webhook_env: str = Field(default="", description="Environment variable with it, instead of a file.")
     secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
@@ -64,7 +40,7 @@ class RobotSpec(_Section):
     keyword: str = Field(
         default="", description="For a robot that asks for one: it is put into every message."
     )
-    failover: tuple[Name, ...] = Field(
+    failover: tuple[ReceiverName, ...] = Field(
         default=(), description="Robots that stand in while this one is mute or broken, in this order."
     )
     mention: tuple[MentionSpec, ...] = Field(default=(), description="Who is called by name.")
@@ -87,7 +63,7 @@ class RobotSpec(_Section):
         return self
 
 
-class AuthSpec(_Section):
+class AuthSpec(Section):
     """How Alertmanager shows `tritonobs serve` who it is: a bearer token, or a name and a password."""
 
     token_file: File | None = Field(default=None, description="File with a bearer token.")
@@ -108,17 +84,37 @@ class AuthSpec(_Section):
         return self
 
 
-class NotifySpec(_Section):
+class NotifySpec(Section):
     """Who is told about alerts."""
 
     language: Language = Field(default="en", description="Of the messages: en or zh.")
-    timezone: Annotated[str, AfterValidator(_zone)] = Field(
-        default="UTC", description="Of the times in messages."
-    )
+    timezone: Zone = Field(default="UTC", description="Of the times in messages and of mute times.")
     auth: AuthSpec | None = Field(
         default=None,
-        description="Who may post alerts to `tritonobs serve`; anybody who reaches it when left out.",
+        description="Who may post alerts to `tritonobs serve`; whoever reaches it when left out.",
     )
-    dingtalk: dict[Name, RobotSpec] = Field(
-        default_factory=dict, description="DingTalk custom robots by name."
+    alertmanager_version: str = Field(
+        default="0.25",
+        pattern=r"^0\.\d+$",
+        description="The oldest Alertmanager that reads the configuration.",
+    )
+    dingtalk: dict[ReceiverName, RobotSpec] = Field(
+        default_factory=dict, description="DingTalk custom robots."
+    )
+    slack: dict[ReceiverName, SlackSpec] = Field(default_factory=dict, description="Slack channels.")
+    email: dict[ReceiverName, EmailSpec] = Field(default_factory=dict, description="Mailboxes.")
+    mail_server: MailServerSpec | None = Field(default=None, description="The server that takes our mail.")
+    wecom: dict[ReceiverName, WecomSpec] = Field(default_factory=dict, description="WeCom applications.")
+    webhook: dict[ReceiverName, WebhookSpec] = Field(default_factory=dict, description="Other HTTP services.")
+    dead_man: DeadManSpec | None = Field(
+        default=None, description="Who raises the alarm when the alerting itself is dead."
+    )
+    routes: tuple[RouteSpec, ...] = Field(
+        default=(), description="Which alerts go where; all to everybody when left out."
+    )
+    mute_times: dict[ReceiverName, MuteTimeSpec] = Field(
+        default_factory=dict, description="Spans of silence."
+    )
+    timing: dict[AlertSeverity, TimingSpec] = Field(
+        default_factory=dict, description="How fast alerts are told, by severity."
     )
