@@ -60,6 +60,8 @@ STAGE_ERRORS: Final = series.STAGE_ERRORS
 STAGE_ITEMS: Final = series.STAGE_ITEMS
 HEARTBEAT: Final = series.HEARTBEAT
 TOTAL_STAGE: Final = series.TOTAL
+FLUSH_ERRORS: Final = series.FLUSH_ERRORS
+FLUSH_DROPPED: Final = series.FLUSH_DROPPED
 
 # --- Triton's own, durations in microseconds ---
 TRITON_SUCCESS: Final = "nv_inference_request_success"
@@ -84,3 +86,7 @@ STAGE_SHARE: Final = "model_version_stage:tritonobs_stage_duration_seconds_per_t
 
 # --- alerts that other parts wait for ---
 ALERT_QPS_ABOVE_LIMIT: Final = "TritonQpsAboveLimit"
+
+# --- NVIDIA's dcgm-exporter, where it runs ---
+DCGM_SM_CLOCK: Final = "DCGM_FI_DEV_SM_CLOCK"
+DCGM_TEMPERATURE: Final = "DCGM_FI_DEV_GPU_TEMP"
