@@ -66,7 +66,7 @@ def format_number(value: Decimal | float) -> str:
     number = Decimal(str(value))
     if not number.is_finite():
         raise ValueError(f"{value!r} is no finite number")
-    text = f"{number:f}"
+    text = f"{abs(number) if number == 0 else number:f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
 
 
@@ -77,6 +77,8 @@ def format_percent(ratio: Decimal | float) -> str:
 
 def format_latency(seconds: float) -> str:
     """A latency with the unit people use at that size: `0.85 ms`, `85 ms`, `1.2 s`."""
-    if seconds >= 1:
+    if seconds >= 999.5:  # noqa: PLR2004 (from here on three digits would need an exponent)
+        return f"{seconds:.0f} s"
+    if seconds >= 0.9995:  # noqa: PLR2004 (likewise: what rounds to 1000 ms is a second)
         return f"{seconds:.3g} s"
     return f"{seconds * 1000:.3g} ms"

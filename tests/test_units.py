@@ -1,0 +1,92 @@
+"""Durations, ratios and numbers: what people write, what Prometheus reads."""
+
+from decimal import Decimal
+
+import pytest
+
+from tritonobs import units
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("250ms", "0.25"), ("30s", "30"), ("1h30m", "5400"), ("30d", "2592000"), ("1w", "604800"), ("0s", "0")],
+)
+def test_parse_duration_reads_what_prometheus_reads(text, seconds):
+    """Seconds, exact."""
+    assert units.parse_duration(text) == Decimal(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "5", "5 m", "m5", "1.5h", "30m1h", "-5m", "5min", "∞"])
+def test_parse_duration_refuses_what_prometheus_refuses(text):
+    """The message shows what was found and how to write it."""
+    with pytest.raises(ValueError, match="is no duration; write one like"):
+        units.parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [("0.25", "250ms"), ("5400", "1h30m"), ("2592000", "30d"), ("0", "0s"), ("90061.5", "1d1h1m1s500ms")],
+)
+def test_format_duration_can_be_read_back(seconds, text):
+    """The largest unit is the day."""
+    assert units.format_duration(Decimal(seconds)) == text
+    assert units.parse_duration(text) == Decimal(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio"), [("99.9%", "0.999"), ("0.999", "0.999"), ("100%", "1"), (" 0 ", "0")]
+)
+def test_parse_ratio_is_exact(text, ratio):
+    """One minus 99.9 % is 0.001, not 0.0009999999999999432."""
+    assert units.parse_ratio(text) == Decimal(ratio)
+
+
+@pytest.mark.parametrize("text", ["", "99,9%", "nan", "inf%", "101%", "1.5", "-1%", "%"])
+def test_parse_ratio_refuses_what_is_no_share(text):
+    """No NaN, nothing outside 0 to 1."""
+    with pytest.raises(ValueError, match=r"is no share|is not between"):
+        units.parse_ratio(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.1, "0.1"),
+        (Decimal("14.40"), "14.4"),
+        (1e-7, "0.0000001"),
+        (1e21, "1" + 21 * "0"),
+        (-0.0, "0"),
+        (100, "100"),
+    ],
+)
+def test_format_number_has_no_exponent(value, text):
+    """Text expositions and people read it."""
+    assert units.format_number(value) == text
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("NaN")])
+def test_format_number_refuses_what_is_no_number(value):
+    """NaN never reaches an artifact."""
+    with pytest.raises(ValueError, match="finite"):
+        units.format_number(value)
+
+
+def test_format_percent_prints_what_was_written():
+    """99.999 % keeps its digits."""
+    assert units.format_percent(Decimal("0.99999")) == "99.999%"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.00085, "0.85 ms"),
+        (0.085, "85 ms"),
+        (0.9999, "1 s"),
+        (1.234, "1.23 s"),
+        (12345.6, "12346 s"),
+        (0, "0 ms"),
+    ],
+)
+def test_format_latency_picks_the_unit(seconds, text):
+    """Milliseconds below a second."""
+    assert units.format_latency(seconds) == text
