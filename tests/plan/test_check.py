@@ -116,7 +116,8 @@ CASES = [
         [
             (
                 "ERROR fleet.yaml:3:84: models.e.slos.p.target: "
-                "an ensemble has no code that times its requests; promise latency for members or a BLS pipeline"
+                "an ensemble has no code that times its requests; "
+                "promise latency for members or a BLS pipeline"
             )
         ],
         id="latency of an ensemble",
@@ -130,7 +131,8 @@ CASES = [
         [
             (
                 "ERROR fleet.yaml:4:57: models.e.versions.2.qps_limit: "
-                "Triton counts all versions of an ensemble under version 1, so 2 and 3 cannot be told apart; write it for the model"
+                "Triton counts all versions of an ensemble under version 1, "
+                "so 2 and 3 cannot be told apart; write it for the model"
             )
         ],
         id="versions of an ensemble that cannot be told apart",

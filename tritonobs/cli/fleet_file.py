@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
+from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.check import check
-from tritonobs.spec.load import load_fleet, read_fleet
+from tritonobs.spec.load import read_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,13 +17,12 @@ if TYPE_CHECKING:
 
     from tritonobs.findings import Finding
     from tritonobs.plan.fleet import Plan
+    from tritonobs.spec.schema import Spec
 
 
 def examine(path: Path) -> tuple[Finding, ...]:
     """Every finding about the file, of its syntax, its fields and its meaning, in the order of the file."""
-    reading = read_fleet(path)
-    found = [*reading.findings, *(check(reading.spec) if reading.spec else ())]
-    return tuple(sorted(found, key=lambda finding: (finding.place.line, finding.place.column)))
+    return _examine(path)[1]
 
 
 def load_plan(path: Path) -> Plan:
@@ -31,7 +31,18 @@ def load_plan(path: Path) -> Plan:
     Raises:
         SpecInvalid: with every error found.
     """
-    return build_plan(load_fleet(path), path.absolute().parent)
+    spec, findings = _examine(path)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if errors or spec is None:
+        raise SpecInvalid(errors)
+    return build_plan(spec, path.absolute().parent)
+
+
+def _examine(path: Path) -> tuple[Spec | None, tuple[Finding, ...]]:
+    reading = read_fleet(path)
+    found = [*reading.findings, *(check(reading.spec) if reading.spec else ())]
+    found.sort(key=lambda finding: (finding.place.line, finding.place.column))
+    return reading.spec, tuple(found)
 
 
 def line_of(finding: Finding) -> str:

@@ -1,0 +1,165 @@
+"""`validate`, `build` and `schema` as a user meets them: what is printed where, and the exit code."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Run
+
+
+def _spoil(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_validate_says_nothing_on_stdout_when_all_is_well(run: Run, fleet_file: Path) -> None:
+    """Findings are the result; there are none."""
+    done = run("validate", fleet_file.name)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fleet.yaml: fine\n")
+
+
+def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path) -> None:
+    """A wrong value does not hide that another place makes no sense."""
+    _spoil(fleet_file, "qps_limit: 8", "qps_limit: eight")
+    _spoil(fleet_file, "target: 500ms", "target: 400ms")
+
+    done = run("validate", fleet_file.name)
+
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        (
+            "fleet.yaml:7:39: defaults.slos.latency.target: "
+            "400ms is no latency bound of inspect, preprocess and detector; the nearest are 250ms and 500ms"
+        ),
+        (
+            'fleet.yaml:12:16: models.inspect.qps_limit: found "eight"; '
+            "allowed is a number above 0 and at most 1000000 (requests a second), or unlimited"
+        ),
+    ]
+    assert done.stderr == "fleet.yaml: 2 findings\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        pytest.param([], 0, id="a warning alone is no failure"),
+        pytest.param(["--fail-on", "warning"], 1, id="unless asked for"),
+    ],
+)
+def test_validate_tells_warnings_apart(run: Run, fleet_file: Path, options: list[str], code: int) -> None:
+    """A warning says that it is one."""
+    _spoil(fleet_file, "qps_limit: 8", "qps_limit: 80")
+
+    done = run("validate", fleet_file.name, *options)
+
+    assert done.returncode == code
+    assert done.stdout == (
+        "fleet.yaml:12:16: models.inspect.qps_limit: 80 is more than its members allow: "
+        "capped by detector: 40 / 1 per request (40 is in force) [warning]\n"
+    )
+
+
+def test_validate_speaks_json(run: Run, fleet_file: Path) -> None:
+    """One value a finding, place and all."""
+    _spoil(fleet_file, "qps_limit: 8", "qps_limits: 8")
+
+    done = run("validate", fleet_file.name, "--format", "json")
+    (finding,) = json.loads(done.stdout)
+
+    assert done.returncode == 1
+    assert (finding["file"], finding["line"], finding["column"]) == ("fleet.yaml", 12, 5)
+    assert (finding["path"], finding["severity"]) == ("models.inspect.qps_limits", "error")
+    assert finding["hint"] == "did you mean qps_limit?"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["validate"], "Missing argument 'FLEET'", id="no file"),
+        pytest.param(["validate", "absent.yaml"], "'absent.yaml' does not exist", id="an absent file"),
+        pytest.param(["build", "fleet.yaml"], "Missing option '-o'", id="no folder"),
+        pytest.param(
+            ["validate", "fleet.yaml", "--format", "xml"], "'xml' is not one of", id="an unknown format"
+        ),
+    ],
+)
+def test_wrong_usage_exits_2(run: Run, fleet_file: Path, arguments: list[str], said: str) -> None:
+    """The shell's own convention, and a sentence."""
+    assert fleet_file.exists()
+    done = run(*arguments)
+
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_build_writes_what_the_checkers_accept(run: Run, fleet_file: Path) -> None:
+    """Files on stdout, checks on stderr; a second build changes nothing and says so."""
+    first = run("build", fleet_file.name, "-o", "out")
+    second = run("build", fleet_file.name, "-o", "out")
+
+    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+    assert "promtool accepts it" in first.stderr
+    assert "amtool accepts it" in first.stderr
+    assert first.stdout.splitlines()[0] == "out/prometheus/prometheus.yml"
+    assert all(line.endswith(" (unchanged)") for line in second.stdout.splitlines())
+    written = {
+        path.relative_to(fleet_file.parent).as_posix() for path in fleet_file.parent.rglob("out/**/*.yml")
+    }
+    assert written == set(first.stdout.splitlines())
+
+
+def test_build_works_without_the_checkers_and_says_so(run: Run, fleet_file: Path) -> None:
+    """A machine without Prometheus can still build; nobody is told that anything was checked."""
+    done = run("build", fleet_file.name, "-o", "out", "--format", "json", env={"PATH": "/nonexistent"})
+
+    assert done.returncode == 0, done.stderr
+    assert "promtool is not here, so nothing was checked with it" in done.stderr
+    assert json.loads(done.stdout)["checked"] == {"promtool": False, "amtool": False}
+
+
+def test_build_leaves_the_old_files_when_a_checker_refuses(run: Run, fleet_file: Path) -> None:
+    """What promtool does not take never replaces what runs."""
+    tools = fleet_file.parent / "bin"
+    tools.mkdir()
+    (tools / "promtool").write_text("#!/bin/sh\necho FAILED: bad rule\nexit 1\n")
+    (tools / "promtool").chmod(0o755)
+
+    done = run("build", fleet_file.name, "-o", "out", env={"PATH": f"{tools}:/bin:/usr/bin"})
+
+    assert done.returncode == 1
+    assert "promtool refuses what was made:\nFAILED: bad rule" in done.stderr
+    assert not (fleet_file.parent / "out").exists()
+
+
+def test_build_of_a_wrong_file_writes_nothing_and_says_all(run: Run, fleet_file: Path) -> None:
+    """The same findings as `validate`, never a traceback."""
+    _spoil(fleet_file, "qps_limit: 8", "qps_limit: eight")
+    _spoil(fleet_file, "calls: {preprocess: 1", "calls: {preproces: 1")
+
+    done = run("build", fleet_file.name, "-o", "out")
+
+    assert done.returncode == 1
+    assert "models.inspect.qps_limit" in done.stderr
+    assert "models.inspect.calls.preproces" in done.stderr
+    assert "did you mean preprocess?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (fleet_file.parent / "out").exists()
+
+
+def test_schema_is_json_that_knows_every_field(run: Run) -> None:
+    """Editors get what the loader takes."""
+    done = run("schema")
+    schema = json.loads(done.stdout)
+
+    assert done.returncode == 0
+    assert schema["additionalProperties"] is False
+    assert {"fleet", "replicas", "models", "notify"} <= set(schema["properties"])
