@@ -2,59 +2,144 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from tritonobs.plan.receivers import DEAD_MAN
 from tritonobs.render.artifact import Artifact, yaml_text
+from tritonobs.render.inhibition import inhibit_rules
+from tritonobs.render.matchers import matcher
+from tritonobs.render.receivers import NOBODY, dead_man, everybody, receiver, receiver_name
+from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Auth, Robot
+    from tritonobs.plan.notify import Notify
+    from tritonobs.plan.receivers import MailServer
+    from tritonobs.plan.routes import MuteTime, Route, Span, Timing
+
+    Config = dict[str, Any]
 
 PATH = "alertmanager/alertmanager.yml"
-_NOBODY = "nobody"
-_EVERYBODY = "everybody"
-# How long to wait for company, between news of one group, and until a reminder. Alertmanager gives a
-# notification the time of one interval, at least 10 s. serve merges groups: short waits flood nobody.
-_TIMINGS = {
-    "critical": {"group_wait": "1s", "group_interval": "10s", "repeat_interval": "4h"},
-    "warning": {"group_wait": "10s", "group_interval": "1m", "repeat_interval": "12h"},
-    "info": {"group_wait": "1m", "group_interval": "5m", "repeat_interval": "3d"},
-}
+_TEMPLATES = "templates/tritonobs.tmpl"
+WATCHDOG, TEST_ALERT = "Watchdog", "TritonobsTest"
+_REMINDER_SHARE = 9
 
 
 def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
-    """The configuration; it names the files secrets are in, never a secret."""
+    """The configuration and its message templates; they name the files secrets are in, never a secret."""
+    notify = plan.notify
+    fallback = everybody(plan)
+    destinations = [fallback, *(route.receivers for route in notify.routes)]
+    destinations += [(f"dingtalk/{robot.name}",) for robot in notify.robots]
+    receivers = {receiver_name(names): receiver(names, plan) for names in (*destinations, ())}
     config = {
-        "route": {
-            "receiver": _EVERYBODY,
-            "group_by": ["cluster", "model"],
-            **_TIMINGS["warning"],
-            "routes": [
-                {"matchers": ['severity="none"'], "receiver": _NOBODY},
-                *(
-                    {"matchers": [f'severity="{severity}"'], **timing}
-                    for severity, timing in _TIMINGS.items()
-                ),
-            ],
-        },
-        "receivers": [
-            {"name": _NOBODY},
-            {"name": _EVERYBODY, "webhook_configs": [_robot(robot, plan) for robot in plan.notify.robots]},
-        ],
+        **({"global": _mail_server(notify.mail_server)} if notify.mail_server else {}),
+        "templates": [_TEMPLATES],
+        "route": _tree(plan, fallback),
+        "inhibit_rules": inhibit_rules(plan),
+        **({"time_intervals": [_interval(mute) for mute in notify.mute_times]} if notify.mute_times else {}),
+        "receivers": [dead_man(plan), *receivers.values()],
     }
     comment = f"Made by tritonobs from the fleet file of {plan.fleet}; change that one and build anew."
-    return (Artifact(path=PATH, text=yaml_text(config, comment=comment)),)
+    templates = resources.files("tritonobs.render") / "templates" / "tritonobs.tmpl"
+    return (
+        Artifact(path=PATH, text=yaml_text(config, comment=comment)),
+        Artifact(path=f"alertmanager/{_TEMPLATES}", text=templates.read_text(encoding="utf-8")),
+    )
 
 
-def _robot(robot: Robot, plan: Plan) -> dict[str, Any]:
-    url = f"{plan.addresses.serve_url.rstrip('/')}/alertmanager/dingtalk/{robot.name}"
-    return {"url": url, "send_resolved": True, **_authorization(plan.notify.auth)}
+def _tree(plan: Plan, fallback: Sequence[str]) -> Config:
+    notify = plan.notify
+    usual = next(timing for timing in notify.timings if timing.severity == "warning")
+    return {
+        "receiver": receiver_name(fallback),
+        # Small groups: who waits for news of one model must not wait for another's. serve merges them anyhow.
+        "group_by": ["cluster", "model"],
+        **_timing(usual),
+        "routes": [
+            _watchdog(notify),
+            *_tests(notify),
+            {"matchers": [matcher("severity", ("none",))], "receiver": NOBODY},
+            *(_route(route, notify) for route in notify.routes),
+            *_by_severity(notify.timings, ()),
+        ],
+    }
 
 
-def _authorization(auth: Auth | None) -> dict[str, Any]:
-    if auth is None:
-        return {}
-    file = str(auth.alertmanager_file)
-    if auth.username:
-        return {"http_config": {"basic_auth": {"username": auth.username, "password_file": file}}}
-    return {"http_config": {"authorization": {"credentials_file": file}}}
+def _watchdog(notify: Notify) -> Config:
+    alone: Config = {"matchers": [matcher("alertname", (WATCHDOG,))], "receiver": DEAD_MAN}
+    if notify.dead_man is None:
+        return alone
+    every = notify.dead_man.every_seconds
+    # A reminder is due at the first tick after its time: with a share less, that is the very next one.
+    reminder = every * _REMINDER_SHARE / 10
+    return alone | {
+        "group_wait": "0s",
+        "group_interval": format_duration(every),
+        "repeat_interval": format_duration(reminder),
+    }
+
+
+def _tests(notify: Notify) -> Iterator[Config]:
+    """Test alerts go to the robot they name, at once and nowhere else."""
+    for robot in notify.robots:
+        yield {
+            "matchers": [matcher("alertname", (TEST_ALERT,)), matcher("robot", (robot.name,))],
+            "receiver": receiver_name((f"dingtalk/{robot.name}",)),
+            "group_by": ["..."],
+            "group_wait": "0s",
+        }
+
+
+def _route(route: Route, notify: Notify) -> Config:
+    severities = dict(route.match).get("severity")
+    timings = [one for one in notify.timings if severities is None or one.severity in severities]
+    return {
+        "matchers": [matcher(label, values) for label, values in route.match],
+        "receiver": receiver_name(route.receivers),
+        **({"continue": True} if route.go_on else {}),
+        **({"mute_time_intervals": list(route.mute)} if route.mute else {}),
+        "routes": list(_by_severity(timings, route.mute)),
+    }
+
+
+def _by_severity(timings: Iterable[Timing], mute: Sequence[str]) -> Iterator[Config]:
+    """Mute times are not inherited by a route's own routes, so that each has them written out."""
+    for timing in timings:
+        silent = {"mute_time_intervals": list(mute)} if mute else {}
+        yield {"matchers": [matcher("severity", (timing.severity,))], **silent, **_timing(timing)}
+
+
+def _timing(timing: Timing) -> Config:
+    return {
+        "group_wait": format_duration(timing.wait_seconds),
+        "group_interval": format_duration(timing.interval_seconds),
+        "repeat_interval": format_duration(timing.repeat_seconds),
+    }
+
+
+def _interval(mute: MuteTime) -> Config:
+    return {"name": mute.name, "time_intervals": [_span(span, mute.timezone) for span in mute.spans]}
+
+
+def _span(span: Span, timezone: str) -> Config:
+    weekdays = {"weekdays": list(span.weekdays)} if span.weekdays else {}
+    return {"times": [{"start_time": span.begin, "end_time": span.end}], **weekdays, "location": timezone}
+
+
+def _mail_server(server: MailServer) -> Config:
+    login: Config = {}
+    if server.password_file:
+        login = {
+            "smtp_auth_username": server.username,
+            "smtp_auth_password_file": str(server.password_file),
+        }
+    return {
+        "smtp_smarthost": server.smarthost,
+        "smtp_from": server.sender,
+        "smtp_require_tls": server.require_tls,
+        **login,
+    }

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs.serve.discovery import target_groups
-from tritonobs.serve.webhook import receive
+from tritonobs.serve.webhook import pass_on, receive
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,6 +24,9 @@ def make_app(daemon: Daemon) -> Starlette:
 
     async def dingtalk(request: Request) -> Response:
         return await receive(request, daemon)
+
+    async def webhook(request: Request) -> Response:
+        return await pass_on(request, daemon)
 
     async def metrics(request: Request) -> Response:
         daemon.delivery.measure()
@@ -43,6 +46,7 @@ def make_app(daemon: Daemon) -> Starlette:
     return Starlette(
         routes=[
             Route("/alertmanager/dingtalk/{robot}", dingtalk, methods=["POST"]),
+            Route("/alertmanager/webhook/{webhook}", webhook, methods=["POST"]),
             Route("/metrics", metrics),
             Route("/sd/triton", discovery),
             Route("/healthz", healthy),

@@ -16,6 +16,7 @@ import uvicorn
 from prometheus_client import disable_created_metrics
 
 from tritonobs.clients.dingtalk import DingTalk
+from tritonobs.clients.relay import Relay
 from tritonobs.errors import TritonobsError
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
@@ -51,6 +52,7 @@ class Daemon:
         self.delivery = Delivery(served, dingtalk, self.metrics)
         self.watcher = Watcher(path, served, self.apply, self.metrics)
         self.metrics.registry.register(ObjectiveCollector(lambda: self.served.plan))
+        self.relay = Relay()
         self._dingtalk = dingtalk
 
     def apply(self, served: Served) -> None:
@@ -63,6 +65,7 @@ class Daemon:
         self.stopping = True
         await self.delivery.close()
         self._dingtalk.close()
+        self.relay.close()
 
 
 def run(

@@ -35,6 +35,9 @@ class DeliveryMetrics:
         self._refused = self._counter(
             names.DELIVERY_REFUSED, "Webhook calls answered 4xx, which Alertmanager drops.", ("reason",)
         )
+        self._relayed = self._counter(
+            names.RELAYED_CALLS, "Calls passed on to webhooks with secret addresses.", ("webhook", "answer")
+        )
         self._wait = Histogram(
             names.DELIVERY_WAIT,
             "Seconds from a call's arrival to its answer.",
@@ -92,6 +95,10 @@ class DeliveryMetrics:
     def muted(self, robot: str) -> None:
         """DingTalk muted the robot."""
         self._mutes.labels(robot).inc()
+
+    def relayed(self, webhook: str, *, passed: bool) -> None:
+        """A call was passed on to a webhook, or could not be."""
+        self._relayed.labels(webhook, "passed" if passed else "come_again").inc()
 
     def refused(self, reason: str) -> None:
         """A call was answered 4xx."""

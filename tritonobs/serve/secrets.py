@@ -28,10 +28,13 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
 
 
 def check_secrets(notify: Notify) -> None:
-    """Nothing, when every robot's secrets can be used.
+    """Nothing, when the secrets of every robot and webhook can be used.
 
     Raises:
         SecretUnusable: as above, for the first that cannot.
     """
     for robot in notify.robots:
         robot_secrets(robot)
+    for webhook in notify.relayed:
+        if webhook.secret:
+            read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 
+from tritonobs.clients.secrets import read_secret
+from tritonobs.errors import TritonobsError
 from tritonobs.serve.payload import MOST_BYTES, read_payload
 
 if TYPE_CHECKING:
@@ -27,11 +29,10 @@ _GONE = 499
 
 
 async def receive(request: Request, daemon: Daemon) -> Response:
-    """One call."""
-    gate = daemon.served.gate
-    if gate and not gate.admits(request.headers.get("authorization", "")):
-        daemon.metrics.refused("unauthorized")
-        return PlainTextResponse("wrong or no credentials\n", 401, {"WWW-Authenticate": gate.challenge})
+    """A call to be delivered to a robot."""
+    refusal = _unauthorized(request, daemon)
+    if refusal:
+        return refusal
     committer = daemon.delivery.committer(request.path_params["robot"])
     if committer is None:
         daemon.metrics.refused("unknown_robot")
@@ -47,6 +48,38 @@ async def receive(request: Request, daemon: Daemon) -> Response:
         daemon.metrics.refused("too_large" if large else "unreadable")
         return PlainTextResponse(f"{error}\n", 413 if large else 400)
     return await _deliver(request, committer, payload)
+
+
+async def pass_on(request: Request, daemon: Daemon) -> Response:
+    """A call for a service whose address is a secret: passed on as it is, and answered as the service does."""
+    refusal = _unauthorized(request, daemon)
+    if refusal:
+        return refusal
+    relayed = {webhook.name: webhook.secret for webhook in daemon.served.plan.notify.relayed}
+    name = request.path_params["webhook"]
+    source = relayed.get(name)
+    if source is None:
+        daemon.metrics.refused("unknown_webhook")
+        return PlainTextResponse("the fleet file has no such webhook with a secret address\n", 404)
+    try:
+        body = await asyncio.wait_for(_body(request), _BODY_SECONDS)
+        address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
+        await asyncio.to_thread(daemon.relay.post, address, body)
+    except (ClientDisconnect, asyncio.TimeoutError):
+        return _come_again("the body did not arrive")
+    except TritonobsError as error:
+        daemon.metrics.relayed(name, passed=False)
+        return _come_again(str(error))
+    daemon.metrics.relayed(name, passed=True)
+    return PlainTextResponse("passed on\n")
+
+
+def _unauthorized(request: Request, daemon: Daemon) -> Response | None:
+    gate = daemon.served.gate
+    if gate is None or gate.admits(request.headers.get("authorization", "")):
+        return None
+    daemon.metrics.refused("unauthorized")
+    return PlainTextResponse("wrong or no credentials\n", 401, {"WWW-Authenticate": gate.challenge})
 
 
 async def _body(request: Request) -> bytes:
