@@ -5,8 +5,13 @@
     groups+: [
       group(config)
       for group in [
-        import 'watchdog.libsonnet',
         import 'limits.libsonnet',
+        import 'tokens.libsonnet',
+        import 'traffic.libsonnet',
+        import 'slo.libsonnet',
+        import 'models.libsonnet',
+        import 'servers.libsonnet',
+        import 'tritonobs.libsonnet',
       ]
     ],
   },

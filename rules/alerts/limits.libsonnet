@@ -2,19 +2,92 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local boards = (import '../lib/boards.libsonnet')(config);
-  local subject = '{{ or $labels.model "The fleet" }}{{ with $labels.version }} version {{ . }}{{ end }}';
-  local limit = |||
-    {{ with printf "limit_subject:tritonobs_qps_limit:effective{model=%q,version=%q}" (print $labels.model) (print $labels.version) | query }}{{ . | first | value | printf "%.4g" }}{{ end }}
-  |||;
+  local say = import '../lib/phrases.libsonnet';
+  local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
+  local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+  // At once when it cannot be chance any more, and for less than that after 5 m, as long as it lasts.
+  local exceeds(share) = |||
+    (
+      subject:triton_requests:rate%%(short)s
+        > on (%%(subject)s)
+      %(share)s * subject:tritonobs_qps_limit:held
+        + %%(limitNoise)s * sqrt(%(share)s * subject:tritonobs_qps_limit:held / %%(shortSeconds)s)
+    )
+    or
+    (
+      (subject:triton_requests:rate5m > on (%%(subject)s) %(share)s * subject:tritonobs_qps_limit:held)
+      and on (%%(subject)s)
+      (
+        avg_over_time(subject:triton_requests:rate%%(short)s[%%(medium)s])
+          > on (%%(subject)s)
+        %(share)s * subject:tritonobs_qps_limit:held
+      )
+    )
+  ||| % { share: share };
   text.group('limits', config.evaluationInterval, [
-    text.alert('TritonQpsAboveLimit', 'critical', |||
-      limit_subject:triton_requests:rate%(short)s
-        > on (%(model_version)s)
-      limit_subject:tritonobs_qps_limit:effective
-    |||, {
-      summary: subject + ' gets more requests than its limit.',
-      description: subject + ' gets {{ $value | printf "%.4g" }} requests/s, the limit is ' + std.stripChars(limit, '\n') +
-                   '. Find who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
-      board: boards.link('model', ['model', 'version'], 'limit_subject:triton_requests:rate' + config.shortWindow),
-    }, keep=config.qpsKeepFiring),
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
+      summary: say.subject + ' gets more requests than its limit.',
+      description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
+                   '. Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+      board: board,
+    }, keep=config.limitKeepFiring),
+    text.alert('TritonQpsNearLimit', 'warning', text.owned(exceeds('%(limitWarningRatio)s')), {
+      summary: say.subject + ' is near its limit of requests.',
+      description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
+                   '. Ask its callers what they plan, and add capacity before it is needed.',
+      board: board,
+    }, wait='1m', keep=config.limitKeepFiring),
+    text.alert('TritonQpsSpike', 'warning', text.owned(|||
+      (
+        subject:triton_requests_succeeded:irate%(short)s
+          > on (%(subject)s)
+        %(spikeRatio)s * subject:tritonobs_qps_limit:held
+      )
+      and on (%(subject)s)
+      (
+        (subject:triton_requests_succeeded:irate%(short)s - on (%(subject)s) subject:tritonobs_qps_limit:held)
+          * %(scrapeSeconds)s >= %(spikeRequests)s
+      )
+      unless on (%(subject)s)
+      (subject:triton_requests:rate%(short)s > on (%(subject)s) subject:tritonobs_qps_limit:held)
+    |||), {
+      summary: say.subject + ' got a burst far above its limit.',
+      description: say.subject + ' answered ' + say.number + ' requests/s between two scrapes, its limit is ' + limit +
+                   '; averages hide it. Ask the callers to spread such bursts, or check that the queue takes them.',
+      board: board,
+    }, keep=config.spikeKeepFiring),
+    // A step never looks like this: three values, each 5 m apart and made of no common second, rise.
+    text.alert('TritonQpsWillExceedLimit', 'warning', text.owned(|||
+      (
+        predict_linear(subject:triton_requests:rate5m[10m], %(forecastSeconds)d)
+          > on (%(subject)s)
+        subject:tritonobs_qps_limit:held
+      )
+      and on (%(subject)s)
+      (subject:triton_requests:rate5m > on (%(subject)s) %(forecastFloorRatio)s * subject:tritonobs_qps_limit:held)
+      and on (%(subject)s)
+      (
+        subject:triton_requests:rate5m - on (%(subject)s) subject:triton_requests:rate5m offset 5m
+          > on (%(subject)s)
+        %(forecastGainRatio)s * subject:tritonobs_qps_limit:held
+      )
+      and on (%(subject)s)
+      (
+        subject:triton_requests:rate5m offset 5m - on (%(subject)s) subject:triton_requests:rate5m offset 10m
+          > on (%(subject)s)
+        %(forecastGainRatio)s * subject:tritonobs_qps_limit:held
+      )
+      unless on (%(subject)s)
+      (subject:triton_requests:rate%(short)s > on (%(subject)s) subject:tritonobs_qps_limit:held)
+    |||), {
+      summary: say.subject + ' will exceed its limit of requests soon.',
+      description: say.subject + ' would get ' + say.number + ' requests/s in {{ %(forecastSeconds)d | humanizeDuration }} if its traffic goes on growing as in the last ten minutes; its limit is ' + limit +
+                   '. Add capacity now, or agree with the callers on less.',
+      board: board,
+    }, wait='1m', keep=config.spikeKeepFiring),
+    text.alert('TritonLimitSourceLost', 'warning', 'absent(tritonobs_model_info)', {
+      summary: 'Limits and objectives are not delivered any more.',
+      description: 'No tritonobs_model_info reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.',
+      board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
+    }, wait='30s'),
   ])

@@ -1,9 +1,17 @@
 // Links with the alert's labels filled in: to a Grafana board, or to the record itself in Prometheus.
 function(config) {
-  local variable(name) = 'var-%(name)s={{ $labels.%(name)s | urlquery }}' % { name: name },
-  local matcher(name) = '%s=%%q' % name,
-  local value(name) = '$labels.%s' % name,
+  local variable(name) = 'var-%s={{ $labels.%s | urlquery }}' % [name, name],
+  local question(record, labels) =
+    if labels == [] then record
+    else
+      std.join('', [
+        '{{ printf ',
+        std.escapeStringJson('%s{%s}' % [record, std.join(',', [name + '=%q' for name in labels])]),
+        std.join('', [' (print $labels.%s)' % name for name in labels]),
+        ' | urlquery }}',
+      ]),
 
+  // The board's uid without its prefix, the labels it takes as variables, the record that shows the same.
   link(uid, labels, record)::
     if config.grafanaUrl != '' then
       std.join('', [
@@ -13,11 +21,5 @@ function(config) {
         if labels == [] then '' else '?' + std.join('&', std.map(variable, labels)),
       ])
     else
-      std.join('', [
-        config.prometheusUrl,
-        '/graph?g0.tab=0&g0.expr={{ printf ',
-        std.escapeStringJson('%s{%s}' % [record, std.join(',', std.map(matcher, labels))]),
-        std.join('', [' (print %s)' % value(name) for name in labels]),
-        ' | urlquery }}',
-      ]),
+      std.join('', [config.prometheusUrl, '/graph?g0.tab=0&g0.expr=', question(record, labels)]),
 }

@@ -3,44 +3,61 @@ function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
 
-  // What expressions are formatted with: %(by_model_version)s and the like.
+  // What expressions are formatted with: %(model_version)s and the like.
   words:: {
     triton: config.tritonSelector,
     serve: config.serveSelector,
     short: config.shortWindow,
     medium: config.mediumWindow,
+    period: config.sloPeriod,
+    replica: config.replicaLabel,
     cluster: labels([]),
     model: labels(['model']),
-    model_version: labels(['model', 'version']),
-    model_version_stage: labels(['model', 'version', 'stage']),
-    warning_ratio: config.qpsWarningRatio,
-  },
+    subject: labels(['model', 'version']),
+    pipeline: labels(['pipeline']),
+    device: labels(['instance', 'device']),
+    owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
+    replica_only: labels([config.replicaLabel]),
+  } + config,
 
-  local fill(text) = std.stripChars(text % self.words, '\n'),
+  // Knobs and words in place; a percent sign of the text itself must be doubled.
+  fill(text):: std.stripChars(text % self.words, '\n'),
 
   record(name, expr, labels={}):: {
-    record: fill(name),
-    expr: fill(expr),
+    record: $.fill(name),
+    expr: $.fill(expr),
     [if labels != {} then 'labels']: labels,
   },
 
   group(name, interval, rules):: {
-    assert std.length(rules) <= 20 : 'group %s: rulers allow 20 rules a group' % name,
+    assert std.length(rules) <= 20 : 'group %s has %d rules; rulers allow 20 a group' % [name, std.length(rules)],
     name: 'tritonobs.' + name,
     interval: interval,
     rules: rules,
   },
 
-  // An alert: `text` has summary, description and board; the links are made here, for every alert alike.
+  // Adds pipeline, team and tier of whatever model the expression is about; every subject has exactly one owner row.
+  owned(expr):: |||
+    (
+    %s
+    )
+      * on (%%(subject)s) group_left (pipeline, team, tier)
+    subject:tritonobs_owner:info
+  ||| % std.join('\n', ['  ' + line for line in std.split(std.stripChars(expr, '\n'), '\n')]),
+
+  // The same for records of several expressions.
+  all(list):: std.join('\nor\n', [std.stripChars(expr, '\n') for expr in list]),
+
+  // One alert. `text` says summary, description and board; `wait` and `keep` are durations.
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
-    expr: fill(expr),
+    expr: $.fill(expr),
     'for': wait,
-    [if keep != '' then 'keep_firing_for']: keep,
+    [if keep != '' && config.keepFiring then 'keep_firing_for']: keep,
     labels: { severity: severity } + labels,
     annotations: {
-      summary: text.summary,
-      description: text.description,
+      summary: $.fill(text.summary),
+      description: $.fill(text.description),
       runbook_url: config.runbookUrl % name,
       dashboard_url: text.board,
     },

@@ -1,25 +1,67 @@
-// Mean times of a request inside Triton, in seconds; successes only, as Triton counts them.
+// Times of a request inside Triton, in seconds; successes only, as Triton counts them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local seconds(name, counters) =
+  local rate(level, by, name, counters) =
     text.record(
-      'model_version:triton_%s_duration_seconds:rate%%(short)s' % name,
-      'sum by (%(model_version)s) (\n  ' + std.join('\n  + ', [
+      '%s:triton_%s_duration_seconds:rate%%(short)s' % [level, name],
+      'sum by (%s) (\n  %s\n) / 1e6' % [by, std.join('\n  + ', [
         'rate(nv_inference_%s_duration_us{%%(triton)s}[%%(short)s])' % counter
         for counter in counters
-      ]) + '\n) / 1e6',
+      ])],
     );
-  local mean(name) =
-    text.record('model_version:triton_%s_duration_seconds:mean5m' % name, |||
-      avg_over_time(model_version:triton_%(name)s_duration_seconds:rate%%(short)s[5m])
+  local mean(level, name, requests) =
+    text.record('%s:triton_%s_duration_seconds:mean5m' % [level, name], |||
+      avg_over_time(%(level)s:triton_%(name)s_duration_seconds:rate%%(short)s[5m])
         /
-      (avg_over_time(model_version:triton_requests_succeeded:rate%%(short)s[5m]) > 0)
-    ||| % { name: name });
+      (avg_over_time(%(level)s:%(requests)s:rate%%(short)s[5m]) > 0)
+    ||| % { level: level, name: name, requests: requests });
   text.group('latency', config.evaluationInterval, [
-    seconds('request', ['request']),
-    seconds('queue', ['queue']),
-    seconds('compute', ['compute_input', 'compute_infer', 'compute_output']),
-    mean('request'),
-    mean('queue'),
-    mean('compute'),
+    rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
+    text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||
+      sum by (%(subject)s) (replica_model_version:triton_request_duration_seconds:rate%(short)s)
+    |||),
+    rate('model_version', '%(subject)s', 'queue', ['queue']),
+    rate('model_version', '%(subject)s', 'compute', ['compute_input', 'compute_infer', 'compute_output']),
+    // What the cache answered was never computed.
+    text.record('model_version:triton_requests_computed:rate%(short)s', |||
+      model_version:triton_requests_succeeded:rate%(short)s
+        - on (%(subject)s)
+      sum by (%(subject)s) (rate(nv_cache_num_hits_per_model{%(triton)s}[%(short)s]))
+      or
+      model_version:triton_requests_succeeded:rate%(short)s
+    |||),
+    mean('model_version', 'request', 'triton_requests_succeeded'),
+    mean('model_version', 'queue', 'triton_requests_succeeded'),
+    mean('model_version', 'compute', 'triton_requests_computed'),
+    mean('replica_model_version', 'request', 'triton_requests_succeeded'),
+    // How much slower than its peers, taken together and weighted by their requests.
+    text.record('replica_model_version:triton_request_duration_seconds_per_peers:ratio5m', |||
+      replica_model_version:triton_request_duration_seconds:mean5m
+        /
+      (
+        (
+          sum by (%(subject)s) (avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m]))
+            - on (%(subject)s) group_right ()
+          avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m])
+        )
+          /
+        (
+          sum by (%(subject)s) (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]))
+            - on (%(subject)s) group_right ()
+          avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m])
+            > 1e-6
+        )
+      )
+    |||),
+    // Little's law: seconds spent a second are requests under way.
+    text.record('model_version:triton_requests_in_flight:mean5m', |||
+      avg_over_time(model_version:triton_request_duration_seconds:rate%(short)s[5m])
+    |||),
+    text.record('model_version:triton_requests_pending:sum', |||
+      sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
+    |||),
+    // Ensembles publish a load time that stays 0.
+    text.record('model_version:triton_model_load_seconds:max', |||
+      max by (%(subject)s) (nv_model_load_duration_secs{%(triton)s} > 0)
+    |||),
   ])

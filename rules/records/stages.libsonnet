@@ -1,6 +1,10 @@
 // Stages: rates of their histograms over all workers, and what people read of them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local rate(part) =
+    text.record('model_version_stage:tritonobs_stage_duration_seconds_%s:rate%%(medium)s' % part, |||
+      sum by (%%(subject)s, stage) (rate(tritonobs_stage_duration_seconds_%s{%%(triton)s}[%%(medium)s]))
+    ||| % part);
   local percentile(name, quantile) =
     text.record('model_version_stage:tritonobs_stage_duration_seconds:%s_5m' % name, |||
       histogram_quantile(
@@ -9,18 +13,20 @@ function(config)
       ) >= 0
     ||| % { quantile: quantile });
   text.group('stages', config.stageInterval, [
+    // Prometheus 3 writes 1.0 where others write 1: both become 1, or targets would not find their bucket.
     text.record('model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s', |||
-      sum by (%(model_version_stage)s, le) (rate(tritonobs_stage_duration_seconds_bucket{%(triton)s}[%(medium)s]))
+      sum by (%(subject)s, stage, le) (
+        label_replace(
+          rate(tritonobs_stage_duration_seconds_bucket{%(triton)s}[%(medium)s]),
+          "le", "$1", "le", "([0-9]+)[.]0+"
+        )
+      )
     |||),
-    text.record('model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s', |||
-      sum by (%(model_version_stage)s) (rate(tritonobs_stage_duration_seconds_sum{%(triton)s}[%(medium)s]))
-    |||),
-    text.record('model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s', |||
-      sum by (%(model_version_stage)s) (rate(tritonobs_stage_duration_seconds_count{%(triton)s}[%(medium)s]))
-    |||),
-    percentile('p50', 0.5),
-    percentile('p95', 0.95),
-    percentile('p99', 0.99),
+    rate('sum'),
+    rate('count'),
+    percentile('p50', '0.5'),
+    percentile('p95', '0.95'),
+    percentile('p99', '0.99'),
     text.record('model_version_stage:tritonobs_stage_duration_seconds:mean5m', |||
       avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s[5m])
         /
@@ -28,7 +34,16 @@ function(config)
     |||),
     text.record('model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m', |||
       avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!="total"}[5m])
-        / on (%(model_version)s) group_left ()
+        / on (%(subject)s) group_left ()
       (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[5m]) > 0)
+    |||),
+    // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest target
+    // for the whole request.
+    text.record('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', |||
+      model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m
+        * on (%(subject)s) group_left ()
+      model_version_stage:tritonobs_stage_duration_seconds:mean5m{stage="total"}
+        / on (%(subject)s) group_left ()
+      min by (%(subject)s) (subject_slo:tritonobs_latency_target_seconds:held{stage="total"})
     |||),
   ])

@@ -10,13 +10,14 @@ from tritonobs.units import format_duration
 SCRAPES_PER_WINDOW = 4
 """Fewer samples in a window, and one lost scrape leaves `rate` nothing to compare."""
 LONGEST_SCRAPE_SECONDS = Decimal(60)
-"""Above this the base window would hold fewer than five scrapes, and Prometheus' own staleness of 5 m comes near."""
+"""Above this the base window of 5 m would hold fewer than five scrapes."""
 
 _SHORTEST_SECONDS = Decimal(10)
 _MEDIUM_SECONDS = Decimal(60)
 _BASE_SECONDS = Decimal(300)
 _STAGE_EVALUATION_SECONDS = Decimal(15)
 _SLO_EVALUATION_SECONDS = Decimal(30)
+_LONG_EVALUATION_SECONDS = Decimal(300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,11 @@ class RuleWindows:
         return format_duration(max(_STAGE_EVALUATION_SECONDS, self.evaluation_seconds))
 
     @property
+    def long_evaluation_seconds(self) -> Decimal:
+        """How often the long windows get a sample: 288 a day are enough for a budget of a month."""
+        return _LONG_EVALUATION_SECONDS
+
+    @property
     def slo_evaluation_seconds(self) -> Decimal:
         """How often error budgets are; counts over an hour are sums of samples this far apart."""
         return max(_SLO_EVALUATION_SECONDS, self.evaluation_seconds)
@@ -78,7 +84,6 @@ def rule_windows(scrape_seconds: Decimal, evaluation_seconds: Decimal) -> RuleWi
     """
     for name, seconds in (("scrape", scrape_seconds), ("evaluation", evaluation_seconds)):
         if not 0 < seconds <= LONGEST_SCRAPE_SECONDS:
-            raise ValueError(
-                f"{name} interval of {seconds} s: allowed is above 0 s and at most {LONGEST_SCRAPE_SECONDS} s"
-            )
+            allowed = f"above 0 s and at most {LONGEST_SCRAPE_SECONDS} s"
+            raise ValueError(f"{name} interval of {seconds} s: allowed is {allowed}")
     return RuleWindows(scrape_seconds=scrape_seconds, evaluation_seconds=evaluation_seconds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifact:
-    """A file to be written: `path` is relative, with forward slashes, and stays inside the folder it is written to."""
+    """A file to be written; `path` is relative, with forward slashes, and stays inside its folder."""
 
     path: str
     text: str
@@ -44,7 +44,7 @@ _Dumper.add_representer(str, _text)
 def yaml_text(value: object, *, comment: str = "") -> str:
     """The value as YAML, keys in their given order, below `comment` (no `#` in it) where there is one.
 
-    Every text survives, whatever is in it; texts that YAML would take for a number or a truth value are quoted.
+    Every text survives, whatever is in it; what YAML would take for a number or a truth value is quoted.
     """
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + str(

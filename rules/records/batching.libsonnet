@@ -1,0 +1,32 @@
+// Batches and the response cache.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local rate(name, counter) =
+    text.record('model_version:triton_%s:rate%%(short)s' % name, |||
+      sum by (%%(subject)s) (rate(%s{%%(triton)s}[%%(short)s]))
+    ||| % counter);
+  local per_execution(name, what) =
+    text.record(name, |||
+      avg_over_time(model_version:triton_%s:rate%%(short)s[5m])
+        /
+      (avg_over_time(model_version:triton_executions:rate%%(short)s[5m]) > 0)
+    ||| % what);
+  text.group('batching', config.evaluationInterval, [
+    rate('inferences', 'nv_inference_count'),
+    rate('executions', 'nv_inference_exec_count'),
+    rate('cache_hits', 'nv_cache_num_hits_per_model'),
+    rate('cache_misses', 'nv_cache_num_misses_per_model'),
+    per_execution('model_version:triton_batch_size:mean5m', 'inferences'),
+    // How many requests share an execution: what dynamic batching is for.
+    per_execution('model_version:triton_requests_per_executions:ratio5m', 'requests_computed'),
+    text.record('model_version:triton_cache_hits_per_lookups:ratio5m', |||
+      avg_over_time(model_version:triton_cache_hits:rate%(short)s[5m])
+        /
+      (
+        avg_over_time(model_version:triton_cache_hits:rate%(short)s[5m])
+          +
+        avg_over_time(model_version:triton_cache_misses:rate%(short)s[5m])
+          > 0
+      )
+    |||),
+  ])

@@ -1,0 +1,24 @@
+// Error budgets, under the names that Sloth made public.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local burning(window) = |||
+    max without (sloth_window) (slo:sli_error:ratio_rate%s)
+      /
+    slo:error_budget:ratio
+  ||| % window;
+  text.group('slo.budget', config.sloInterval, [
+    text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
+    text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
+    text.record('slo:current_burn_rate:ratio', burning('5m')),
+    text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
+    text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
+    // At the last hour's pace; nothing while that keeps the promise for ever.
+    text.record('slo:time_to_exhaustion:seconds', |||
+      clamp_min(slo:period_error_budget_remaining:ratio, 0)
+        * %%(sloPeriodSeconds)d
+        /
+      (
+      %s
+      > 0)
+    ||| % std.stripChars(burning('1h'), '\n')),
+  ])

@@ -1,0 +1,31 @@
+// The share of bad requests over every window. Numerator and denominator are summed apart, so that busy hours weigh
+// as much as they should and an idle night counts for nothing.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local share(window, rate) =
+    text.record('slo:sli_error:ratio_rate' + window, |||
+      sum_over_time(slo:sli_bad_requests:%(rate)s[%(window)s])
+        /
+      (sum_over_time(slo:sli_valid_requests:%(rate)s[%(window)s]) > 0)
+    ||| % { window: window, rate: rate }, { sloth_window: window });
+  local sampled(name) =
+    text.record('slo:%s:rate5m_sampled' % name, 'avg_over_time(slo:%s:rate5m[5m])' % name);
+  {
+    // Pages depend on these.
+    recent: text.group('slo.recent', config.sloInterval, [
+      text.record('slo:sli_error:ratio_rate5m', |||
+        slo:sli_bad_requests:rate5m
+          /
+        (slo:sli_valid_requests:rate5m > 0)
+      |||, { sloth_window: '5m' }),
+    ] + [share(window, 'rate5m') for window in ['30m', '1h', '2h', '6h']]),
+    // Read by windows of days alone, and only through ranges: between two samples there is no value.
+    sampled: text.group('slo.sampled', config.longInterval, [
+      sampled('sli_valid_requests'),
+      sampled('sli_bad_requests'),
+    ]),
+    days: text.group('slo.days', config.daysInterval, [
+      share(window, 'rate5m_sampled')
+      for window in ['1d', '3d', config.sloPeriod]
+    ]),
+  }
