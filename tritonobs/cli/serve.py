@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from tritonobs.cli.fleet_file import load_plan
+from tritonobs.serve import trial
 from tritonobs.serve.daemon import Listen, run
 
 
@@ -31,3 +33,33 @@ def serve(
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     listen = Listen(host=host, port=port, without_auth=without_auth)
     run(fleet, listen, dingtalk_url=dingtalk_url, ready=lambda url: click.echo(f"serving at {url}", err=True))
+
+
+@click.group()
+def notify() -> None:
+    """Try the way alerts take."""
+
+
+@notify.command(epilog="Example: tritonobs notify test oncall")
+@click.argument("robot")
+@click.option(
+    "--fleet",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    default=Path("fleet.yaml"),
+    show_default=True,
+    help="The fleet file.",
+)
+@click.option(
+    "--via",
+    type=click.Choice(trial.PATHS),
+    default="serve",
+    show_default=True,
+    help="Where to begin: with an alert, at the running daemon, or straight from here.",
+)
+@click.option(
+    "--dingtalk-url", default="", metavar="BASE", help="With `direct`: instead of DingTalk's address."
+)
+def test(*, robot: str, fleet: Path, via: trial.Via, dingtalk_url: str) -> None:
+    """Send a test message to ROBOT and wait until DingTalk has accepted it."""
+    trial.try_robot(load_plan(fleet), robot, via, dingtalk_url=dingtalk_url)
+    click.echo(f"robot {robot} accepted a test message")

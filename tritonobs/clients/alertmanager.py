@@ -75,6 +75,11 @@ class AlertmanagerClient:
         """What runs, and with what configuration."""
         return self._read("/api/v2/status", _status)
 
+    def raise_alert(self, labels: Mapping[str, str], annotations: Mapping[str, str], *, ends_at: str) -> None:
+        """Tell it of a firing alert; it is resolved at `ends_at` (RFC 3339) unless told again."""
+        alert = {"labels": dict(labels), "annotations": dict(annotations), "endsAt": ends_at}
+        self._transport.post_json("/api/v2/alerts", [alert]).required()
+
     def close(self) -> None:
         """Give the connections back."""
         self._transport.close()

@@ -123,11 +123,17 @@ class Transport:
     """
 
     def __init__(
-        self, base_url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
+        self,
+        base_url: str,
+        *,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        retries: int = 2,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._base_url = checked_url(base_url)
         self._timeout = (min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds), timeout_seconds)
         self._session = requests.Session()
+        self._session.headers.update(headers or {})
         retry = _PatientOnce(total=retries, backoff_factor=0.1, status=0, redirect=0, allowed_methods={"GET"})
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, HTTPAdapter(max_retries=retry, pool_maxsize=16))

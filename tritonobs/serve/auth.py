@@ -25,6 +25,13 @@ class Gate:
         """The `WWW-Authenticate` header of a refusal."""
         return 'Basic realm="tritonobs"' if self.username else "Bearer"
 
+    def header(self) -> Secret:
+        """The `Authorization` header that is let in."""
+        if not self.username:
+            return Secret(f"Bearer {self.secret.reveal()}")
+        login = f"{self.username}:{self.secret.reveal()}".encode()
+        return Secret(f"Basic {base64.b64encode(login).decode()}")
+
     def admits(self, authorization: str) -> bool:
         """Whether the `Authorization` header is right; how long that takes tells nothing about the secret."""
         scheme, _, shown = authorization.partition(" ")

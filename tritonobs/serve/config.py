@@ -48,13 +48,17 @@ def load_served(path: Path) -> Served:
         SecretUnusable: a secret is missing or readable by every user.
     """
     plan = build_plan(load_fleet(path), path.resolve().parent)
-    templates = _templates(plan.notify)
+    templates = load_templates(plan.notify)
     check_secrets(plan.notify)
     return Served(plan=plan, templates=templates, gate=read_gate(plan.notify.auth))
 
 
-def _templates(notify: Notify) -> Mapping[str, Template]:
-    """By robot. Each was tried on a sample."""
+def load_templates(notify: Notify) -> Mapping[str, Template]:
+    """By robot. Each was tried on a sample.
+
+    Raises:
+        SpecInvalid: with a finding for each that cannot be used.
+    """
     templates, findings = {}, []
     for robot in notify.robots:
         if robot.template_file is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
@@ -23,7 +24,7 @@ def sample_alerts() -> tuple[AlertView, ...]:
     alerts = (
         _alert("firing", labels, {"description": "inspect gets 12 requests/s, the limit is 8."}, began),
         _alert("resolved", {**labels, "model": "detector", "stage": "infer"}, {}, began),
-        _alert("firing", {"alertname": "TritonobsTest"}, {}, ""),
+        _alert("firing", {"alertname": TEST_ALERT}, {}, ""),
     )
     reader = Reader(
         words=LANGUAGES["en"],
@@ -33,6 +34,23 @@ def sample_alerts() -> tuple[AlertView, ...]:
     )
     shown = [view(alert, reader, "Time goes to: detector 78%") for alert in alerts]
     return shown[0], *(replace(alert, full=False) for alert in shown[1:])
+
+
+def trial_payload(robot: str) -> bytes:
+    """A webhook call with one test alert for this robot; every one is news."""
+    now = datetime.now(timezone.utc)
+    alert = {
+        "status": "firing",
+        "labels": {
+            "alertname": TEST_ALERT,
+            "severity": "info",
+            "robot": robot,
+            "trial": f"{now:%H:%M:%S.%f}",
+        },
+        "annotations": {"description": "A test message, sent by `tritonobs notify test`. All is well."},
+        "startsAt": now.isoformat(),
+    }
+    return json.dumps({"version": "4", "groupKey": f"trial/{robot}", "alerts": [alert]}).encode()
 
 
 def _alert(status: str, labels: Mapping[str, str], annotations: Mapping[str, str], began: str) -> Alert:

@@ -51,7 +51,7 @@ async def receive(request: Request, daemon: Daemon) -> Response:
 
 
 async def pass_on(request: Request, daemon: Daemon) -> Response:
-    """A call for a service whose address is a secret: passed on as it is, and answered as the service does."""
+    """A call for a service whose address is a secret: passed on as it is, answered as the service does."""
     refusal = _unauthorized(request, daemon)
     if refusal:
         return refusal

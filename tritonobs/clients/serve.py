@@ -1,0 +1,49 @@
+"""`tritonobs serve`, seen from outside: post to its webhook as Alertmanager does, read its metrics page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.clients.exposition import parse_page
+from tritonobs.clients.transport import Transport
+
+if TYPE_CHECKING:
+    from tritonobs.clients.secrets import Secret
+
+_POST_SECONDS = 40.0
+_SERVICE_UNAVAILABLE = 503
+
+
+class ServeClient:
+    """One daemon; `authorization` is the whole header, where it asks for one."""
+
+    def __init__(self, url: str, *, authorization: Secret | None = None) -> None:
+        headers = {"Authorization": authorization.reveal()} if authorization else {}
+        self._transport = Transport(url, timeout_seconds=_POST_SECONDS, retries=0, headers=headers)
+
+    def post_alerts(self, robot: str, payload: bytes) -> str:
+        """Post a webhook call; "" when it was delivered, else why it was not (yet).
+
+        Raises:
+            ClientError: serve was not reached, or does not want the call at all.
+        """
+        answer = self._transport.post_json(f"/alertmanager/dingtalk/{robot}", json.loads(payload))
+        if answer.status == _SERVICE_UNAVAILABLE:
+            return " ".join(answer.text.split())
+        answer.required()
+        return ""
+
+    def alerts_named(self, robot: str) -> float:
+        """How many firing alerts this robot's messages have named since serve started.
+
+        Raises:
+            ClientError: serve was not reached.
+        """
+        page = parse_page(self._transport.get("/metrics").required().text)
+        return page.total(names.DELIVERY_ALERTS, robot=robot, status="firing")
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._transport.close()

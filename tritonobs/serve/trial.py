@@ -1,0 +1,97 @@
+"""A test message, through as much of the real path as wanted."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final, Literal
+
+from tritonobs.clients.alertmanager import AlertmanagerClient
+from tritonobs.clients.dingtalk import MOST_BYTES, DingTalk
+from tritonobs.clients.serve import ServeClient
+from tritonobs.errors import BadAnswer, TimedOut, TritonobsError
+from tritonobs.serve.auth import read_gate
+from tritonobs.serve.composer import Composer
+from tritonobs.serve.config import load_templates
+from tritonobs.serve.payload import Payload, read_payload
+from tritonobs.serve.sample import TEST_ALERT, trial_payload
+from tritonobs.serve.secrets import robot_secrets
+
+if TYPE_CHECKING:
+    from tritonobs.plan.fleet import Plan
+    from tritonobs.plan.notify import Robot
+
+Via = Literal["direct", "serve", "alertmanager"]
+PATHS: Final[tuple[Via, ...]] = ("direct", "serve", "alertmanager")
+_PATIENCE_SECONDS = 45.0
+_LOOK_SECONDS = 0.5
+_LIFE = timedelta(minutes=1)
+
+
+def try_robot(plan: Plan, name: str, via: Via, *, dingtalk_url: str = "") -> None:
+    """Return when the robot has accepted a test message.
+
+    `direct` sends it from here, `serve` lets the running daemon send it, `alertmanager` begins with an alert.
+
+    Raises:
+        TritonobsError: there is no such robot, or it did not take the message; the text says where it ended.
+    """
+    robot = next((one for one in plan.notify.robots if one.name == name), None)
+    if robot is None:
+        names = ", ".join(one.name for one in plan.notify.robots) or "none"
+        raise TritonobsError(f"the fleet file has no robot {name!r}; it has {names}")
+    if via == "direct":
+        _send(plan, robot, dingtalk_url)
+    elif via == "serve":
+        _post(plan, robot)
+    else:
+        _raise(plan, robot)
+
+
+def _send(plan: Plan, robot: Robot, dingtalk_url: str) -> None:
+    composer = Composer(plan=plan, templates=load_templates(plan.notify))
+    payload: Payload = read_payload(trial_payload(robot.name))
+    (page,) = composer.write(payload.alerts, {}, robot, MOST_BYTES)
+    client = DingTalk(base_url=dingtalk_url)
+    try:
+        reply = client.send(*robot_secrets(robot), page.message)
+    finally:
+        client.close()
+    if reply.errcode:
+        raise BadAnswer(f"robot {robot.name}: DingTalk said {reply.errcode}: {reply.errmsg}")
+
+
+def _post(plan: Plan, robot: Robot) -> None:
+    client = _serve(plan)
+    try:
+        refusal = client.post_alerts(robot.name, trial_payload(robot.name))
+    finally:
+        client.close()
+    if refusal:
+        raise BadAnswer(f"robot {robot.name}: {refusal}")
+
+
+def _raise(plan: Plan, robot: Robot) -> None:
+    serve = _serve(plan)
+    manager = AlertmanagerClient(plan.addresses.alertmanager_url)
+    try:
+        before = serve.alerts_named(robot.name)
+        (alert,) = read_payload(trial_payload(robot.name)).alerts
+        ends_at = (datetime.now(timezone.utc) + _LIFE).isoformat()
+        manager.raise_alert(alert.labels, alert.annotations, ends_at=ends_at)
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while serve.alerts_named(robot.name) <= before:
+            if time.monotonic() > deadline:
+                raise TimedOut(
+                    f"Alertmanager took the alert {TEST_ALERT}, but serve told robot {robot.name} nothing for "
+                    f"{_PATIENCE_SECONDS:g} s; was Alertmanager's configuration built from this fleet file?"
+                )
+            time.sleep(_LOOK_SECONDS)
+    finally:
+        serve.close()
+        manager.close()
+
+
+def _serve(plan: Plan) -> ServeClient:
+    gate = read_gate(plan.notify.auth)
+    return ServeClient(plan.addresses.serve_url, authorization=gate.header() if gate else None)
