@@ -84,7 +84,7 @@ def _raise(plan: Plan, robot: Robot) -> None:
             if time.monotonic() > deadline:
                 raise TimedOut(
                     f"Alertmanager took the alert {TEST_ALERT}, but serve told robot {robot.name} nothing for "
-                    f"{_PATIENCE_SECONDS:g} s; was Alertmanager's configuration built from this fleet file?"
+                    f"{_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
                 )
             time.sleep(_LOOK_SECONDS)
     finally:
