@@ -22,18 +22,19 @@ function(config)
     |||), {
       summary: 'Triton counts none of the requests that ' + say.model + ' answers.',
       description: say.model + ' answers ' + say.number +
-                   ' requests/s by its own account, but Triton\'s counters stand still. The server was started with --metrics-config counter_latencies=false: take that away.',
+                   " requests/s by its own account, but Triton's counters stand still. The server was started with --metrics-config counter_latencies=false: take that away.",
       board: on_model('model_version:triton_requests:rate5m'),
     }, wait='5m'),
     text.alert('TritonStageMetricsFailing', 'warning', text.owned(|||
-      sum by (%(subject)s, %(replica)s) (rate(tritonobs_flush_errors_total{%(triton)s}[%(medium)s]))
-        + on (%(subject)s, %(replica)s)
-      sum by (%(subject)s, %(replica)s) (rate(tritonobs_flush_dropped_total{%(triton)s}[%(medium)s]))
-        > 0
+      sum by (%(subject)s, %(replica)s) (
+        rate(tritonobs_flush_errors_total{%(triton)s}[%(medium)s])
+        or
+        rate(tritonobs_flush_dropped_total{%(triton)s}[%(medium)s])
+      ) > 0
     |||), {
       summary: 'Stage metrics of ' + say.model + ' get lost on {{ $labels.%(replicaLabel)s }}.',
       description: say.model + ' on {{ $labels.%(replicaLabel)s }} could not hand over ' + say.number +
-                   ' stage records a second. The server\'s log names the first of them: a label that grows without end, a value that is no number, or a name that another model uses differently.',
+                   " stage records a second. The server's log names the first of them: a label that grows without end, a value that is no number, or a name that another model uses differently.",
       board: on_model('tritonobs_flush_dropped_total'),
     }, keep='15m'),
     text.alert('TritonRestartLoop', 'warning', |||
@@ -73,7 +74,7 @@ function(config)
       )
     |||, {
       summary: 'The memory of {{ $labels.%(replicaLabel)s }} is nearly used up.',
-      description: say.percent + ' of the host memory, or of Triton\'s pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more; soon the kernel ends processes.',
+      description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more; soon the kernel ends processes.",
       board: hosts,
     }, wait='5m'),
     text.alert('TritonAcceleratorMemoryPressure', 'warning', |||

@@ -9,7 +9,7 @@ function(config)
     (
       %(rate)s
       or
-      sum by (%%(model)s, kind) (%(rate)s)
+      sum by (%%(subject)s, kind) (label_replace(%(rate)s, "version", "", "", ""))
     )
       > on (%%(subject)s, kind)
     %(share)s * subject_kind:tritonobs_tokens_per_second_limit:held

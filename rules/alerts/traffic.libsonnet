@@ -24,7 +24,7 @@ function(config)
     |||, {
       summary: say.model + ' is not loaded on any server.',
       description: 'The fleet file promises ' + say.model +
-                   ', and every server answers, but none has it loaded. Look into the servers\' logs for why it was unloaded or failed to load, or take it out of the fleet file.',
+                   ", and every server answers, but none has it loaded. Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
       board: board,
     }, wait='1m'),
     text.alert('TritonWorkerDead', 'critical', text.owned(|||
@@ -35,12 +35,12 @@ function(config)
       board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
     }, wait='15s'),
     // Of a model over all its versions: a rollout drains the old one on purpose.
-    text.alert('TritonTrafficStopped', 'warning', text.owned(|||
+    text.alert('TritonTrafficStopped', 'warning', text.owned_whole(|||
       (subject:triton_requests:rate5m{model!="", version=""} == 0)
-      and on (%(subject)s)
-      (avg_over_time(subject:triton_requests:rate5m[1h] offset 10m) * 600 >= %(silenceRequests)s)
-      unless on (%(subject)s)
-      (subject:triton_requests:rate5m offset 1d == 0)
+      and on (%(model)s)
+      (avg_over_time(subject:triton_requests:rate5m{version=""}[1h] offset 10m) * 600 >= %(silenceRequests)s)
+      unless on (%(model)s)
+      (subject:triton_requests:rate5m{version=""} offset 1d == 0)
       unless on (%(model)s)
       (model_instance:tritonobs_heartbeats:changes%(medium)s == 0)
       unless on (%(model)s)
@@ -53,19 +53,19 @@ function(config)
                    ' is loaded, its workers live and Prometheus sees them, but no request has come for 10 minutes, unlike yesterday at this time. Look at its callers, load balancers and DNS.',
       board: board,
     }, wait='5m'),
-    text.alert('TritonTrafficDrop', 'warning', text.owned(|||
+    text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
       (
         subject:triton_requests:rate5m{version=""}
-          < on (%(subject)s)
-        %(dropRatio)s * (subject:triton_requests:rate5m offset 1d >= %(dropFloor)s)
+          < on (%(model)s)
+        %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset 1d >= %(dropFloor)s)
       )
-      and on (%(subject)s)
-      (subject:triton_requests:rate5m > 0)
-      unless on (%(subject)s)
+      and on (%(model)s)
+      (subject:triton_requests:rate5m{version=""} > 0)
+      unless on (%(model)s)
       (
-        subject:triton_requests:rate5m
-          >= on (%(subject)s)
-        %(dropRatio)s * subject:triton_requests:rate5m offset 7d
+        subject:triton_requests:rate5m{version=""}
+          >= on (%(model)s)
+        %(dropRatio)s * subject:triton_requests:rate5m{version=""} offset 7d
       )
       unless on (%(cluster)s)
       count by (%(cluster)s) (up{%(triton)s} == 0)

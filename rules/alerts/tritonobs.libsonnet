@@ -4,7 +4,7 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
   text.group('tritonobs', config.evaluationInterval, [
-    text.alert('Watchdog', 'none', 'vector(1)', {
+    text.alert('Watchdog', 'none', 'vector(1) == 1', {
       summary: 'The alerting path works.',
       description: 'This alert always fires. When it stops arriving, Prometheus, Alertmanager or the way to you is broken.',
       board: board,
@@ -33,12 +33,17 @@ function(config)
       description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, with whatever else uses it, and is mute for ten minutes; alerts wait. Give alerts a robot of their own, or a second one.',
       board: board,
     }),
+    // Only groups of ours get the label; what has none is the others' business.
     text.alert('TritonobsRulesFailing', 'warning', |||
-      sum by (instance, rule_group) (increase(prometheus_rule_evaluation_failures_total{rule_group=~".*;tritonobs.*"}[5m]))
-        > 0
+      label_replace(
+        increase(prometheus_rule_evaluation_failures_total[5m]) > 0,
+        "group", "$1", "rule_group", ".+;(tritonobs[.].+)"
+      )
+      unless on (group)
+      label_replace(vector(0), "group", "", "", "")
     |||, {
       summary: 'Rules of tritonobs fail on {{ $labels.instance }}.',
-      description: 'Prometheus could not evaluate rules of {{ $labels.rule_group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
+      description: 'Prometheus could not evaluate rules of group {{ $labels.group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
     }, wait='1m', keep='5m'),
   ])

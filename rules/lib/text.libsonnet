@@ -37,13 +37,16 @@ function(config) {
   },
 
   // Adds pipeline, team and tier of whatever model the expression is about; every subject has exactly one owner row.
-  owned(expr):: |||
+  owned(expr):: $.joined(expr, 'subject', ''),
+  // The same for expressions without a version: models over all of theirs, and the fleet.
+  owned_whole(expr):: $.joined(expr, 'model', '{version=""}'),
+  joined(expr, on, rows):: |||
     (
-    %s
+      %s
     )
-      * on (%%(subject)s) group_left (pipeline, team, tier)
-    subject:tritonobs_owner:info
-  ||| % std.join('\n', ['  ' + line for line in std.split(std.stripChars(expr, '\n'), '\n')]),
+      * on (%%(%s)s) group_left (pipeline, team, tier)
+    subject:tritonobs_owner:info%s
+  ||| % [std.strReplace(std.stripChars(expr, '\n'), '\n', '\n  '), on, rows],
 
   // The same for records of several expressions.
   all(list):: std.join('\nor\n', [std.stripChars(expr, '\n') for expr in list]),

@@ -24,7 +24,7 @@ function(config)
       'device:accelerator_' + name,
       std.join('\nor on (device)\n', [std.stripChars(device(source), '\n') for source in sources])
     );
-  text.group('accelerators', config.stageInterval, [
+  [
     measure('utilization:ratio', [
       dcgm('DCGM_FI_PROF_GR_ENGINE_ACTIVE'),
       divided(dcgm('DCGM_FI_DEV_GPU_UTIL'), '100'),
@@ -58,4 +58,4 @@ function(config)
       ascend('npu_chip_info_temperature'),
       cambricon('mlu_temperature'),
     ]),
-  ])
+  ]

@@ -11,7 +11,7 @@ function(config)
         /
       (avg_over_time(model_version:triton_executions:rate%%(short)s[5m]) > 0)
     ||| % what);
-  text.group('batching', config.evaluationInterval, [
+  [
     rate('inferences', 'nv_inference_count'),
     rate('executions', 'nv_inference_exec_count'),
     rate('cache_hits', 'nv_cache_num_hits_per_model'),
@@ -29,4 +29,4 @@ function(config)
           > 0
       )
     |||),
-  ])
+  ]

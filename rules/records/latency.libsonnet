@@ -15,7 +15,7 @@ function(config)
         /
       (avg_over_time(%(level)s:%(requests)s:rate%%(short)s[5m]) > 0)
     ||| % { level: level, name: name, requests: requests });
-  text.group('latency', config.evaluationInterval, [
+  [
     rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
     text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||
       sum by (%(subject)s) (replica_model_version:triton_request_duration_seconds:rate%(short)s)
@@ -64,4 +64,4 @@ function(config)
     text.record('model_version:triton_model_load_seconds:max', |||
       max by (%(subject)s) (nv_model_load_duration_secs{%(triton)s} > 0)
     |||),
-  ])
+  ]

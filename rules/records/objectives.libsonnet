@@ -17,7 +17,7 @@ function(config)
         group by (%%(cluster)s) (tritonobs_model_info)
       )
     ||| % { now: one(name), last: one('last_over_time(%s[1h])' % name) };
-  text.group('objectives', config.evaluationInterval, [
+  [
     text.record(
       'subject:tritonobs_model_info:held',
       held('tritonobs_model_info', '%(owner)s', '%(subject)s'),
@@ -58,4 +58,4 @@ function(config)
         '\n        '
       ),
     ),
-  ])
+  ]

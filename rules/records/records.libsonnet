@@ -1,26 +1,36 @@
-// The index of the records; groups are evaluated side by side, rules of one group in order.
+// The index of the records. Groups are evaluated side by side, each up to one interval behind the one it reads; rules
+// of one group follow each other at once. So what an alert waits for stands in as few groups as 20 rules each allow.
 {
   local config = $._config,
-  local ratios(part) = function(config) (import 'slo_ratios.libsonnet')(config)[part],
+  local text = (import '../lib/text.libsonnet')(config),
+  local ratios = (import 'slo_ratios.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
-      group(config)
-      for group in [
-        import 'objectives.libsonnet',
-        import 'requests.libsonnet',
-        import 'subjects.libsonnet',
-        import 'latency.libsonnet',
-        import 'batching.libsonnet',
-        import 'workers.libsonnet',
-        import 'stages.libsonnet',
-        import 'work.libsonnet',
-        import 'accelerators.libsonnet',
-        import 'slo_events.libsonnet',
-        ratios('recent'),
-        ratios('sampled'),
-        ratios('days'),
-        import 'slo_budget.libsonnet',
-      ]
+      text.group('objectives', config.evaluationInterval, (import 'objectives.libsonnet')(config)),
+      text.group(
+        'traffic',
+        config.evaluationInterval,
+        (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config)
+      ),
+      text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),
+      text.group(
+        'instances',
+        config.evaluationInterval,
+        (import 'batching.libsonnet')(config) + (import 'workers.libsonnet')(config)
+      ),
+      text.group(
+        'stages',
+        config.stageInterval,
+        (import 'stages.libsonnet')(config) + (import 'work.libsonnet')(config)
+      ),
+      text.group('accelerators', config.stageInterval, (import 'accelerators.libsonnet')(config)),
+      text.group(
+        'slo',
+        config.sloInterval,
+        (import 'slo_events.libsonnet')(config) + ratios.recent + (import 'slo_budget.libsonnet')(config)
+      ),
+      text.group('slo.sampled', config.longInterval, ratios.sampled),
+      text.group('slo.days', config.daysInterval, ratios.days),
     ],
   },
 }

@@ -1,7 +1,7 @@
 // Requests: how many, and how they ended. Only here are Triton's request counters read, in the shortest window.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  text.group('requests', config.evaluationInterval, [
+  [
     text.record('replica_model_version:triton_requests_succeeded:rate%(short)s', |||
       sum by (%(subject)s, %(replica)s) (rate(nv_inference_request_success{%(triton)s}[%(short)s]))
     |||),
@@ -83,4 +83,4 @@ function(config)
         /
       (model_version:triton_requests:rate5m > 0)
     |||),
-  ])
+  ]

@@ -6,7 +6,7 @@ function(config)
       /
     slo:error_budget:ratio
   ||| % window;
-  text.group('slo.budget', config.sloInterval, [
+  [
     text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
     text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
     text.record('slo:current_burn_rate:ratio', burning('5m')),
@@ -21,4 +21,4 @@ function(config)
       %s
       > 0)
     ||| % std.stripChars(burning('1h'), '\n')),
-  ])
+  ]

@@ -6,7 +6,7 @@ function(config)
     (
       %(expr)s
       or
-      sum by (%%(model)s%(by)s) (%(expr)s)
+      sum by (%%(subject)s%(by)s) (label_replace(%(expr)s, "version", "", "", ""))
     )
   ||| % { expr: expr, by: by };
   local indent(expr) = std.strReplace(std.stripChars(expr, '\n'), '\n', '\n  ');
@@ -33,7 +33,7 @@ function(config)
     %s
   ||| % expr;
 
-  text.group('slo.events', config.sloInterval, [
+  [
     text.record(
       'slo:sli_valid_requests:rate5m',
       text.all([
@@ -51,4 +51,4 @@ function(config)
         ]),
       ])
     ),
-  ])
+  ]

@@ -12,20 +12,20 @@ function(config)
     text.record('slo:%s:rate5m_sampled' % name, 'avg_over_time(slo:%s:rate5m[5m])' % name);
   {
     // Pages depend on these.
-    recent: text.group('slo.recent', config.sloInterval, [
+    recent: [
       text.record('slo:sli_error:ratio_rate5m', |||
         slo:sli_bad_requests:rate5m
           /
         (slo:sli_valid_requests:rate5m > 0)
       |||, { sloth_window: '5m' }),
-    ] + [share(window, 'rate5m') for window in ['30m', '1h', '2h', '6h']]),
+    ] + [share(window, 'rate5m') for window in ['30m', '1h', '2h', '6h']],
     // Read by windows of days alone, and only through ranges: between two samples there is no value.
-    sampled: text.group('slo.sampled', config.longInterval, [
+    sampled: [
       sampled('sli_valid_requests'),
       sampled('sli_bad_requests'),
-    ]),
-    days: text.group('slo.days', config.daysInterval, [
+    ],
+    days: [
       share(window, 'rate5m_sampled')
       for window in ['1d', '3d', config.sloPeriod]
-    ]),
+    ],
   }

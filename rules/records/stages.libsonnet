@@ -12,7 +12,7 @@ function(config)
         avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%%(medium)s[5m])
       ) >= 0
     ||| % { quantile: quantile });
-  text.group('stages', config.stageInterval, [
+  [
     // Prometheus 3 writes 1.0 where others write 1: both become 1, or targets would not find their bucket.
     text.record('model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s', |||
       sum by (%(subject)s, stage, le) (
@@ -46,4 +46,4 @@ function(config)
         / on (%(subject)s) group_left ()
       min by (%(subject)s) (subject_slo:tritonobs_latency_target_seconds:held{stage="total"})
     |||),
-  ])
+  ]

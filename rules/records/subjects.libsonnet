@@ -1,7 +1,7 @@
 // Traffic as limits are about it: of a model version, of a model over all versions, of the whole fleet.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  text.group('subjects', config.evaluationInterval, [
+  [
     // What clients ask of a model: all of its traffic but what pipelines cause. Pipelines that give up early cause
     // less than assumed, never more.
     text.record('model:triton_requests_from_clients:rate%(short)s', |||
@@ -47,4 +47,4 @@ function(config)
       or on (%(subject)s)
       max by (%(subject)s) (slo:objective:ratio) * 0 + 1
     |||),
-  ])
+  ]

@@ -3,7 +3,7 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local tokens(kind, series) =
     'label_replace(sum by (%%(subject)s) (rate(%s{%%(triton)s}[%%(medium)s])), "kind", "%s", "", "")' % [series, kind];
-  text.group('work', config.stageInterval, [
+  [
     text.record('model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s', |||
       sum by (%(subject)s, stage, reason) (rate(tritonobs_stage_errors_total{%(triton)s}[%(medium)s]))
     |||),
@@ -30,4 +30,4 @@ function(config)
         tokens('tokens_out', 'nv_llm_output_token_len_sum'),
       ])
     ),
-  ])
+  ]

@@ -3,7 +3,7 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local instance(series) =
     'label_replace(%s, "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")' % series;
-  text.group('workers', config.evaluationInterval, [
+  [
     // 0 is a model instance without a living worker. Whether a heartbeat moves needs no agreement about the time.
     text.record('model_instance:tritonobs_heartbeats:changes%(medium)s', |||
       max by (%%(subject)s, %%(replica)s, model_instance) (
@@ -32,4 +32,4 @@ function(config)
         / on (%(subject)s)
       model_version:tritonobs_workers:count
     |||),
-  ])
+  ]
