@@ -11,7 +11,7 @@ import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlencode
 
 import requests
 
@@ -130,7 +130,7 @@ class DingTalk:
         self._session.close()
 
     def _address(self, webhook: Secret) -> tuple[str, str]:
-        parts = urlsplit(webhook.reveal())
+        parts = webhook.as_address()
         token = parse_qs(parts.query).get("access_token", [""])[0]
         trusted = parts.scheme == "https" or (parts.scheme == "http" and _loopback(parts.hostname))
         if not token or not parts.hostname or not (trusted or self._base_url):

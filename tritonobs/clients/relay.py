@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import requests
 
@@ -30,7 +29,7 @@ class Relay:
             SecretUnusable: the secret is no address.
             ClientError: the service could not be reached, or did not answer 2xx.
         """
-        parts = urlsplit(address.reveal())
+        parts = address.as_address()
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise SecretUnusable("it holds no address; one looks like https://host/path")
         request = f"POST {parts.scheme}://{parts.hostname}/…"

@@ -6,6 +6,7 @@ import hmac
 import os
 import stat
 from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
 
 from tritonobs.errors import SecretUnusable
 
@@ -24,6 +25,14 @@ class Secret:
     def reveal(self) -> str:
         """The text itself: hand it to the wire, never to a log, an error or a label."""
         return self._text
+
+    def as_address(self) -> SplitResult:
+        """Read as a URL; without a host where it is none."""
+        try:
+            parts = urlsplit(self._text)
+            return parts if parts.hostname and (parts.port or 1) else SplitResult("", "", "", "", "")
+        except ValueError:
+            return SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:
         """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""

@@ -47,7 +47,10 @@ def trial_payload(robot: str) -> bytes:
             "robot": robot,
             "trial": f"{now:%H:%M:%S.%f}",
         },
-        "annotations": {"description": "A test message, sent by `tritonobs notify test`. All is well."},
+        "annotations": {
+            "description": "A test message of tritonobs notify test. All is well.",
+            "description_zh": "tritonobs notify test 的测试消息,一切正常。",
+        },
         "startsAt": now.isoformat(),
     }
     return json.dumps({"version": "4", "groupKey": f"trial/{robot}", "alerts": [alert]}).encode()

@@ -83,8 +83,8 @@ def _raise(plan: Plan, robot: Robot) -> None:
         while serve.alerts_named(robot.name) <= before:
             if time.monotonic() > deadline:
                 raise TimedOut(
-                    f"Alertmanager took the alert {TEST_ALERT}, but serve told robot {robot.name} nothing for "
-                    f"{_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
+                    f"Alertmanager took the alert {TEST_ALERT}, but serve told robot {robot.name} nothing "
+                    f"for {_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
                 )
             time.sleep(_LOOK_SECONDS)
     finally:

@@ -28,6 +28,7 @@ _ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵"}
 _RESOLVED_ICON = "✅"
 _LONGEST_NAME, _LONGEST_TEXT = 120, 400
 _LONGEST_LINK = 1500
+_OTHER_SUBJECTS = ("replica", "instance", "robot", "job")
 _LONGEST_MATCHER = 200
 
 
@@ -105,10 +106,8 @@ def _subject(labels: Mapping[str, str], words: Words) -> str:
         words.stage.format(stage) if (stage := plain(labels.get(names.STAGE, ""), _LONGEST_NAME)) else "",
         plain(labels.get(names.SLO, ""), _LONGEST_NAME),
     ]
-    if not parts[0]:
-        parts += [
-            plain(labels.get(key, ""), _LONGEST_NAME) for key in ("replica", "instance", "robot", "job")
-        ][:2]
+    if not any(parts):
+        parts = [plain(labels[key], _LONGEST_NAME) for key in _OTHER_SUBJECTS if labels.get(key)][:2]
     return " ".join(part for part in parts if part)
 
 

@@ -1,0 +1,127 @@
+"""The DingTalk client signs, sends once, and says in our words what came back."""
+
+from __future__ import annotations
+
+import json
+import traceback
+
+import pytest
+
+from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply, Verdict
+from tritonobs.clients.secrets import Secret
+from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
+from tritonobs.testing.robot import Fault, RobotDouble
+
+MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
+
+
+@pytest.fixture
+def client():
+    """A client that soon gives up."""
+    client = DingTalk(timeout_seconds=0.3)
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def robot():
+    """A signed robot."""
+    with RobotDouble(timeout_seconds=1.0) as robot:
+        yield robot
+
+
+def _send(client: DingTalk, robot: RobotDouble, message: Markdown = MESSAGE) -> Reply:
+    return client.send(Secret(robot.webhook_url), Secret(robot.secret), message)
+
+
+def test_signed_message_arrives_whole(client: DingTalk, robot: RobotDouble) -> None:
+    """The strict robot accepts the signature; text and people arrive as they were."""
+    assert _send(client, robot) == Reply(errcode=0, errmsg="ok")
+    (seen,) = robot.messages
+    assert (seen.title, seen.text) == ("t", "告警 @138")
+    assert (seen.mobiles, seen.user_ids, seen.at_all) == (("138",), ("lee",), True)
+
+
+def test_unsigned_robot_gets_no_signature(client: DingTalk) -> None:
+    """A robot without a signing secret is sent to with its token alone."""
+    with RobotDouble(secret="", keywords=("告警",)) as robot:
+        assert client.send(Secret(robot.webhook_url), None, MESSAGE).verdict is Verdict.ACCEPTED
+
+
+def test_body_counts_as_the_vendor_counts() -> None:
+    """Chinese is sent as UTF-8, three bytes a character, not as six-byte escapes."""
+    assert len(Markdown(title="t", text="中").body()) == len(Markdown(title="t", text="xyz").body())
+    assert json.loads(Markdown(title="t", text='"\n\ud800').body())["markdown"]["text"] == '"\n?'
+
+
+@pytest.mark.parametrize(
+    ("errcode", "verdict"),
+    [
+        (0, Verdict.ACCEPTED),
+        (130101, Verdict.TOO_FAST),
+        (460101, Verdict.TOO_LONG),
+        (-1, Verdict.BUSY),
+        (310000, Verdict.REFUSED),
+        (300001, Verdict.REFUSED),
+        (987654, Verdict.UNKNOWN),
+    ],
+)
+def test_errcode_has_a_meaning(errcode: int, verdict: Verdict) -> None:
+    """Every errcode is a verdict; one nobody knows is `unknown`, never acceptance."""
+    assert Reply(errcode=errcode, errmsg="").verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "words"),
+    [
+        pytest.param(Fault.STATUS_500, BadAnswer, "answered 500", id="500"),
+        pytest.param(Fault.GARBAGE, BadAnswer, "not DingTalk's", id="no JSON"),
+        pytest.param(Fault.TIMEOUT, TimedOut, "no answer within 0.3 s", id="timeout"),
+        pytest.param(Fault.RESET, Unreachable, "connection broken", id="reset"),
+    ],
+)
+def test_broken_answer_is_our_error(
+    client: DingTalk, robot: RobotDouble, fault: Fault, error: type[ClientError], words: str
+) -> None:
+    """No exception of requests escapes, and nothing is sent a second time."""
+    robot.fail(fault)
+    with pytest.raises(error, match=words):
+        _send(client, robot)
+    assert len(robot.attempts) == 1
+
+
+def test_errors_tell_no_secret(client: DingTalk, robot: RobotDouble) -> None:
+    """Neither the token nor the signing secret is in an error, its traceback, or a `repr`."""
+    secrets = (robot.rules.token, robot.secret)
+    for fault in (Fault.RESET, Fault.STATUS_500, Fault.GARBAGE, Fault.TIMEOUT):
+        robot.fail(fault)
+        with pytest.raises(ClientError) as caught:
+            _send(client, robot)
+        told = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+        assert not any(secret in told for secret in secrets)
+    assert robot.secret not in f"{Secret(robot.secret)!r} {Secret(robot.secret)}"
+
+
+@pytest.mark.parametrize(
+    "webhook",
+    [
+        pytest.param("https://oapi.dingtalk.com/robot/other", id="no token"),
+        pytest.param("https://[oapi/robot/send?access_token=x", id="no host"),
+        pytest.param("http://oapi.dingtalk.com/robot/send?access_token=x", id="token in the clear"),
+        pytest.param("SECabc", id="the signing secret by mistake"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_wrong_webhook_is_refused_unseen(client: DingTalk, webhook: str) -> None:
+    """What is no webhook is never sent to, and the error does not quote it."""
+    with pytest.raises(SecretUnusable, match="none of DingTalk's") as caught:
+        client.send(Secret(webhook), None, MESSAGE)
+    assert not webhook or webhook not in str(caught.value)
+
+
+def test_base_url_stands_in_for_the_vendor(robot: RobotDouble) -> None:
+    """With a base URL the vendor's webhook is sent to another host, token and path kept."""
+    client = DingTalk(base_url=robot.base_url)
+    webhook = f"https://oapi.dingtalk.com/robot/send?access_token={robot.rules.token}"
+    assert client.send(Secret(webhook), Secret(robot.secret), MESSAGE).errcode == 0
+    client.close()
