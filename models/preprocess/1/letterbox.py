@@ -21,12 +21,13 @@ PAD = 114
 GEOMETRY = ("scale_x", "scale_y", "pad_x", "pad_y", "width", "height")
 """The numbers of a geometry row; width and height are those of the upright original."""
 
-_MEAN = np.array(
+MEAN = np.array(
     [0.485, 0.456, 0.406], np.float32
 )  # of red, green, blue; what networks are usually trained with
-_STD = np.array([0.229, 0.224, 0.225], np.float32)
-_GAIN = 1 / (255 * _STD)
-_OFFSET = -_MEAN / _STD
+STD = np.array([0.229, 0.224, 0.225], np.float32)
+"""Of red, green and blue between 0 and 1: the usual ones of ImageNet."""
+_GAIN = 1 / (255 * STD)
+_OFFSET = -MEAN / STD
 _PADDING = PAD * _GAIN + _OFFSET
 _REDUCED = {
     1: (cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR),

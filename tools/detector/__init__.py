@@ -1,0 +1,1 @@
+"""Makes the detector's ONNX file: data, network, training, export."""
