@@ -30,9 +30,10 @@ class Secret:
         """Read as a URL; without a host where it is none."""
         try:
             parts = urlsplit(self._text)
-            return parts if parts.hostname and (parts.port or 1) else SplitResult("", "", "", "", "")
+            usable = bool(parts.hostname) and parts.port != 0
         except ValueError:
-            return SplitResult("", "", "", "", "")
+            usable = False
+        return parts if usable else SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:
         """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""

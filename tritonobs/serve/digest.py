@@ -62,7 +62,11 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> DigestP
     named = max(1, named)
     full = bisect.bisect_left(range(1, named + 1), x=True, key=lambda count: not fits(named, count))
     shown = _shortened(alerts[:named], full)
-    return DigestPage(message=_message(shown, style), states=frozenset(alert.state for alert in shown))
+    message = _message(shown, style)
+    if style.template is not None and len(message.body()) > most_bytes:
+        _log.warning("the message template needs more than %d bytes for one alert, ours is used", most_bytes)
+        return _page(alerts, replace(style, template=None), most_bytes)
+    return DigestPage(message=message, states=frozenset(alert.state for alert in shown))
 
 
 def _shortened(alerts: Sequence[AlertView], full: int) -> list[AlertView]:
