@@ -1,0 +1,130 @@
+"""The fleet file in use: the last good one, and what follows its changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.errors import SecretUnusable, SpecInvalid
+from tritonobs.serve.config import Served, Watcher, load_served
+from tritonobs.serve.metrics import DeliveryMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+GOOD_TEMPLATE = "{% for a in alerts %}{{ a.name }} {{ a.subject }}{% endfor %}"
+
+
+@pytest.fixture
+def watched() -> Callable[[Path], tuple[Watcher, list[Served], DeliveryMetrics]]:
+    """A watcher of a file, what it applied, and its metrics."""
+
+    def watch(path: Path) -> tuple[Watcher, list[Served], DeliveryMetrics]:
+        applied: list[Served] = []
+        metrics = DeliveryMetrics()
+        return Watcher(path, load_served(path), applied.append, metrics), applied, metrics
+
+    return watch
+
+
+def _value(metrics: DeliveryMetrics, name: str) -> float | None:
+    return metrics.registry.get_sample_value(name)
+
+
+def test_good_change_is_applied(fleet_file, watched) -> None:
+    """The new limit is in use, the generation has grown."""
+    path = fleet_file()
+    watcher, applied, metrics = watched(path)
+    path.write_text(path.read_text().replace("qps_limit: 8", "qps_limit: 9"))
+    asyncio.run(watcher.look())
+    assert {int(limit.qps) for limit in applied[-1].plan.limits} == {9}
+    assert _value(metrics, "tritonobs_config_generation") == 2
+    assert _value(metrics, "tritonobs_config_valid") == 1
+
+
+def test_unchanged_file_is_left_alone(fleet_file, watched) -> None:
+    """Looking costs a stat, not a load."""
+    watcher, applied, metrics = watched(fleet_file())
+    asyncio.run(watcher.look())
+    assert applied == []
+    assert _value(metrics, "tritonobs_config_generation") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("fleet: [", id="no YAML"),
+        pytest.param("fleet: shop\n", id="half a file"),
+        pytest.param("", id="empty"),
+    ],
+)
+def test_bad_change_leaves_the_last_good_one(fleet_file, watched, caplog, text: str) -> None:
+    """It is told once, stays told in a metric, and ends with the next good one."""
+    path = fleet_file()
+    good = path.read_text()
+    watcher, applied, metrics = watched(path)
+    path.write_text(text)
+    for _ in range(3):
+        asyncio.run(watcher.look())
+    assert (applied, _value(metrics, "tritonobs_config_valid")) == ([], 0)
+    assert sum("last good one stays in use" in record.message for record in caplog.records) == 1
+    path.write_text(good)
+    asyncio.run(watcher.look())
+    assert len(applied) == 1
+    assert _value(metrics, "tritonobs_config_valid") == 1
+
+
+def test_file_that_vanishes_is_a_bad_change(fleet_file, watched) -> None:
+    """An editor or a mount may take it away for a moment."""
+    path = fleet_file()
+    watcher, applied, metrics = watched(path)
+    path.rename(path.with_suffix(".away"))
+    asyncio.run(watcher.look())
+    assert (applied, _value(metrics, "tritonobs_config_valid")) == ([], 0)
+    path.with_suffix(".away").rename(path)
+    asyncio.run(watcher.look())
+    assert len(applied) == 1
+
+
+def test_template_is_followed_too(fleet_file, watched) -> None:
+    """A change of the template's file alone is a change."""
+    path = fleet_file(robot="template_file: t.j2")
+    template = path.with_name("t.j2")
+    template.write_text(GOOD_TEMPLATE)
+    watcher, applied, _ = watched(path)
+    template.write_text(GOOD_TEMPLATE + "{{ mentions }}")
+    asyncio.run(watcher.look())
+    assert len(applied) == 1
+
+
+def test_bad_template_is_a_finding_with_its_place(fleet_file) -> None:
+    """The template's file, the robot's field, what is wrong."""
+    path = fleet_file(robot="template_file: t.j2")
+    path.with_name("t.j2").write_text("{{ headlin }}")
+    with pytest.raises(SpecInvalid, match=r"t\.j2: notify\.dingtalk\.oncall\.template_file: .*headlin"):
+        load_served(path)
+
+
+@pytest.mark.parametrize("name", ["webhook", "secret"])
+def test_secret_everybody_can_read_stops_the_start(fleet_file, name: str) -> None:
+    """Before anything is served."""
+    path = fleet_file()
+    path.with_name(name).chmod(0o644)
+    with pytest.raises(SecretUnusable, match=r"robot oncall: .*run: chmod o-rwx"):
+        load_served(path)
+
+
+def test_repaired_secret_ends_a_bad_change(fleet_file, watched) -> None:
+    """The fleet file itself need not change again."""
+    path = fleet_file()
+    watcher, applied, metrics = watched(path)
+    path.with_name("secret").chmod(0o644)
+    path.write_text(path.read_text() + "\n")
+    asyncio.run(watcher.look())
+    assert _value(metrics, "tritonobs_config_valid") == 0
+    path.with_name("secret").chmod(0o600)
+    asyncio.run(watcher.look())
+    assert len(applied) == 1

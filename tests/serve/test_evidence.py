@@ -1,0 +1,131 @@
+"""Evidence comes from Prometheus' records, quickly or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from typing_extensions import Self
+
+from tritonobs import names
+from tritonobs.serve.evidence import Evidence
+from tritonobs.serve.metrics import DeliveryMetrics
+
+
+class Prometheus:
+    """Answers every query with these samples, after a delay."""
+
+    def __init__(
+        self, *samples: tuple[dict[str, str], float], delay_seconds: float = 0.0, error: str = ""
+    ) -> None:
+        result = [{"metric": labels, "value": [0, str(value)]} for labels, value in samples]
+        said = {"status": "success", "data": {"resultType": "vector", "result": result}}
+        if error:
+            said = {"status": "error", "errorType": "internal", "error": error}
+        body = json.dumps(said).encode()
+        self.asked: list[str] = []
+        done = threading.Event()
+        self.done = done
+        prometheus = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                prometheus.asked += parse_qs(urlsplit(self.path).query)["query"]
+                done.wait(delay_seconds)
+                self.send_response(500 if error else 200)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def _ask(url: str, *models: str):
+    metrics = DeliveryMetrics()
+    evidence = Evidence(url, metrics)
+    try:
+        return asyncio.run(evidence.shares(models)), metrics
+    finally:
+        evidence.close()
+
+
+def _stage(stage: str, version: str = "1", model: str = "inspect") -> dict[str, str]:
+    return {names.MODEL: model, names.VERSION: version, names.STAGE: stage}
+
+
+def test_largest_shares_are_told_first() -> None:
+    """The three largest stages of each model version, in per cent; crumbs are left out."""
+    samples = [
+        (_stage("nms"), 0.12),
+        (_stage("detector"), 0.776),
+        (_stage("preprocess"), 0.08),
+        (_stage("x"), 0.06),
+        (_stage("crumb", version="2"), 0.01),
+        (_stage("infer", model="detector"), 1.0),
+    ]
+    with Prometheus(*samples) as prometheus:
+        shares, metrics = _ask(prometheus.url, "inspect", "detector", "inspect")
+    assert shares == {
+        ("inspect", "1"): "detector 78%, nms 12%, preprocess 8%",
+        ("detector", "1"): "infer 100%",
+    }
+    assert len(prometheus.asked) == 1
+    assert metrics.registry.get_sample_value("tritonobs_evidence_queries_total", {"outcome": "answered"}) == 1
+
+
+def test_hostile_model_name_is_data() -> None:
+    """It selects the model of that name, whatever it is made of."""
+    with Prometheus() as prometheus:
+        _ask(prometheus.url, 'a"}) or vector(1) # \\ .*\n')
+    (query,) = prometheus.asked
+    assert (
+        query
+        == names.STAGE_SHARE
+        + r"""{model=~"a\"\\}\\)\\ or\\ vector\\(1\\)\\ \\#\\ \\\\\\ \\.\\*\\"""
+        + "\\n"
+        + '"}'
+    )
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        pytest.param({"delay_seconds": 10.0}, id="too slow"),
+        pytest.param({"error": "out of memory"}, id="not well"),
+    ],
+)
+def test_silence_of_prometheus_costs_no_message(trouble: dict[str, object]) -> None:
+    """No evidence, no error; a counter says so."""
+    with Prometheus(**trouble) as prometheus:
+        shares, metrics = _ask(prometheus.url, "inspect")
+    assert shares == {}
+    assert metrics.registry.get_sample_value("tritonobs_evidence_queries_total", {"outcome": "failed"}) == 1
+
+
+def test_absence_of_prometheus_costs_no_message() -> None:
+    """The same when nobody listens."""
+    assert _ask("http://127.0.0.1:1", "inspect")[0] == {}
+
+
+def test_nobody_is_asked_about_nothing() -> None:
+    """Alerts without a model need no question."""
+    with Prometheus() as prometheus:
+        assert _ask(prometheus.url, "", "")[0] == {}
+    assert prometheus.asked == []
