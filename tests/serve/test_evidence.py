@@ -6,14 +6,17 @@ import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from typing_extensions import Self
 
 from tritonobs import names
 from tritonobs.serve.evidence import Evidence
 from tritonobs.serve.metrics import DeliveryMetrics
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Prometheus:
