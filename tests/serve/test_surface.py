@@ -115,7 +115,7 @@ def test_discovery_names_every_replica(serve) -> None:
     assert answer.headers["Content-Type"] == "application/json"
     groups = {group["labels"]["replica"]: group for group in answer.json()}
     assert groups["a"]["targets"] == ["10.0.0.1:8002"]
-    assert groups["b"]["targets"] == ["10.0.0.2"]
+    assert groups["b"]["targets"] == ["10.0.0.2:443"]
     assert groups["b"]["labels"] == {
         "__scheme__": "https",
         "__metrics_path__": "/triton/metrics",

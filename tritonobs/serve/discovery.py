@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from tritonobs.plan.targets import triton_targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,15 +13,5 @@ if TYPE_CHECKING:
 
 
 def target_groups(replicas: Iterable[Replica]) -> list[dict[str, object]]:
-    """One group a replica, so that each keeps its name."""
-    return [_group(replica) for replica in replicas]
-
-
-def _group(replica: Replica) -> dict[str, object]:
-    parts = urlsplit(replica.metrics_url)
-    labels = {
-        "__scheme__": parts.scheme,
-        "__metrics_path__": parts.path or "/",
-        "replica": replica.name,
-    }
-    return {"targets": [parts.netloc.rpartition("@")[2]], "labels": labels}
+    """One group a replica, so that each keeps its name; the very targets of the generated configuration."""
+    return [{"targets": [target.address], "labels": target.labels} for target in triton_targets(replicas)]

@@ -28,7 +28,7 @@ _ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵"}
 _RESOLVED_ICON = "✅"
 _LONGEST_NAME, _LONGEST_TEXT = 120, 400
 _LONGEST_LINK = 1500
-_OTHER_SUBJECTS = ("replica", "instance", "robot", "job")
+_OTHER_SUBJECTS = (names.REPLICA, "instance", names.ROBOT, "job")
 _LONGEST_MATCHER = 200
 
 

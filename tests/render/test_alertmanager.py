@@ -1,0 +1,239 @@
+"""Alertmanager's configuration: accepted by amtool, routed as written, silent about secrets."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tritonobs.plan.build import build_plan
+from tritonobs.render.alertmanager import render_alertmanager
+from tritonobs.render.artifact import write_artifacts
+from tritonobs.render.inhibition import TABLE, inhibit_rules
+from tritonobs.render.matchers import matcher
+from tritonobs.render.rules import render_rules
+from tritonobs.spec.load import read_text
+from tritonobs.stack.binaries import find
+
+if TYPE_CHECKING:
+    from tritonobs.plan.fleet import Plan
+
+HEAD = """\
+fleet: shop
+replicas: [{name: a, url: "http://10.0.0.1:8000"}]
+models:
+  inspect: {pipeline: bls, calls: {detector: 1, nms: 2}, versions: {"1": {}}}
+  detector: {versions: {"1": {}}}
+  nms: {versions: {"1": {}}}
+notify:
+"""
+ROBOT = "  dingtalk: {oncall: {webhook_file: secrets/webhook}}\n"
+EVERYTHING = """\
+  timezone: Asia/Shanghai
+  auth: {token_file: secrets/token, alertmanager_file: /etc/alertmanager/token}
+  dingtalk:
+    oncall: {webhook_file: secrets/webhook, secret_file: secrets/secret, failover: [backup]}
+    backup: {webhook_env: BACKUP_WEBHOOK}
+    vision: {webhook_env: VISION_WEBHOOK}
+  slack: {vision: {webhook_file: secrets/slack, channel: "#vision"}}
+  mail_server: {smarthost: "smtp.shop:587", sender: a@shop, username: u, password_file: secrets/mail}
+  email: {leads: {to: [b@shop, c@shop]}}
+  webhook: {archive: {url: "http://archive/alerts"}, pager: {url_file: secrets/pager}}
+  dead_man: {url_env: DEAD_MAN_URL, every: 2m}
+  timing: {warning: {wait: 30s, repeat: 1d}}
+  routes:
+    - {match: {tier: experimental}, to: webhook/archive}
+    - {match: {severity: critical, team: vision}, to: [dingtalk/vision, slack/vision], go_on: true}
+    - {match: {severity: [warning, info], model: 'odd "name"\\|.*'}, to: email/leads, mute: [nights]}
+    - {match: {severity: critical}, to: dingtalk/oncall}
+  mute_times:
+    nights:
+      spans: [{begin: "22:00", end: "08:00", weekdays: [friday, sunday]}, {begin: "12:00", end: "13:00"}]
+"""
+
+
+def _plan(notify: str) -> Plan:
+    reading = read_text(HEAD + notify, "fleet.yaml")
+    assert reading.spec is not None
+    assert reading.findings == ()
+    return build_plan(reading.spec, Path("/etc/shop"))
+
+
+def _written(notify: str, folder: Path) -> Path:
+    write_artifacts(render_alertmanager(_plan(notify)), folder)
+    return folder / "alertmanager" / "alertmanager.yml"
+
+
+def _config(notify: str) -> dict:
+    return yaml.safe_load(render_alertmanager(_plan(notify))[0].text)
+
+
+def _amtool(*arguments: str) -> str:
+    done = subprocess.run([find("amtool"), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "notify",
+    [
+        pytest.param("  language: en\n", id="nobody to tell"),
+        pytest.param(ROBOT, id="one robot"),
+        pytest.param(EVERYTHING, id="everything"),
+        pytest.param(
+            EVERYTHING.replace("token_file:", "username: am, password_file:"), id="basic authentication"
+        ),
+    ],
+)
+def test_amtool_accepts_the_configuration(tmp_path: Path, notify: str) -> None:
+    """Alertmanager 0.25 loads it, templates included."""
+    assert "SUCCESS" in _amtool("check-config", str(_written(notify, tmp_path)))
+
+
+FALLBACK = "dingtalk/oncall + dingtalk/vision + slack/vision + email/leads + webhook/archive + webhook/pager"
+
+
+@pytest.mark.parametrize(
+    ("labels", "receivers"),
+    [
+        pytest.param(
+            "alertname=Watchdog severity=none", "dead-man", id="the Watchdog goes to the dead man's switch"
+        ),
+        pytest.param("alertname=X severity=none", "nobody", id="severity none is nobody's"),
+        pytest.param("tier=experimental severity=critical", "webhook/archive", id="a tier's own archive"),
+        pytest.param(
+            "severity=critical team=vision",
+            "dingtalk/vision + slack/vision,dingtalk/oncall",
+            id="a team's page goes on to the next route",
+        ),
+        pytest.param("severity=critical team=other", "dingtalk/oncall", id="another team's page"),
+        pytest.param("severity=warning model=detector", FALLBACK, id="what no route takes goes to everybody"),
+        pytest.param("alertname=X", FALLBACK, id="an alert without severity is not lost"),
+        pytest.param(
+            "alertname=TritonobsTest robot=backup", "dingtalk/backup", id="a test for a robot that stands in"
+        ),
+    ],
+)
+def test_alert_is_routed_as_written(tmp_path: Path, labels: str, receivers: str) -> None:
+    """As `amtool config routes test` sees it."""
+    config = str(_written(EVERYTHING, tmp_path))
+    assert _amtool("config", "routes", "test", "--config.file", config, *labels.split()).strip() == receivers
+
+
+@pytest.mark.parametrize("value", ['a"b', "a\\b", "a.*|b", "模型", "a b", "{x}", "a\nb", ""])
+def test_matcher_selects_exactly_its_values(tmp_path: Path, value: str) -> None:
+    """One value, or several, whatever they are made of."""
+    for matchers in ([matcher("model", (value,))], [matcher("model", (value, "other"))]):
+        config = {
+            "route": {"receiver": "rest", "routes": [{"matchers": matchers, "receiver": "hit"}]},
+            "receivers": [{"name": "rest"}, {"name": "hit"}],
+        }
+        path = tmp_path / "alertmanager.yml"
+        path.write_text(yaml.safe_dump(config, allow_unicode=True))
+        quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        routed = [
+            _amtool("config", "routes", "test", "--config.file", str(path), f'model="{shown}"').strip()
+            for shown in (quoted, quoted + "x")
+        ]
+        assert routed == ["hit", "rest"]
+
+
+def test_pages_are_told_fast_and_reminders_are_rare() -> None:
+    """Every severity has its own pace; the fleet file changes what it names."""
+    routes = {route["matchers"][0]: route for route in _config(EVERYTHING)["route"]["routes"][-3:]}
+    assert [
+        (route["group_wait"], route["group_interval"], route["repeat_interval"]) for route in routes.values()
+    ] == [("1s", "10s", "4h"), ("30s", "1m", "1d"), ("1m", "5m", "3d")]
+
+
+def test_route_for_one_severity_has_no_others(tmp_path: Path) -> None:
+    """Only the paces that its alerts can have."""
+    pages = _config(EVERYTHING)["route"]["routes"][-4]
+    assert [route["matchers"] for route in pages["routes"]] == [['severity="critical"']]
+
+
+def test_watchdog_is_told_at_every_tick() -> None:
+    """A reminder is due before the next tick, so that none is left out."""
+    route = _config(EVERYTHING)["route"]["routes"][0]
+    assert (route["group_interval"], route["repeat_interval"]) == ("2m", "1m48s")
+
+
+def test_night_is_cut_at_midnight() -> None:
+    """A span over midnight begins on its weekdays and ends on the days after them."""
+    (nights,) = _config(EVERYTHING)["time_intervals"]
+    assert [(span["times"][0], span.get("weekdays")) for span in nights["time_intervals"]] == [
+        ({"start_time": "22:00", "end_time": "24:00"}, ["friday", "sunday"]),
+        ({"start_time": "00:00", "end_time": "08:00"}, ["saturday", "monday"]),
+        ({"start_time": "12:00", "end_time": "13:00"}, None),
+    ]
+    assert {span["location"] for span in nights["time_intervals"]} == {"Asia/Shanghai"}
+
+
+def test_muted_route_is_mute_on_every_level() -> None:
+    """Mute times are not inherited by a route's routes."""
+    route = next(route for route in _config(EVERYTHING)["route"]["routes"] if "mute_time_intervals" in route)
+    assert all(inner["mute_time_intervals"] == ["nights"] for inner in route["routes"])
+
+
+def test_secrets_stay_in_their_files() -> None:
+    """Receivers name files, or `tritonobs serve`, which has the secrets; variables are named nowhere."""
+    text = "".join(artifact.text for artifact in render_alertmanager(_plan(EVERYTHING)))
+    receivers = {one["name"]: one for one in _config(EVERYTHING)["receivers"]}
+    serve = "http://127.0.0.1:9900/alertmanager"
+    assert [one["url"] for one in receivers[FALLBACK]["webhook_configs"]] == [
+        f"{serve}/dingtalk/oncall",
+        f"{serve}/dingtalk/vision",
+        "http://archive/alerts",
+        f"{serve}/webhook/pager",
+    ]
+    assert receivers["dead-man"]["webhook_configs"][0]["url"] == f"{serve}/webhook/dead-man"
+    (first, _, archive, _) = receivers[FALLBACK]["webhook_configs"]
+    assert first["http_config"] == {"authorization": {"credentials_file": "/etc/alertmanager/token"}}
+    assert "http_config" not in archive
+    assert receivers[FALLBACK]["slack_configs"][0]["api_url_file"] == "/etc/shop/secrets/slack"
+    assert "_WEBHOOK" not in text
+    assert "DEAD_MAN_URL" not in text
+
+
+def test_wecom_reads_its_secret_from_a_file() -> None:
+    """With an Alertmanager that can (0.31); older ones are refused before this."""
+    wecom = dedent(
+        """\
+          alertmanager_version: "0.31"
+          wecom: {ops: {corp_id: c, agent_id: "7", secret_file: s, to_party: "2|3"}}
+        """
+    )
+    receivers = _config("".join(f"  {line}\n" for line in wecom.splitlines()))["receivers"]
+    (config,) = next(one["wechat_configs"] for one in receivers if "wechat_configs" in one)
+    assert (config["api_secret_file"], config["to_party"]) == ("/etc/shop/s", "2|3")
+    assert "to_user" not in config
+
+
+def test_same_plan_gives_the_same_bytes() -> None:
+    """No clock, no order of chance."""
+    assert render_alertmanager(_plan(EVERYTHING)) == render_alertmanager(_plan(EVERYTHING))
+
+
+def test_inhibition_names_only_alerts_that_exist() -> None:
+    """A renamed alert must be renamed there, too."""
+    rules = [yaml.safe_load(artifact.text) for artifact in render_rules(_plan(ROBOT))]
+    alerts = {rule.get("alert") for file in rules for group in file["groups"] for rule in group["rules"]}
+    named = {name for one in TABLE for name in (*one.causes, *one.effects)}
+    assert named <= alerts
+
+
+def test_nothing_inhibits_itself() -> None:
+    """No rule whose cause is its own effect, no circle of two."""
+    pairs = {(cause, effect) for one in TABLE for cause in one.causes for effect in one.effects}
+    assert not any(cause == effect or (effect, cause) in pairs for cause, effect in pairs)
+
+
+def test_pipeline_speaks_for_its_members() -> None:
+    """Its page inhibits what its members feel, not what may be the cause."""
+    rule = next(rule for rule in inhibit_rules(_plan(ROBOT)) if 'model="inspect"' in rule["source_matchers"])
+    assert 'model=~"detector|nms"' in rule["target_matchers"]
+    assert "TritonWorkerDead" not in str(rule)
