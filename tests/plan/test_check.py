@@ -209,7 +209,7 @@ CASES = [
         [
             (
                 "WARNING fleet.yaml:3:55: models.p.qps_limit: 20 is more than its members allow: "
-                "capped by a: 30 / 3 per request (10 is in force)"
+                "capped by a (30 / 3) (10 is in force)"
             )
         ],
         id="a pipeline above its members",

@@ -208,7 +208,7 @@ def test_every_limit_says_what_it_comes_from(plan_of: Callable[[str], Plan]) -> 
     )
     origins = {limit.model: limit.origin for limit in plan.limits}
     assert origins == {
-        "p": "capped by a: 20 / 4 per request",
+        "p": "capped by a (20 / 4)",
         "q": "models.q.qps_limit",
         "a": "models.a.qps_limit",
         "b": "defaults.qps_limit",

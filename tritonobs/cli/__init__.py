@@ -18,8 +18,8 @@ FOUND, USAGE, COULD_NOT_LOOK = 1, 2, 3
 # Command → (module, one line of help). A module loads only when its command is used: `--help` stays quick.
 COMMANDS = {
     "validate": ("offline", "Check a fleet file and say everything that is wrong with it."),
-    "build": ("offline", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
-    "limits": ("offline", "List, set and verify QPS limits."),
+    "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
+    "limits": ("limits", "List, set and verify QPS limits."),
     "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
     "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
     "notify": ("serve", "Send a test message to a robot, through the real path."),
@@ -29,6 +29,7 @@ COMMANDS = {
     "down": ("stack", "Stop the local stack."),
     "load": ("load", "Send real images at a steady rate, whatever the answers do."),
     "stages": ("live", "Show where the time of a request goes, stage by stage."),
+    "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
     "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
 }
 

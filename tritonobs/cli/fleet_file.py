@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
@@ -13,11 +16,21 @@ from tritonobs.spec.load import read_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from tritonobs.findings import Finding
     from tritonobs.plan.fleet import Plan
     from tritonobs.spec.schema import Spec
+
+
+FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to print.",
+)
 
 
 def examine(path: Path) -> tuple[Finding, ...]:

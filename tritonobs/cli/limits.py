@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import getpass
 import json
+import socket
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.columns import columns
-from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
+from tritonobs.cli.parsed import Parsed
 from tritonobs.plan.limits import limits_at
+from tritonobs.report.console import print_table
+from tritonobs.report.formats import json_text
+from tritonobs.report.limits import history_line, limits_table
+from tritonobs.serve import change
+from tritonobs.spec.values import parse_moment, parse_qps
 from tritonobs.units import format_number
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+    from pathlib import Path
+
     from tritonobs.plan.fleet import QpsLimit
 
-FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print.",
-)
+MOMENT = Parsed("moment", parse_moment)
 
 
 @click.group(epilog="Example: tritonobs limits list fleet.yaml")
@@ -35,23 +36,121 @@ def limits() -> None:
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")
 @FLEET
+@click.option("--at", type=MOMENT, help="At this moment instead of now.")
 @FORMAT
-def list_limits(*, fleet: Path, form: str) -> None:
-    """Show every limit in force now, what it comes from, and until when it holds."""
-    rows = list(limits_at(load_plan(fleet).limits, datetime.now(timezone.utc)))
+def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
+    """Show every limit in force, what it comes from, and until when it holds."""
+    moment = at or datetime.now(timezone.utc)
+    found = list(limits_at(load_plan(fleet).limits, moment))
     if form == "json":
-        click.echo(json.dumps([_value(limit) for limit in rows], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([_value(limit) for limit in found], ensure_ascii=False, indent=2))
+    elif found:
+        print_table(limits_table(found, f"limits of {fleet} at {moment.isoformat(timespec='seconds')}"))
+    else:
+        click.echo(f"{fleet} sets no limit", err=True)
+
+
+@limits.command(
+    "set", epilog='Example: tritonobs limits set fleet.yaml 12 --model inspect --reason "new GPU"'
+)
+@FLEET
+@click.argument("qps", type=Parsed("qps", parse_qps))
+@click.option("--model", default="", help="The model; without one, the whole fleet.")
+@click.option("--version", default="", help="One version of the model.")
+@click.option("--default", is_flag=True, help="What models without a limit inherit.")
+@click.option("--from", "valid_from", type=MOMENT, help="Only from this moment on.")
+@click.option("--until", "valid_until", type=MOMENT, help="Only until this moment.")
+@click.option("--reason", required=True, help="Why; for the log.")
+@click.option("--who", help="Who; for the log.  [default: you, on this machine]")
+@FORMAT
+def set_limit(
+    *,
+    fleet: Path,
+    qps: Decimal,
+    model: str,
+    version: str,
+    default: bool,
+    valid_from: datetime | None,
+    valid_until: datetime | None,
+    reason: str,
+    who: str | None,
+    form: str,
+) -> None:
+    """Set a limit (requests a second, or unlimited) in the fleet file, and tell the log.
+
+    Only that field of the file changes; comments and layout stay. A running `tritonobs serve` takes the limit
+    up within a second or two, without a reload of Prometheus.
+    """
+    if (default and model) or (version and not model) or (default and (valid_from or valid_until)):
+        raise click.UsageError("--default goes with no model and no time, and --version needs --model")
+    wanted = change.Change(
+        qps=qps, model=model, version=version, default=default, valid_from=valid_from, valid_until=valid_until
+    )
+    try:
+        changed = change.set_limit(fleet, wanted, who=who or _me(), reason=reason)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    for warning in changed.warnings:
+        click.echo(line_of(warning), err=True)
+    if form == "json":
+        click.echo(json_text(changed.entries))
         return
-    head = ("MODEL", "VERSION", "QPS", "UNTIL", "FROM")
-    click.echo(columns(head, [_row(limit) for limit in rows]))
+    for entry in changed.entries:
+        click.echo(f"{entry.field}: {entry.old or 'nothing'} → {entry.new}")
+    if not changed.entries:
+        click.echo("that is the limit already", err=True)
 
 
-def _row(limit: QpsLimit) -> tuple[str, ...]:
-    until = limit.valid_until.isoformat() if limit.valid_until else "-"
-    return (limit.model or "(fleet)", limit.version or "(all)", format_number(limit.qps), until, limit.origin)
+@limits.command("history", epilog="Example: tritonobs limits history fleet.yaml --model inspect")
+@FLEET
+@click.option("--model", help="Only changes of this model.")
+@FORMAT
+def history(*, fleet: Path, model: str | None, form: str) -> None:
+    """Show who changed which limit, when, from what to what, and why."""
+    log = change.log_of(fleet)
+    entries = [entry for entry in log.read()[0] if model is None or entry.model == model]
+    if form == "json":
+        click.echo(json_text(entries))
+        return
+    for entry in entries:
+        click.echo(history_line(entry))
+    if not entries:
+        click.echo(f"{log.path} tells no change", err=True)
+
+
+@limits.command("verify", epilog="Example: tritonobs limits verify fleet.yaml")
+@FLEET
+@click.option(
+    "--expect", default="", metavar="HASH", help="A hash noted earlier; it must still be in the log."
+)
+@FORMAT
+def verify(*, fleet: Path, expect: str, form: str) -> int:
+    """Check that no line of the log was changed, taken out or put in, and that it ends with today's limits.
+
+    Prints the last hash. Keep it elsewhere: a later `--expect` shows whether the log was cut or written anew.
+    """
+    findings, last = change.verify_log(fleet, expect)
+    if form == "json":
+        click.echo(json_text({"findings": [value_of(finding) for finding in findings], "hash": last}))
+        return int(bool(findings))
+    for finding in findings:
+        click.echo(line_of(finding))
+    if not findings:
+        click.echo(last)
+        click.echo(f"{change.log_of(fleet).path}: fine", err=True)
+    return int(bool(findings))
+
+
+def _me() -> str:
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
 
 
 def _value(limit: QpsLimit) -> dict[str, object]:
+    """A limit for JSON; its number as text, so that no digit is lost."""
     return {
         "model": limit.model,
         "version": limit.version,

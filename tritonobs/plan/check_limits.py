@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.findings import Severity
-from tritonobs.plan.declared import declared_limits
-from tritonobs.plan.limits import FLEET, resolve_limits
+from tritonobs.plan.declared import declared_limits, limit_paths, written_limits
+from tritonobs.plan.limits import resolve_limits
 from tritonobs.spec.words import listed
 from tritonobs.units import format_number
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tritonobs.findings import Finding
-    from tritonobs.plan.fleet import Model
+    from tritonobs.plan.fleet import Model, QpsLimit
     from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
 
 
@@ -77,16 +77,13 @@ def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator
 
 
 def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
-    own = {(limit.model, limit.version, limit.valid_from): limit for limit in declared_limits(spec)}
-    for limit in resolve_limits(models, own.values()):
-        written = own.get((limit.model, limit.version, limit.valid_from))
-        if written and limit.model != FLEET and written.qps.is_finite() and limit.qps < written.qps:
-            path = (
-                "models",
-                limit.model,
-                *(("versions", limit.version) if limit.version else ()),
-                "qps_limit",
-            )
-            message = f"{format_number(written.qps)} is more than its members allow: {limit.origin}"
-            hint = f"{format_number(limit.qps)} is in force"
-            yield spec.source.finding(path, message, hint=hint, severity=Severity.WARNING)
+    """Each field once, with the lowest limit that took its place."""
+    written, paths = written_limits(spec), limit_paths(spec)
+    caps: dict[str, QpsLimit] = {}
+    for limit in resolve_limits(models, declared_limits(spec)):
+        if limit.instead_of and limit.qps <= caps.get(limit.instead_of, limit).qps:
+            caps[limit.instead_of] = limit
+    for field, limit in caps.items():
+        message = f"{format_number(written[field].qps)} is more than its members allow: {limit.origin}"
+        hint = f"{format_number(limit.qps)} is in force"
+        yield spec.source.finding(paths[field], message, hint=hint, severity=Severity.WARNING)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
+FLEET = ""
+"""As the model of a limit: the whole fleet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class QpsLimit:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     origin: str = ""
+    instead_of: str = ""
+    """The field whose limit gives way to this one, because members of the pipeline leave no more room."""
     reason: str = ""
 
 

@@ -12,7 +12,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 from tritonobs.plan import graph
-from tritonobs.plan.fleet import ALL_VERSIONS, QpsLimit
+from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, QpsLimit
 from tritonobs.units import format_number
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Active = Mapping[tuple[str, str], QpsLimit]
 
 _DOWN = Context(prec=9, rounding=ROUND_FLOOR)
-FLEET = ""
-"""As a model: the whole fleet."""
 
 
 def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tuple[QpsLimit, ...]:
@@ -44,8 +42,13 @@ def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tup
         own = [limit for name in names for limit in by_model.get(name, [])]
         if own:
             resolved += _pieces([known[name] for name in names], {name: edges[name] for name in names}, own)
-    place = {model.name: position for position, model in enumerate(models)}
-    return tuple(sorted(resolved, key=lambda limit: place.get(limit.model, -1)))
+    subjects = [
+        (model.name, graph.series_version(model, version))
+        for model in models
+        for version in (ALL_VERSIONS, *model.versions)
+    ]
+    place = {subject: number for number, subject in enumerate([(FLEET, ALL_VERSIONS), *subjects])}
+    return tuple(sorted(resolved, key=lambda limit: place[limit.model, limit.version]))
 
 
 def limits_at(limits: Iterable[QpsLimit], now: datetime) -> Iterator[QpsLimit]:
@@ -149,8 +152,8 @@ def _cap(
     if not caps:
         return None
     qps, member = min(caps)
-    share = f"{format_number(capacities[member] or 0)} / {format_number(calls[member])} per request"
-    return QpsLimit(model=name, version=ALL_VERSIONS, qps=qps, origin=f"capped by {member}: {share}")
+    share = f"{format_number(capacities[member] or 0)} / {format_number(calls[member])}"
+    return QpsLimit(model=name, version=ALL_VERSIONS, qps=qps, origin=f"capped by {member} ({share})")
 
 
 def _caused(
@@ -162,7 +165,7 @@ def _caused(
         return None
     qps = sum((limit.qps * times for limit, times in limits if limit), Decimal(0))
     parts = " + ".join(
-        f"{limit.model} {format_number(limit.qps)} at {format_number(times)} per request"
+        f"{limit.model} ({format_number(limit.qps)} * {format_number(times)})"
         for limit, times in limits
         if limit
     )
@@ -173,4 +176,4 @@ def _lower(own: QpsLimit | None, cap: QpsLimit | None) -> QpsLimit | None:
     """The tighter of two limits; `unlimited` of one's own is not capped."""
     if own is None or cap is None or not own.qps.is_finite():
         return own or cap
-    return replace(cap, version=own.version) if cap.qps < own.qps else own
+    return replace(cap, version=own.version, instead_of=own.origin) if cap.qps < own.qps else own

@@ -211,6 +211,10 @@ class Spec(Section):
         default="serve",
         description="How limits reach Prometheus: it scrapes `tritonobs serve` (hot), or reads a rules file.",
     )
+    limits_log: str | None = Field(
+        default=None,
+        description="The file that tells who changed which limit; beside this file when left out.",
+    )
     qps_limit: Qps | None = Field(
         default=None, description="The most requests a second over all models that clients call."
     )

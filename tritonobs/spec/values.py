@@ -98,7 +98,12 @@ def _percent_sign(value: object) -> str:
     return f"; write {value}% if you mean per cent" if forgotten else ""
 
 
-def _parse_moment(value: object) -> datetime:
+def parse_moment(value: object) -> datetime:
+    """A moment with its time zone.
+
+    Raises:
+        ValueError: anything else, also a moment without a time zone.
+    """
     allowed = "allowed is a moment with its time zone, like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"
     if isinstance(value, datetime):
         moment = value
@@ -170,7 +175,7 @@ Objective = Annotated[
 ]
 Moment = Annotated[
     datetime,
-    BeforeValidator(_parse_moment),
+    BeforeValidator(parse_moment),
     _schema("string", ["2026-11-11T00:00:00+08:00"], "A moment with its time zone"),
 ]
 Version = Annotated[

@@ -1,0 +1,202 @@
+"""`limits` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Run
+
+SET = ("limits", "set", "fleet.yaml")
+
+
+def test_set_changes_one_line_and_tells_the_log(run: Run, fleet_file: Path) -> None:
+    """The file's other bytes stay, the log says who, from what to what and why, and verify is content."""
+    before = fleet_file.read_text()
+
+    done = run(*SET, "12.5", "--model", "inspect", "--reason", "new GPU", "--who", "alice")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "models.inspect.qps_limit: 8 → 12.5\n", "")
+    assert fleet_file.read_text() == before.replace("qps_limit: 8", "qps_limit: 12.5")
+    assert [line.split("  ")[1:] for line in run("limits", "history", "fleet.yaml").stdout.splitlines()] == [
+        ["unknown, file of " + fleet_file.owner(), "models.inspect.qps_limit: nothing → 8", _FOUND],
+        [
+            "unknown, file of " + fleet_file.owner(),
+            "models.detector.versions.1.qps_limit: nothing → 40",
+            _FOUND,
+        ],
+        ["alice", "models.inspect.qps_limit: 8 → 12.5", "(command: new GPU)"],
+    ]
+    verified = run("limits", "verify", "fleet.yaml")
+    assert verified.returncode == 0
+    assert len(verified.stdout.strip()) == 64
+
+
+_FOUND = "(file: found in the fleet file)"
+
+REFUSED = [
+    pytest.param(
+        ["0", "--model", "inspect"],
+        2,
+        'found "0"; allowed is a number above 0 and at most 1000000 (requests a second), or unlimited',
+        id="zero",
+    ),
+    pytest.param(["--model", "inspect", "--", "-5"], 2, 'found "-5"; allowed is', id="a negative number"),
+    pytest.param(["12,5", "--model", "inspect"], 2, 'found "12,5"; allowed is', id="a comma"),
+    pytest.param(
+        ["5", "--model", "inspct"],
+        2,
+        '"inspct" is no model; there are inspect, preprocess and detector (did you mean inspect?)',
+        id="an unknown model",
+    ),
+    pytest.param(
+        ["5", "--model", "detector", "--version", "3"],
+        2,
+        '"3" is no version of detector; there are 1',
+        id="an unknown version",
+    ),
+    pytest.param(["5", "--version", "3"], 2, "--version needs --model", id="a version of no model"),
+    pytest.param(
+        ["5", "--model", "inspect", "--from", "tomorrow"],
+        2,
+        'found "tomorrow"; allowed is a moment with its time zone',
+        id="a time in words",
+    ),
+    pytest.param(
+        ["5", "--model", "inspect", "--from", "2026-11-12T00:00Z", "--until", "2026-11-11T00:00Z"],
+        1,
+        "valid_from is not before valid_until",
+        id="a time that ends before it begins",
+    ),
+]
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), REFUSED)
+def test_nonsense_is_refused_and_nothing_is_touched(
+    run: Run, fleet_file: Path, arguments: list[str], code: int, said: str
+) -> None:
+    """The sentence of the fleet file, no traceback, the file and the log as they were."""
+    before = fleet_file.read_bytes()
+
+    done = run(*SET, "--reason", "x", *arguments)
+
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert fleet_file.read_bytes() == before
+    history = run("limits", "history", "fleet.yaml", "--format", "json")
+    assert [entry for entry in json.loads(history.stdout) if entry["source"] == "command"] == []
+
+
+def test_scheduled_limits_are_added_and_listed(run: Run, fleet_file: Path) -> None:
+    """A limit for a sale holds while it lasts, and its members follow."""
+    done = run(
+        *SET,
+        *("30", "--model", "inspect", "--reason", "sale"),
+        *("--from", "2030-11-11T00:00+08:00", "--until", "2030-11-12T00:00+08:00"),
+    )
+    assert done.returncode == 0, done.stderr
+
+    def listed(*options: str) -> dict[tuple[str, str], str]:
+        rows = json.loads(run("limits", "list", "fleet.yaml", "--format", "json", *options).stdout)
+        return {(row["model"], row["version"]): row["qps"] for row in rows}
+
+    usual = {("inspect", ""): "8", ("preprocess", ""): "8", ("detector", "1"): "40"}
+    assert listed() == usual
+    assert listed("--at", "2030-11-11T12:00+08:00") == {
+        **usual,
+        ("inspect", ""): "30",
+        ("preprocess", ""): "30",
+    }
+    assert "valid_until" in fleet_file.read_text()
+
+
+def test_a_limit_the_members_do_not_allow_is_set_with_a_warning(run: Run, fleet_file: Path) -> None:
+    """What is in force is said at once."""
+    assert fleet_file.exists()
+    done = run(*SET, "50", "--model", "inspect", "--reason", "x")
+
+    assert done.returncode == 0
+    assert "50 is more than its members allow: capped by detector (40 / 1) (40 is in force)" in done.stderr
+
+
+def test_the_default_and_the_fleet_have_limits_too(run: Run, fleet_file: Path) -> None:
+    """Without a model it is the fleet's total, with --default what models inherit."""
+    total = run(*SET, "100", "--reason", "x")
+    default = run(*SET, "5", "--default", "--reason", "x")
+
+    assert total.stdout == "qps_limit: nothing → 100\n"
+    assert default.stdout == "defaults.qps_limit: nothing → 5\n"
+    assert run("validate", "fleet.yaml").returncode == 0
+
+
+def test_a_wrong_file_is_not_edited(run: Run, fleet_file: Path) -> None:
+    """What is wrong already is told instead."""
+    fleet_file.write_text(fleet_file.read_text().replace("99.9%", "99.9"))
+
+    done = run(*SET, "5", "--model", "inspect", "--reason", "x")
+
+    assert done.returncode == 1
+    assert "defaults.slos.availability.objective" in done.stderr
+
+
+def test_mode_links_marks_and_line_endings_survive(run: Run, fleet_file: Path) -> None:
+    """A symbolic link stays one; the file behind it keeps mode, byte order mark and line endings."""
+    real = fleet_file.parent / "real.yaml"
+    fleet_file.rename(real)
+    fleet_file.symlink_to("real.yaml")
+    before = b"\xef\xbb\xbf" + real.read_bytes().replace(b"\n", b"\r\n")
+    real.write_bytes(before)
+    real.chmod(0o640)
+
+    done = run(*SET, "9", "--model", "inspect", "--reason", "x")
+
+    assert done.returncode == 0, done.stderr
+    assert fleet_file.is_symlink()
+    assert real.read_bytes() == before.replace(b"qps_limit: 8", b"qps_limit: 9")
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_verify_tells_a_change_nobody_wrote_down(run: Run, fleet_file: Path) -> None:
+    """An edit by hand while nothing watched, and a log cut at its end, look the same: the two differ."""
+    run(*SET, "9", "--model", "inspect", "--reason", "x")
+    fleet_file.write_text(fleet_file.read_text().replace("qps_limit: 9", "qps_limit: 90"))
+
+    done = run("limits", "verify", "fleet.yaml")
+
+    assert done.returncode == 1
+    assert done.stdout.endswith(
+        "fleet.limits.jsonl: models.inspect.qps_limit: the log ends with 9, the fleet file says 90 "
+        "(changed while nobody wrote it down, or the log was cut)\n"
+    )
+
+
+def test_verify_knows_a_hash_noted_earlier(run: Run, fleet_file: Path) -> None:
+    """A log written anew is sound in itself; only a hash from outside shows it."""
+    run(*SET, "9", "--model", "inspect", "--reason", "x")
+    noted = run("limits", "verify", "fleet.yaml").stdout.strip()
+    run(*SET, "10", "--model", "inspect", "--reason", "x")
+    assert run("limits", "verify", "fleet.yaml", "--expect", noted).returncode == 0
+
+    (fleet_file.parent / "fleet.limits.jsonl").unlink()
+    run(*SET, "9", "--model", "inspect", "--reason", "x")
+
+    done = run("limits", "verify", "fleet.yaml", "--expect", noted)
+    assert done.returncode == 1
+    assert f"no entry has the hash {noted}: the log was cut or written anew" in done.stdout
+
+
+def test_list_is_a_table_for_people(run: Run, fleet_file: Path) -> None:
+    """Model, version, limit and where it comes from."""
+    assert fleet_file.exists()
+    done = run("limits", "list", "fleet.yaml")
+
+    assert done.returncode == 0
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["inspect", "(all)", "8", "models.inspect.qps_limit"] in rows
+    assert ["preprocess", "(all)", "8", "caused", "by", "inspect", "(8", "*", "1)"] in rows

@@ -1,0 +1,53 @@
+"""Limits as a table, and their history as lines."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from tritonobs.report.console import Column, Line, Table, plain
+from tritonobs.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tritonobs.plan.fleet import QpsLimit
+    from tritonobs.serve.audit import Entry
+
+
+def limits_table(limits: Sequence[QpsLimit], title: str) -> Table:
+    """What is in force, and what each limit comes from."""
+    columns = (
+        Column(title="model"),
+        Column(title="version"),
+        Column(title="req/s", right=True),
+        Column(title="from", wrap=True),
+    )
+    return Table(title=title, columns=columns, lines=tuple(_line(limit) for limit in limits))
+
+
+def history_line(entry: Entry) -> str:
+    """One change on one line: when, who, what, from what to what, how it came and why."""
+    change = f"{entry.field}: {entry.old or 'nothing'} → {entry.new or 'nothing'}"
+    return plain(
+        f"{_when(entry.at)}  {entry.who}  {change}  ({entry.source}: {entry.reason or 'no reason given'})"
+    )
+
+
+def _line(limit: QpsLimit) -> Line:
+    until = f", until {limit.valid_until.isoformat()}" if limit.valid_until else ""
+    cells = (
+        limit.model or "(fleet)",
+        limit.version or "(all)",
+        format_number(limit.qps),
+        limit.origin + until,
+    )
+    return Line(cells=cells)
+
+
+def _when(text: str) -> str:
+    """The moment in UTC to the second, or whatever stands there."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    except ValueError:
+        return text

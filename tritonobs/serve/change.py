@@ -1,0 +1,196 @@
+"""Change a limit in the fleet file: nonsense refused, comments kept, never half written, the log told."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tritonobs.errors import SpecInvalid
+from tritonobs.findings import Finding, Place, Severity
+from tritonobs.plan.check import check
+from tritonobs.plan.declared import written_limits
+from tritonobs.serve.audit import COMMAND, FILE, FIRST, Author, LimitsLog, describe, state
+from tritonobs.spec.edit import append_entry, set_field
+from tritonobs.spec.load import load_fleet, read_text
+from tritonobs.spec.words import listed, nearest, quoted
+from tritonobs.units import format_number
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from tritonobs.serve.audit import Entry
+    from tritonobs.spec.schema import Spec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A limit to be set: of a model, of one of its versions, or with neither of the fleet, or as the default.
+
+    With a time it becomes a scheduled limit. `qps` may be infinite, for `unlimited`.
+    """
+
+    qps: Decimal
+    model: str = ""
+    version: str = ""
+    default: bool = False
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What became of it: the new entries of the log, and warnings about the file as it is now."""
+
+    entries: tuple[Entry, ...]
+    warnings: tuple[Finding, ...]
+
+
+def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
+    """Write a limit into the fleet file at `path`, and into its log.
+
+    Raises:
+        ValueError: there is no such model or version, or the file's layout does not let one field be changed.
+        SpecInvalid: the file was wrong before or would be afterwards, or cannot be written.
+    """
+    real = path.resolve()
+    log = log_of(path)
+    with log.turn():
+        before = load_fleet(path)
+        data = real.read_bytes()
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        edited = _edited(data.decode("utf-8-sig"), before, change)
+        after, warnings = _judged(edited, str(path))
+        log.record(written_limits(before), _whoever(real), _now())
+        _replace(real, mark + edited.encode())
+        author = Author(who=who, source=COMMAND, reason=reason)
+        return Changed(entries=log.record(written_limits(after), author, _now()), warnings=warnings)
+
+
+def log_path(spec: Spec, path: Path) -> Path:
+    """Where the changes of this fleet's limits are told: beside the fleet file unless it says otherwise."""
+    return path.resolve().parent / (spec.limits_log or f"{path.stem}.limits.jsonl")
+
+
+def _edited(text: str, spec: Spec, change: Change) -> str:
+    qps = format_number(change.qps) if change.qps.is_finite() else "unlimited"
+    section = _section(spec, change)
+    if change.default and "defaults" not in spec.model_fields_set:
+        return set_field(text, (), "defaults", f"{{qps_limit: {qps}}}")
+    if change.valid_from is None and change.valid_until is None:
+        return set_field(text, section, "qps_limit", qps)
+    times = (("valid_from", change.valid_from), ("valid_until", change.valid_until))
+    fields = [f"qps_limit: {qps}", *(f'{name}: "{moment.isoformat()}"' for name, moment in times if moment)]
+    return append_entry(text, section, "scheduled_limits", "{" + ", ".join(fields) + "}")
+
+
+def _section(spec: Spec, change: Change) -> tuple[str, ...]:
+    """The path of the mapping that holds the limit."""
+    if change.default:
+        return ("defaults",)
+    if not change.model:
+        return ()
+    model = spec.models.get(change.model)
+    if model is None:
+        raise ValueError(_unknown("model", change.model, list(spec.models)))
+    if change.version and change.version not in model.versions:
+        raise ValueError(_unknown(f"version of {change.model}", change.version, list(model.versions)))
+    return ("models", change.model, *(("versions", change.version) if change.version else ()))
+
+
+def _unknown(kind: str, name: str, known: list[str]) -> str:
+    hint = nearest(name, known)
+    return f"{quoted(name)} is no {kind}; there are {listed(known)}" + (f" ({hint})" if hint else "")
+
+
+def _judged(text: str, file: str) -> tuple[Spec, tuple[Finding, ...]]:
+    """The spec of the new text, and what it is warned about."""
+    reading = read_text(text, file)
+    findings = (*reading.findings, *(check(reading.spec) if reading.spec else ()))
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if errors or reading.spec is None:
+        raise SpecInvalid(errors)
+    return reading.spec, findings
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """A reader sees the old file or the new one; owner and mode stay."""
+    try:
+        status = path.stat()
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), status.st_mode)
+            with suppress(PermissionError):
+                os.fchown(file.fileno(), status.st_uid, status.st_gid)
+        Path(file.name).replace(path)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}"
+        raise SpecInvalid([Finding(place=Place(file=str(path)), path="", message=message)]) from error
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def log_of(path: Path) -> LimitsLog:
+    """The log of the fleet file at `path`.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong.
+    """
+    return LimitsLog(log_path(load_fleet(path), path))
+
+
+def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str]:
+    """What is wrong with the log of a fleet file, and the hash it ends with.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong.
+    """
+    log, limits = log_of(path), written_limits(load_fleet(path))
+    entries, findings = log.read()
+    known = {field: entry.new for field, entry in state(entries, FILE).items()}
+    told = {field: describe(limit) for field, limit in limits.items()}
+    place = Place(file=str(log.path))
+    more = [
+        Finding(
+            place=place,
+            path=field,
+            message=f"the log ends with {known.get(field, 'nothing')}, "
+            f"the fleet file says {told.get(field, 'nothing')}",
+            hint="changed while nobody wrote it down, or the log was cut",
+        )
+        for field in sorted(known.keys() | told.keys())
+        if known.get(field) != told.get(field)
+    ]
+    if expected and expected not in {entry.hash for entry in entries}:
+        message = f"no entry has the hash {expected}: the log was cut or written anew"
+        more.append(Finding(place=place, path="", message=message))
+    return (*findings, *more), entries[-1].hash if entries else FIRST
+
+
+def note_file(path: Path) -> tuple[Entry, ...]:
+    """Write down what was changed in the fleet file by other means than `set_limit`.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong, or the log cannot be written.
+    """
+    log = log_of(path)
+    with log.turn():
+        # Read in turn: what was read before might be older than what the log already tells.
+        return log.record(written_limits(load_fleet(path)), _whoever(path), _now())
+
+
+def _whoever(path: Path) -> Author:
+    try:
+        owner = f"unknown, file of {path.owner()}"
+    except (KeyError, OSError):
+        owner = "unknown"
+    return Author(who=owner, source=FILE, reason="found in the fleet file")
