@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from tritonobs.stage.cells import Cells, Key, Numbers
 
-_LEVEL_PAUSE_SECONDS: Final = 0.002
 _OBSERVES_PER_FLUSH: Final = 5_000  # about 0.1 ms each
 _OBSERVES_WAITING: Final = 20_000
 _log = logging.getLogger("tritonobs.stage")
@@ -58,7 +57,7 @@ class Flusher(threading.Thread):
         self._as_histogram = sink == "histogram"
         self._interval_seconds = interval_seconds
         self._scrape_interval_seconds = scrape_interval_seconds
-        self._linger = True
+        self._abandoned = False
         self._stopping = threading.Event()
         self._families: dict[str, Any] = {}
         self._series: dict[Key, _Series] = {}
@@ -68,34 +67,37 @@ class Flusher(threading.Thread):
         self._beat = 0.0
         self._changed = 0.0
 
-    def stop(self, *, linger: bool, timeout_seconds: float) -> bool:
+    def stop(self, timeout_seconds: float) -> bool:
         """Flush for the last time and release; False when that took too long and was left to itself."""
-        self._linger = linger
         self._stopping.set()
         if self.is_alive():
             self.join(timeout_seconds)
         return not self.is_alive()
 
+    def abandon(self) -> None:
+        """Touch no metric any more: at interpreter exit the way to Triton is gone, a call would crash."""
+        self._abandoned = True
+
     def run(self) -> None:
         """Flush until stopped. Nothing that goes wrong here leaves this thread."""
         try:
-            if not self._find_metrics():
+            if not self._has_metrics():
                 return
-            while True:
+            while not self._abandoned:
                 last = self._stopping.is_set()
                 self._flush(last=last)
                 if last:
                     break
                 self._stopping.wait(self._interval_seconds)
-            if self._linger:
-                time.sleep(max(0.0, self._changed + self._scrape_interval_seconds - time.monotonic()))
+            time.sleep(max(0.0, self._changed + self._scrape_interval_seconds - time.monotonic()))
         except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
             _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
-        self._heartbeat = None
-        self._series.clear()
-        self._families.clear()
+        if not self._abandoned:
+            self._heartbeat = None
+            self._series.clear()
+            self._families.clear()
 
-    def _find_metrics(self) -> bool:
+    def _has_metrics(self) -> bool:
         family = getattr(self._pb_utils, "MetricFamily", None)
         if family is None:
             _log.warning("this Triton offers models no metrics (needs 23.05): stage metrics are off")
@@ -103,7 +105,9 @@ class Flusher(threading.Thread):
         if self._as_histogram and not hasattr(family, "HISTOGRAM"):
             _log.warning("this Triton has no histograms for models (needs 24.08): using counters, same names")
             self._as_histogram = False
-        return True
+        # A Triton built without metrics refuses each family; one refusal is enough to know.
+        self._set_heartbeat()
+        return series.HEARTBEAT not in self._broken
 
     def _flush(self, *, last: bool) -> None:
         now = time.monotonic()
@@ -135,7 +139,7 @@ class Flusher(threading.Thread):
         if self._as_histogram:
             metric = self._metric(name, name, "HISTOGRAM", labels, buckets=list(bounds))
             return _Series(name, now, [metric], 2 * len(bounds) + 2)
-        metrics = [self._metric(name, f"{name}{suffix}", "COUNTER", labels) for suffix in ("_sum", "_count")]
+        metrics = [self._metric(name, f"{name}{suffix}", "COUNTER", labels) for suffix in ("_count", "_sum")]
         for bound in (math.inf, *reversed(bounds)):
             bucket = {**labels, "le": series.format_bound(bound)}
             metrics.append(self._metric(name, f"{name}_bucket", "COUNTER", bucket))
@@ -173,25 +177,22 @@ class Flusher(threading.Thread):
             self._cells.count((series.FLUSH_SECONDS,), perf_counter() - started)
 
     def _raise(self, rises: list[tuple[_Series, Numbers]]) -> None:
-        """Raise counters level by level, the largest `le` of every label set before the next smaller one.
+        """Raise counters level by level: the largest `le` of every label set, then of every the next smaller.
 
-        The pause is longer than Triton takes to read a family for a scrape, so no scrape can have read a
-        larger bucket before its level and a smaller one after its level.
+        A scrape that falls between two calls sees no bucket above a larger one. Triton reads a family one
+        series after the other, so calls can also fall into one reading; with the levels of a label set this
+        far apart, about one reading in 5,000 shows it.
         """
         for level in range(max((len(targets) for _, targets in rises), default=0)):
-            raised = False
             for known, targets in rises:
-                if known.name in self._broken or level >= len(targets):
+                if level >= len(targets) or known.name in self._broken:
                     continue
-                if targets[level] > known.passed[level]:
-                    step = targets[level] - known.passed[level]
+                step = targets[level] - known.passed[level]
+                if step > 0:
                     self._call(known.name, known.metrics[level].increment, step)
                     known.passed[level] += step
-                    raised = True
                     if known.name not in _OWN:
                         self._changed = time.monotonic()
-            if raised and level > 0:
-                time.sleep(_LEVEL_PAUSE_SECONDS)
 
     def _observe(self, observations: list[tuple[_Series, tuple[float, ...], Numbers]], *, last: bool) -> None:
         """Pass observations one by one, each as the mean of its bucket: bucket counts and sum are exact.
@@ -240,8 +241,8 @@ _OWN: Final = frozenset({series.FLUSH_ERRORS, series.FLUSH_SECONDS, series.FLUSH
 
 
 def _levels(numbers: Numbers) -> Numbers:
-    """Sum, count, and the cumulative buckets from +Inf down: what a distribution's counters must read."""
+    """Count, sum, and the cumulative buckets from +Inf down: what a distribution's counters must read."""
     cumulative: Numbers = []
     for count in numbers[::2]:
         cumulative.append((cumulative[-1] if cumulative else 0) + count)
-    return [sum(numbers[1::2]), cumulative[-1], *reversed(cumulative)]
+    return [cumulative[-1], sum(numbers[1::2]), *reversed(cumulative)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tritonobs.stage import series
 from tritonobs.stage.cells import Cells
 from tritonobs.stage.flush import Flusher
+from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
 from tritonobs.stage.timers import Answer, Function, Timer, timed
 from tritonobs.stage.trace import RequestLog, trace_id
@@ -43,11 +44,11 @@ class Stages:
         settings = read_settings(args)
         self.worker = settings.identity["worker"]
         self._cells = Cells(settings.bounds_seconds, max_label_sets)
-        self._cells.declare((series.REQUESTS, outcome) for outcome in series.OUTCOMES)
+        self._count, self._distribute = self._cells.count, self._cells.distribute
+        self._add = self._cells.add
+        self._cells.declare((REQUESTS, outcome) for outcome in series.OUTCOMES)
         self._cells.declare((series.FLUSH_DROPPED, reason) for reason in series.DROP_REASONS)
-        self._cells.declare(
-            [(series.STAGE_DURATION, series.TOTAL), (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)]
-        )
+        self._cells.declare([(STAGE_DURATION, series.TOTAL), (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)])
         self._process = os.getpid()
         self._finalize_seconds = settings.scrape_interval_seconds + _GIVE_UP_SECONDS
         self._flusher = Flusher(
@@ -60,46 +61,46 @@ class Stages:
         )
         # Only `initialize` is told a model instance; anywhere else, a metric call would hang Triton for ever.
         if settings.model_instance:
-            atexit.register(self._at_exit)
+            atexit.register(self._flusher.abandon)
             self._flusher.start()
         else:
             _log.warning("args name no model_instance_name: stage metrics are off outside of initialize")
 
-    def time(self, stage: str, n: int = 1) -> Timer:
+    def time(self, stage: str) -> Timer:
         """A `with` block that is one observation of a stage, also when it raises."""
-        return Timer(self._cells, (series.STAGE_DURATION, stage), n)
+        return Timer(self._add, (STAGE_DURATION, stage), 1)
 
     def batch(self, stage: str, n: int) -> Timer:
         """A `with` block that works on `n` requests at once: `n` observations, each of the whole block."""
-        return Timer(self._cells, (series.STAGE_DURATION, stage), n)
+        return Timer(self._distribute, (STAGE_DURATION, stage), n)
 
     def timed(self, stage: str) -> Callable[[Function], Function]:
         """A decorator: each call is one observation of a stage; of a coroutine, until its result."""
 
         def decorate(function: Function) -> Function:
-            return timed(self._cells, (series.STAGE_DURATION, stage), function)
+            return timed(self._add, (STAGE_DURATION, stage), function)
 
         return decorate
 
     def observe(self, stage: str, seconds: float, n: int = 1) -> None:
         """Record `n` observations of `seconds` each."""
-        self._cells.distribute((series.STAGE_DURATION, stage), seconds, n)
+        self._distribute((STAGE_DURATION, stage), seconds, n)
 
     def size(self, stage: str, kind: str, value: float, n: int = 1) -> None:
         """Record how large what came in was, in the unit `kind` names: `megapixels`, `bytes`, `boxes`."""
-        self._cells.distribute((series.STAGE_SIZE, stage, kind), value, n)
+        self._distribute((STAGE_SIZE, stage, kind), value, n)
 
     def items(self, stage: str, kind: str, n: float = 1) -> None:
         """Count things worked on: images, boxes before and after suppression, tokens."""
-        self._cells.count((series.STAGE_ITEMS, stage, kind), n)
+        self._count((STAGE_ITEMS, stage, kind), n)
 
     def error(self, stage: str, reason: str, n: float = 1) -> None:
         """Count an error under a reason from a small fixed set; never put a message or an id in there."""
-        self._cells.count((series.STAGE_ERRORS, stage, reason), n)
+        self._count((STAGE_ERRORS, stage, reason), n)
 
     def outcome(self, outcome: str, n: float = 1) -> None:
         """Count `n` requests by what their clients were told: `ok`, `error`, `cancelled` or `rejected`."""
-        self._cells.count((series.REQUESTS, outcome), n)
+        self._count((REQUESTS, outcome), n)
 
     def answer(self, tokens_in: int = 0) -> Answer:
         """A `with` block that generates an answer; call `token()` on it for each token that comes out."""
@@ -119,14 +120,6 @@ class Stages:
         Waits at most one scrape interval after the last change (5 s; TRITONOBS_SCRAPE_INTERVAL_SECONDS), and
         5 s more for a Triton that does not answer.
         """
-        self._end(linger=True, timeout_seconds=self._finalize_seconds)
-
-    def _at_exit(self) -> None:
-        self._end(linger=False, timeout_seconds=_GIVE_UP_SECONDS)
-
-    def _end(self, *, linger: bool, timeout_seconds: float) -> None:
-        if os.getpid() != self._process:
-            return
-        atexit.unregister(self._at_exit)
-        if not self._flusher.stop(linger=linger, timeout_seconds=timeout_seconds):
+        # A child of a fork has no flusher and no Triton to talk to.
+        if os.getpid() == self._process and not self._flusher.stop(self._finalize_seconds):
             _log.warning("worker %s: Triton did not take the last metrics in time", self.worker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from inspect import iscoroutinefunction
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from tritonobs.stage import series
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from tritonobs.stage.cells import Cells, Key
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
+Distribute: TypeAlias = "Callable[[Key, float, int], None]"
 
 
 class Timer:
     """Times its `with` block, also one that raises. Use a new one for each block."""
 
-    __slots__ = ("_cells", "_key", "_n", "_started")
+    __slots__ = ("_distribute", "_key", "_n", "_started")
 
-    def __init__(self, cells: Cells, key: Key, n: int) -> None:
-        self._cells = cells
+    def __init__(self, distribute: Distribute, key: Key, n: int) -> None:
+        self._distribute = distribute
         self._key = key
         self._n = n
 
@@ -34,7 +35,7 @@ class Timer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._cells.distribute(self._key, perf_counter() - self._started, self._n)
+        self._distribute(self._key, perf_counter() - self._started, self._n)
 
 
 class Answer:
@@ -68,20 +69,20 @@ class Answer:
         """Nothing is left to do: what was generated has been counted."""
 
 
-def timed(cells: Cells, key: Key, function: Function) -> Function:
+def timed(distribute: Distribute, key: Key, function: Function) -> Function:
     """The function, its calls timed; of a coroutine function the whole time until its result."""
     if iscoroutinefunction(function):
 
         @functools.wraps(function)
         async def awaited(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (passed on untouched)
-            with Timer(cells, key, 1):
+            with Timer(distribute, key, 1):
                 return await function(*args, **kwargs)
 
         return cast("Function", awaited)
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (as above)
-        with Timer(cells, key, 1):
+        with Timer(distribute, key, 1):
             return function(*args, **kwargs)
 
     return cast("Function", called)

@@ -1,0 +1,204 @@
+"""A real tritonserver with models that do to their stages what a request says, and clients that count."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tritonobs.clients.exposition import read_page
+from tritonobs.clients.triton import TritonClient
+from tritonobs.stack.alone import lone_triton
+
+DRIVEN = Path(__file__).parent / "driven" / "model.py"
+SCRAPE_SECONDS = 0.5
+CONFIG = """
+backend: "python"
+max_batch_size: 8
+input [ {{ name: "IN" data_type: TYPE_STRING dims: [ 1 ] }} ]
+output [ {{ name: "OUT" data_type: TYPE_STRING dims: [ 1 ] }} ]
+instance_group [ {{ kind: KIND_CPU count: {instances} }} ]
+dynamic_batching {{ }}
+parameters {{ key: "metrics_sink" value {{ string_value: "{sink}" }} }}
+parameters {{ key: "latency_buckets" value {{ string_value: "{bounds}" }} }}
+"""
+
+
+class Clients:
+    """Clients in a closed loop, as many as there are threads, counting what they were told."""
+
+    def __init__(self, http_url, model, command, threads=4):
+        self.ok = 0
+        self.errors = Counter()
+        self._address = urlsplit(http_url)
+        self._path = f"/v2/models/{model}/infer"
+        tensor = {"name": "IN", "shape": [1, 1], "datatype": "BYTES", "data": [command]}
+        self._body = json.dumps({"inputs": [tensor]})
+        self._stopping = threading.Event()
+        self._lock = threading.Lock()
+        self._threads = [threading.Thread(target=self._loop) for _ in range(threads)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def send(self, times):
+        """Send one after the other on one connection."""
+        connection = self._connect()
+        for _ in range(times):
+            self._ask(connection)
+        connection.close()
+
+    def _loop(self):
+        connection = self._connect()
+        while not self._stopping.is_set():
+            self._ask(connection)
+        connection.close()
+
+    def _connect(self):
+        return http.client.HTTPConnection(self._address.hostname, self._address.port, timeout=60)
+
+    def _ask(self, connection):
+        try:
+            connection.request("POST", self._path, self._body)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            told = "" if answer.status == http.HTTPStatus.OK else f"{answer.status} {text[:200]}"
+        except OSError as error:
+            connection.close()
+            told = repr(error)
+        with self._lock:
+            self.ok += not told
+            if told:
+                self.errors[told] += 1
+
+
+class Scraper:
+    """Reads a server's page as Prometheus would and remembers the last value of every series it ever saw."""
+
+    def __init__(self, read, every_seconds):
+        self._read = read
+        self._every_seconds = every_seconds
+        self._last = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stopping.set()
+        self._thread.join()
+
+    def total(self, name, **labels):
+        """The sum over all series of a name with these labels, those that are gone included."""
+        found = [(key, value) for key, value in self._last.items() if key[0] == name]
+        return sum(value for (_, own), value in found if labels.items() <= dict(own).items())
+
+    def _loop(self):
+        while not self._stopping.wait(self._every_seconds):
+            for sample in self._read().samples:
+                self._last[sample.name, tuple(sorted(sample.labels.items()))] = sample.value
+
+
+class Driver:
+    """Talks to one server: commands, reloads, and readings of its metrics page."""
+
+    def __init__(self, server):
+        self.server = server
+        self.api = TritonClient(server.http_url, timeout_seconds=60)
+
+    def send(self, model, command, times=1):
+        """Run a command, one request each time, each of which must succeed."""
+        clients = Clients(self.server.http_url, model, command)
+        clients.send(times)
+        assert clients.errors == Counter()
+
+    def clients(self, model, command="work"):
+        """Clients under full load while the block runs."""
+        return Clients(self.server.http_url, model, command)
+
+    def scraper(self):
+        """A Prometheus of the interval the server was told."""
+        return Scraper(self.page, SCRAPE_SECONDS)
+
+    def unload(self, model):
+        """Unload and wait until it is gone."""
+        self.api.unload(model)
+        self.wait(lambda: all(entry.state == "UNAVAILABLE" for entry in self._entries(model)))
+
+    def page(self):
+        """The metrics page, our series only."""
+        return read_page(self.server.metrics_url)
+
+    def total(self, name, expected, **labels):
+        """The total of a series, once it is as expected or a while has passed."""
+        self.wait(lambda: self.page().total(name, **labels) == expected)
+        return self.page().total(name, **labels)
+
+    def workers(self, model):
+        """The workers whose series are on the page."""
+        samples = self.page().by_name.get("tritonobs_requests_total", ())
+        return {sample.labels["worker"] for sample in samples if sample.labels["model"] == model}
+
+    def wait(self, condition, seconds=10.0):
+        """Wait until the condition holds, or give up; the assertion after it tells."""
+        deadline = time.monotonic() + seconds
+        while not condition() and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    def _entries(self, model):
+        return [entry for entry in self.api.repository_index() if entry.name == model]
+
+
+@pytest.fixture(scope="session")
+def triton(tmp_path_factory):
+    """A context manager: a server with the driven model under these names, each with its settings."""
+
+    @contextmanager
+    def start(models, *extra):
+        repository = tmp_path_factory.mktemp("repository")
+        for name, settings in models.items():
+            (repository / name / "1").mkdir(parents=True)
+            shutil.copy(DRIVEN, repository / name / "1" / "model.py")
+            values = {"instances": 1, "sink": "counters", "bounds": "0.002, 0.25, 1", **settings}
+            (repository / name / "config.pbtxt").write_text(CONFIG.format(**values), encoding="utf-8")
+        variables = {"TRITONOBS_SCRAPE_INTERVAL_SECONDS": str(SCRAPE_SECONDS)}
+        root = tmp_path_factory.mktemp("triton")
+        with lone_triton(repository, root, extra=extra, variables=variables) as server:
+            driver = Driver(server)
+            yield driver
+            driver.api.close()
+            server.require_alive()
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def driver(triton):
+    """The server most tests share."""
+    models = {
+        "driven": {"instances": 4},
+        "histogram": {"sink": "histogram"},
+        "forgetful": {},
+        "mortal": {},
+        "hostile": {},
+        "wrong": {"sink": "gauge", "bounds": "0.5, 0.25"},
+    }
+    with triton(models) as started:
+        yield started

@@ -1,0 +1,86 @@
+"""A model that does to its stages what the request says, to see the server survive it."""
+
+import threading
+
+import triton_python_backend_utils as pb_utils
+
+from tritonobs.stage import Stages
+
+SURVIVED = 1000
+
+
+def _work(stages, n):
+    with stages.batch("total", n):
+        for _ in range(n):
+            with stages.time("decode"):
+                pass
+            stages.items("decode", "images")
+            stages.size("decode", "bytes", 20_000)
+    stages.outcome("ok", n)
+
+
+def _threads(stages, n):
+    def record():
+        for _ in range(SURVIVED):
+            stages.observe("threads", 0.003)
+
+    threads = [threading.Thread(target=record) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stages.outcome("ok", n)
+
+
+def _values(stages, n):
+    for value in (float("nan"), float("inf"), float("-inf"), -1.0, 1e300, None, "soon", [], object()):
+        stages.observe("values", value)
+        stages.size("values", "bytes", value)
+        stages.items("values", "images", value)
+    stages.outcome("ok", n)
+
+
+def _labels(stages, n):
+    for label in (7, None, "", "x" * 200, "\ud800", "a\0b", b"bytes", ["list"], {"a": 1}):
+        stages.observe(label, 0.001)
+        stages.error("labels", label)
+        stages.items(label, label)
+    for label in ('quo"te', "new\nline", "brace}", "back\\slash", "汉字", "le", "{}", " "):
+        stages.observe(label, 0.001)
+    for minted in range(SURVIVED):
+        stages.error("labels", f"request {minted}")
+    stages.outcome("ok", n)
+
+
+COMMANDS = {"work": _work, "threads": _threads, "values": _values, "labels": _labels}
+
+
+class TritonPythonModel:
+    """One instance; its behaviour comes from the request and from the name of the model."""
+
+    @staticmethod
+    def auto_complete_config(config):
+        """A model that gets it wrong: stages where metrics hang for ever."""
+        Stages({"model_name": "early", "model_version": "1"}, pb_utils).outcome("ok")
+        return config
+
+    def initialize(self, args):
+        """Make the stages; `clash` takes one of their names for another kind first."""
+        self.forgets = args["model_name"] == "forgetful"
+        if args["model_name"] == "clash":
+            family = pb_utils.MetricFamily
+            self.taken = family(name="tritonobs_requests_total", description="theirs", kind=family.GAUGE)
+            self.mine = self.taken.Metric(labels={"whose": "theirs"})
+        self.stages = Stages(args, pb_utils)
+
+    def execute(self, requests):
+        """Do what each request says, answer with what it said."""
+        said = [pb_utils.get_input_tensor_by_name(request, "IN") for request in requests]
+        for command in {tensor.as_numpy().ravel()[0].decode() for tensor in said}:
+            COMMANDS[command](self.stages, len(requests))
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", tensor.as_numpy())]) for tensor in said]
+
+    def finalize(self):
+        """Finish the stages, unless the model is `forgetful`."""
+        if not self.forgets:
+            self.stages.finalize()

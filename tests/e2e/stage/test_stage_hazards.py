@@ -1,0 +1,132 @@
+"""What could kill a server, tried on a real one: it lives, requests succeed, counts are exact."""
+
+import os
+import signal
+from collections import Counter
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+REQUESTS = "tritonobs_requests_total"
+DURATION = "tritonobs_stage_duration_seconds"
+HEARTBEAT = "tritonobs_heartbeat_timestamp_seconds"
+DROPPED = "tritonobs_flush_dropped_total"
+
+
+def test_reload_in_place_under_load_loses_neither_the_server_nor_a_count(driver):
+    """Old and new workers overlap four times: no client error, and a scraper saw every request."""
+    before = driver.workers("driven")
+    decoded = {"model": "driven", "stage": "decode"}
+    with driver.scraper() as seen:
+        with driver.clients("driven") as clients:
+            for _ in range(4):
+                driver.api.load("driven")
+        driver.wait(lambda: seen.total(f"{DURATION}_count", **decoded) == clients.ok)
+
+    driver.server.require_alive()
+    assert clients.errors == Counter()
+    assert seen.total(REQUESTS, model="driven", outcome="ok") == clients.ok
+    assert seen.total(f"{DURATION}_count", **decoded) == clients.ok
+    driver.wait(lambda: len(driver.workers("driven")) == 4)
+    assert not before & driver.workers("driven")
+
+
+def test_unload_and_load_again_loses_no_count(driver):
+    """What was counted after the last scrape of an unloaded model was still scraped."""
+    with driver.scraper() as seen:
+        for _ in range(2):
+            driver.api.load("histogram")
+            driver.send("histogram", "work", times=10)
+            driver.unload("histogram")
+        total = seen.total(REQUESTS, model="histogram", outcome="ok")
+
+    driver.api.load("histogram")
+    assert total == 20
+
+
+def test_many_threads_give_exact_totals(driver):
+    """Eight threads record in one process; a Metric object only ever sees one."""
+    driver.send("hostile", "threads", times=3)
+
+    assert driver.total(f"{DURATION}_count", 24_000, stage="threads") == 24_000
+    driver.server.require_alive()
+
+
+def test_impossible_values_reach_no_series(driver):
+    """NaN, infinities, negative numbers and things that are no numbers are dropped and counted."""
+    driver.send("hostile", "values", times=10)
+
+    assert driver.total(REQUESTS, 13, model="hostile", outcome="ok") == 13
+    page = driver.page()
+    assert page.total(f"{DURATION}_count", stage="values") == 0
+    assert page.total(DROPPED, model="hostile", reason="invalid") == 270
+    assert page.total("tritonobs_flush_errors_total") == 0
+
+
+def test_hostile_labels_are_data_or_dropped(driver):
+    """Texts Prometheus can carry arrive as they are; others and those over the cap are counted as dropped."""
+    driver.send("hostile", "labels")
+
+    driver.wait(lambda: driver.page().total(f"{DURATION}_count", model="hostile", stage="汉字") == 1)
+    page = driver.page()
+    stages = {sample.labels["stage"] for sample in page.by_name[f"{DURATION}_count"]}
+    assert {'quo"te', "new\nline", "brace}", "back\\slash", "汉字", "le", "{}", " "} <= stages
+    assert page.unreadable == ()
+    assert page.total(DROPPED, model="hostile", reason="invalid") >= 27
+    assert page.total(DROPPED, model="hostile", reason="label_cap") > 800
+    driver.server.require_alive()
+
+
+def test_a_killed_worker_shows_by_its_heartbeat_alone(driver):
+    """Triton calls the model ready and keeps the dead worker's series; a reload brings a new worker."""
+    driver.send("mortal", "work", times=5)
+    assert driver.total(REQUESTS, 5, model="mortal") == 5
+    (killed,) = driver.workers("mortal")
+
+    os.kill(int(killed.split("-")[-2]), signal.SIGKILL)
+    beat = driver.page().total(HEARTBEAT, worker=killed)
+    clients = driver.clients("mortal")
+    clients.send(2)
+    assert clients.ok == 0
+    assert driver.api.model_ready("mortal")
+    assert driver.page().total(HEARTBEAT, worker=killed) == beat
+
+    driver.api.load("mortal")
+    driver.send("mortal", "work", times=7)
+    assert driver.total(REQUESTS, 12, model="mortal") == 12
+    assert driver.page().total(REQUESTS, worker=killed) == 5
+    driver.server.require_alive()
+
+
+def test_a_model_that_forgets_finalize_loses_at_most_a_flush_and_harms_nobody(driver):
+    """What was flushed stays on the page, with the dead worker's series; the model loads and counts again."""
+    (worker,) = driver.workers("forgetful")
+    driver.send("forgetful", "work", times=5)
+    assert driver.total(REQUESTS, 5, worker=worker) == 5
+    driver.unload("forgetful")
+
+    assert driver.page().total(REQUESTS, worker=worker) == 5
+    driver.api.load("forgetful")
+    driver.send("forgetful", "work", times=3)
+    assert driver.total(REQUESTS, 8, model="forgetful") == 8
+    driver.server.require_alive()
+
+
+def test_a_clash_of_kinds_costs_the_family_not_the_server(triton):
+    """Another library took our name for a gauge: one refused call, then that family is left alone."""
+    with triton({"clash": {}}) as clashing:
+        clashing.send("clash", "work", times=20)
+        assert clashing.total(f"{DURATION}_count", 20, stage="total") == 20
+        assert clashing.total("tritonobs_flush_errors_total", 1) == 1
+        clashing.send("clash", "work", times=20)
+        clashing.unload("clash")
+
+
+def test_a_server_without_metrics_serves_all_the_same(triton):
+    """`--allow-metrics=false`: requests succeed, reload and unload end."""
+    with triton({"driven": {}}, "--allow-metrics=false") as mute:
+        mute.send("driven", "work", times=50)
+        mute.api.load("driven")
+        mute.send("driven", "work", times=50)
+        mute.unload("driven")
