@@ -91,3 +91,12 @@ ALERT_QPS_ABOVE_LIMIT: Final = "TritonQpsAboveLimit"
 # --- NVIDIA's dcgm-exporter, where it runs ---
 DCGM_SM_CLOCK: Final = "DCGM_FI_DEV_SM_CLOCK"
 DCGM_TEMPERATURE: Final = "DCGM_FI_DEV_GPU_TEMP"
+
+# --- boards ---
+BOARD_TAG: Final = "tritonobs"
+BOARDS: Final = ("fleet", "model", "pipeline", "slo", "accelerators", "hosts", "delivery")
+
+
+def board_uid(board: str) -> str:
+    """The uid of a board in Grafana, as `rules/lib/boards.libsonnet` links to it."""
+    return f"{BOARD_TAG}-{board}"

@@ -1,0 +1,62 @@
+"""Accelerators: is it the card?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from house import Knobs, board
+from panels import row, stat, table, timeseries
+from signals import accelerators, latency
+from variables import DEVICE, VENDOR
+
+if TYPE_CHECKING:
+    from grafanalib.core import Dashboard
+
+
+def build(knobs: Knobs) -> Dashboard:
+    """The board for a fleet with these knobs."""
+    return board(
+        "accelerators",
+        "Accelerators",
+        "Is it the card? Utilisation, memory, power and temperature of any vendor's accelerators.",
+        (
+            row(
+                "Now",
+                stat(accelerators.COUNT),
+                stat(accelerators.MEAN),
+                stat(accelerators.FULLEST),
+                stat(accelerators.POWER_ALL),
+                stat(accelerators.HOTTEST),
+                stat(latency.WAITING_ALL),
+            ),
+            row(
+                "Over time",
+                timeseries(accelerators.UTILISATION, wide=True),
+                timeseries(accelerators.MEMORY_USED, wide=True),
+                timeseries(accelerators.POWER, wide=True),
+                timeseries(accelerators.TEMPERATURE, wide=True),
+            ),
+            row(
+                "Cards",
+                table(
+                    "Cards",
+                    "Every card with its latest values; a cell is empty where the vendor does not report "
+                    "it. Good: cards of one sort under the same load look alike. From the "
+                    "`device:accelerator_…` records.",
+                    (
+                        accelerators.UTILISATION,
+                        accelerators.MEMORY_SHARE,
+                        accelerators.MEMORY_USED,
+                        accelerators.POWER,
+                        accelerators.TEMPERATURE,
+                    ),
+                    ("vendor", "device", "instance"),
+                ),
+            ),
+        ),
+        variables=(VENDOR, DEVICE),
+        knobs=knobs,
+    )
+
+
+dashboard = build(Knobs())

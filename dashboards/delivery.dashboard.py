@@ -1,0 +1,53 @@
+"""Delivery: would we hear of it?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from house import Knobs, board
+from panels import bars, row, stat, timeseries
+from signals import delivery
+
+if TYPE_CHECKING:
+    from grafanalib.core import Dashboard
+
+
+def build(knobs: Knobs) -> Dashboard:
+    """The board for a fleet with these knobs."""
+    return board(
+        "delivery",
+        "Delivery",
+        "Would we hear of it? The way alerts take to people, and what the rules cost Prometheus.",
+        (
+            row(
+                "Now",
+                stat(delivery.PARTS_UP, size=(8, 4)),
+                stat(delivery.FLEET_FILE),
+                stat(delivery.MUTED),
+                stat(delivery.WAITING),
+                stat(delivery.BUDGET),
+            ),
+            row(
+                "Delivery",
+                timeseries(delivery.CALLS, size=(8, 8)),
+                timeseries(delivery.MESSAGES, delivery.ALERTS, size=(8, 8)),
+                timeseries(delivery.ERRORS, size=(8, 8)),
+                timeseries(delivery.WAIT),
+                timeseries(delivery.NOTIFIED, delivery.NOT_NOTIFIED),
+            ),
+            row(
+                "Prometheus",
+                bars(delivery.RULE_SECONDS),
+                timeseries(
+                    delivery.RULE_MISSED, delivery.RULE_FAILED, title="Evaluations missed, rules failed"
+                ),
+                timeseries(delivery.HEAD_SERIES, size=(8, 7)),
+                timeseries(delivery.MEMORY, size=(8, 7)),
+                timeseries(delivery.CPU, size=(8, 7)),
+            ),
+        ),
+        knobs=knobs,
+    )
+
+
+dashboard = build(Knobs())

@@ -1,0 +1,83 @@
+"""Model: what is wrong with this one, and since which version?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from house import Knobs, board
+from panels import heatmap, row, stat, timeline, timeseries
+from signals import alerts, errors, latency, saturation, slo, stages, traffic
+from variables import ONE_MODEL, STAGE, VERSION
+
+if TYPE_CHECKING:
+    from grafanalib.core import Dashboard
+
+
+def build(knobs: Knobs) -> Dashboard:
+    """The board for a fleet with these knobs."""
+    return board(
+        "model",
+        "Model",
+        "What is wrong with this model, and since which version? Latency, queue, batches, outcomes, old "
+        "against new.",
+        (
+            row(
+                "Now",
+                stat(traffic.SERVED, size=(6, 4)),
+                stat(errors.RATIO, size=(6, 4)),
+                stat(latency.P99, size=(6, 4)),
+                stat(saturation.WORKERS, size=(6, 4)),
+                timeline(alerts.TIMELINE, size=(24, 5)),
+            ),
+            row(
+                "Traffic",
+                timeseries(traffic.AGAINST_LIMIT, limits=(traffic.LIMIT,), size=(8, 8)),
+                timeseries(traffic.OUTCOMES, stacked=True, size=(8, 8)),
+                timeseries(errors.BY_REASON, stacked=True, size=(8, 8)),
+            ),
+            row(
+                "Latency",
+                heatmap(latency.HEATMAP),
+                timeseries(
+                    latency.P50, latency.P95, latency.P99, limits=(latency.TARGET,), title="Percentiles"
+                ),
+                timeseries(stages.P99),
+            ),
+            row(
+                "Queue and compute",
+                timeseries(
+                    latency.IN_COMPUTE,
+                    latency.IN_QUEUE,
+                    latency.IN_OTHER,
+                    stacked=True,
+                    size=(8, 8),
+                    title="Where the time goes",
+                ),
+                timeseries(latency.PENDING, latency.IN_FLIGHT, size=(8, 8)),
+                timeseries(
+                    saturation.BATCH,
+                    saturation.PER_EXECUTION,
+                    size=(8, 8),
+                    title="Items and requests in an execution",
+                ),
+            ),
+            row(
+                "Old against new",
+                timeseries(traffic.BY_VERSION, stacked=True, size=(8, 8)),
+                timeseries(latency.MEAN, size=(8, 8)),
+                timeseries(errors.RATIO, size=(8, 8), title="Bad requests by version"),
+            ),
+            row(
+                "Model instances",
+                timeseries(saturation.BUSY, size=(6, 7)),
+                timeseries(saturation.HEARTBEAT, size=(6, 7)),
+                timeseries(saturation.FROM_CACHE, size=(6, 7)),
+                timeseries(slo.REMAINING_OF_MODEL, size=(6, 7)),
+            ),
+        ),
+        variables=(ONE_MODEL, VERSION, STAGE),
+        knobs=knobs,
+    )
+
+
+dashboard = build(Knobs())

@@ -1,0 +1,39 @@
+"""Signals: what boards draw. Each is declared once, with its unit, one expression and what good looks like.
+
+Expressions read records; raw counters only where nothing is recorded. `%(…)s` are words that `house` fills:
+windows, selectors of the board's variables, the label that names a replica.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """From this value on (None: from the lowest), this colour."""
+
+    value: float | None
+    colour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """One thing worth looking at.
+
+    `unit` is one of Grafana's; `legend` names a series (`{{label}}`); `steps` are the thresholds, drawn as
+    lines where `lines` says so. `says` maps values to words. `colours` go by the end of a series' legend.
+    """
+
+    title: str
+    unit: str
+    expr: str
+    description: str
+    legend: str
+    minimum: float | None = 0
+    maximum: float | None = None
+    decimals: int | None = None
+    steps: tuple[Step, ...] = ()
+    lines: bool = False
+    says: tuple[tuple[float, str, str], ...] = ()
+    colours: tuple[tuple[str, str], ...] = ()

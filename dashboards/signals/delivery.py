@@ -1,0 +1,238 @@
+"""tritonobs itself: the way alerts take, and what its rules cost Prometheus."""
+
+from __future__ import annotations
+
+import palette
+
+from signals import Signal, Step
+
+_SERVE = "{%(serve)s, %(cluster)s}"
+_PARTS = '{%(cluster)s, job=~"tritonobs|prometheus|alertmanager"}'
+_GROUPS = '{%(cluster)s, rule_group=~".*;tritonobs[.].*"}'
+_GROUP = '"group", "$1", "rule_group", ".+;tritonobs[.](.+)"'
+
+PARTS_UP = Signal(
+    title="Parts up",
+    unit="none",
+    expr=f"min by (job) (up{_PARTS})",
+    legend="{{job}}",
+    description="Whether the parts on the way answer. Good: all up. From `up`.",
+    says=((0, "down", palette.CRITICAL), (1, "up", palette.GOOD)),
+    steps=(Step(value=None, colour=palette.CRITICAL), Step(value=1, colour=palette.GOOD)),
+)
+
+FLEET_FILE = Signal(
+    title="Fleet file",
+    unit="none",
+    expr=f"min(tritonobs_config_valid{_SERVE})",
+    legend="fleet file",
+    description=(
+        "Whether the fleet file as it is now is in use. Good: in use; when refused, the last good one "
+        "stays. From `tritonobs_config_valid`."
+    ),
+    says=((0, "refused", palette.CRITICAL), (1, "in use", palette.GOOD)),
+    steps=(Step(value=None, colour=palette.CRITICAL), Step(value=1, colour=palette.GOOD)),
+)
+
+WAITING = Signal(
+    title="Calls waiting",
+    unit="none",
+    expr=f"sum by (robot) (tritonobs_delivery_waiting_calls{_SERVE})",
+    legend="{{robot}}",
+    description=(
+        "Calls of Alertmanager that wait for a digest to be accepted. Good: back to 0 within seconds. From "
+        "`tritonobs_delivery_waiting_calls`."
+    ),
+    decimals=0,
+)
+
+BUDGET = Signal(
+    title="Messages left this minute",
+    unit="none",
+    expr=f"min by (robot) (tritonobs_robot_budget_remaining{_SERVE})",
+    legend="{{robot}}",
+    description=(
+        "Messages a robot may still get before DingTalk mutes it for ten minutes. Good: above 0; at 0 "
+        "alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
+    ),
+    steps=(
+        Step(value=None, colour=palette.CRITICAL),
+        Step(value=1, colour=palette.BAD),
+        Step(value=5, colour=palette.GOOD),
+    ),
+    decimals=0,
+)
+
+MUTED = Signal(
+    title="Robot",
+    unit="none",
+    expr=f"max by (robot) (tritonobs_robot_muted{_SERVE})",
+    legend="{{robot}}",
+    description="Whether DingTalk mutes the robot. Good: listens. From `tritonobs_robot_muted`.",
+    says=((0, "listens", palette.GOOD), (1, "mute", palette.CRITICAL)),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
+)
+
+CALLS = Signal(
+    title="Calls by answer",
+    unit="cps",
+    expr=f"sum by (robot, answer) (rate(tritonobs_delivery_calls_total{_SERVE}[$__rate_interval]))",
+    legend="{{robot}} {{answer}}",
+    description=(
+        "Calls of Alertmanager and what it was told. Good: `accepted`; after `come_again` it repeats the "
+        "call, so nothing is lost, only late. From `tritonobs_delivery_calls_total`."
+    ),
+)
+
+MESSAGES = Signal(
+    title="Messages accepted",
+    unit="cps",
+    expr=f"sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval]))",
+    legend="messages {{robot}}",
+    description=(
+        "Messages that the robot took, and alerts named in them. Good: many alerts in few messages when "
+        "much goes wrong at once. From `tritonobs_delivery_messages_total` and "
+        "`tritonobs_delivery_alerts_total`."
+    ),
+)
+
+ALERTS = Signal(
+    title="Alerts named",
+    unit="cps",
+    expr=f"sum by (robot, status) (rate(tritonobs_delivery_alerts_total{_SERVE}[$__rate_interval]))",
+    legend="alerts {{robot}} {{status}}",
+    description=(
+        "Alerts in accepted messages. Good: firing and resolved. From `tritonobs_delivery_alerts_total`."
+    ),
+)
+
+ERRORS = Signal(
+    title="Messages refused",
+    unit="cps",
+    expr=(
+        f"sum by (robot, code) (rate(tritonobs_delivery_errors_total{_SERVE}[$__rate_interval]))\n"
+        "or\n"
+        f"sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval])) * 0"
+    ),
+    legend="{{robot}} {{code}}",
+    description=(
+        "Messages that the robot did not take, by DingTalk's error code or by what broke. Good: 0. From "
+        "`tritonobs_delivery_errors_total`."
+    ),
+)
+
+WAIT = Signal(
+    title="Time to delivery, P99",
+    unit="s",
+    expr=(
+        "histogram_quantile(\n"
+        f"  0.99, sum by (robot, le) (rate(tritonobs_delivery_wait_seconds_bucket{_SERVE}[1h]))\n"
+        ") >= 0"
+    ),
+    legend="{{robot}}",
+    description=(
+        "From Alertmanager's call to the robot's yes, over an hour. Good: a few seconds, most of it spent "
+        "waiting for more to put in the same message. From `tritonobs_delivery_wait_seconds`."
+    ),
+)
+
+NOTIFIED = Signal(
+    title="Notifications of Alertmanager",
+    unit="cps",
+    expr=(
+        "sum by (integration) (\n"
+        "  rate(alertmanager_notifications_total{%(cluster)s}[$__rate_interval])\n"
+        "    and on (integration)\n"
+        "  (alertmanager_notifications_total{%(cluster)s} > 0)\n"
+        ")"
+    ),
+    legend="{{integration}}",
+    description=(
+        "Notifications that Alertmanager tried, by way. Good: rises when alerts fire. From "
+        "`alertmanager_notifications_total`."
+    ),
+)
+
+NOT_NOTIFIED = Signal(
+    title="Failed notifications",
+    unit="cps",
+    expr="sum(rate(alertmanager_notifications_failed_total{%(cluster)s}[$__rate_interval]))",
+    legend="failed",
+    description=(
+        "Notifications of Alertmanager that failed and are repeated. Good: 0. From "
+        "`alertmanager_notifications_failed_total`."
+    ),
+)
+
+RULE_SECONDS = Signal(
+    title="Cost of the rules",
+    unit="percentunit",
+    expr=(
+        "max by (group) (\n"
+        "  label_replace(\n"
+        f"    prometheus_rule_group_last_duration_seconds{_GROUPS}\n"
+        "      /\n"
+        f"    prometheus_rule_group_interval_seconds{_GROUPS},\n"
+        f"    {_GROUP}\n"
+        "  )\n"
+        ")"
+    ),
+    legend="{{group}}",
+    description=(
+        "Time the last evaluation of each group took, as a share of its interval. Good: below 10 %; at 100 % "
+        "evaluations are missed. From `prometheus_rule_group_last_duration_seconds`."
+    ),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=0.5, colour=palette.BAD)),
+)
+
+RULE_MISSED = Signal(
+    title="Evaluations missed",
+    unit="cps",
+    expr=f"sum(rate(prometheus_rule_group_iterations_missed_total{_GROUPS}[$__rate_interval]))",
+    legend="missed",
+    description=(
+        "Evaluations left out because the one before was not done, and rules that failed. Good: 0. From "
+        "`prometheus_rule_group_iterations_missed_total` and `prometheus_rule_evaluation_failures_total`."
+    ),
+)
+
+RULE_FAILED = Signal(
+    title="Rules failed",
+    unit="cps",
+    expr=f"sum(rate(prometheus_rule_evaluation_failures_total{_GROUPS}[$__rate_interval]))",
+    legend="failed",
+    description="Rules that failed. Good: 0. From `prometheus_rule_evaluation_failures_total`.",
+)
+
+HEAD_SERIES = Signal(
+    title="Series in Prometheus",
+    unit="short",
+    expr="sum(prometheus_tsdb_head_series{%(cluster)s})",
+    legend="series",
+    description=(
+        "Series Prometheus holds in memory. Good: flat; each reload of a model adds some for a while. From "
+        "`prometheus_tsdb_head_series`."
+    ),
+)
+
+MEMORY = Signal(
+    title="Memory of the parts",
+    unit="bytes",
+    expr=f"max by (job) (process_resident_memory_bytes{_PARTS})",
+    legend="{{job}}",
+    description=(
+        "Memory of Prometheus, Alertmanager and `tritonobs serve`. Good: flat. From "
+        "`process_resident_memory_bytes`."
+    ),
+)
+
+CPU = Signal(
+    title="CPU of the parts",
+    unit="none",
+    expr=f"sum by (job) (rate(process_cpu_seconds_total{_PARTS}[$__rate_interval]))",
+    legend="{{job}}",
+    description=(
+        "Cores that Prometheus, Alertmanager and `tritonobs serve` use. Good: below half a core each on a "
+        "small fleet. From `process_cpu_seconds_total`."
+    ),
+)

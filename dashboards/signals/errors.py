@@ -1,0 +1,69 @@
+"""What went wrong, how often, and why."""
+
+from __future__ import annotations
+
+import palette
+
+from signals import Signal, Step
+
+_RATIO_STEPS = (
+    Step(value=None, colour=palette.GOOD),
+    Step(value=0.001, colour=palette.BAD),
+    Step(value=0.01, colour=palette.CRITICAL),
+)
+
+RATIO = Signal(
+    title="Bad requests",
+    unit="percentunit",
+    expr="model_version:triton_requests_bad_per_requests:ratio_rate5m{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Share of requests that ended badly over five minutes, error replies and dead workers included. "
+        "Good: below the error budget of the SLO. From "
+        "`model_version:triton_requests_bad_per_requests:ratio_rate5m`."
+    ),
+    steps=_RATIO_STEPS,
+)
+
+OVERALL = Signal(
+    title="Bad requests",
+    unit="percentunit",
+    expr=(
+        "sum(avg_over_time(model_version:triton_requests_bad:rate%(short)s{%(subject)s}[5m]))\n"
+        "  /\n"
+        "(sum(model_version:triton_requests:rate5m{%(subject)s}) > 0)"
+    ),
+    legend="bad",
+    description=(
+        "Share of all requests to the chosen models that ended badly over five minutes. Good: below 0.1 %. "
+        "From `model_version:triton_requests_bad:rate…`."
+    ),
+    steps=_RATIO_STEPS,
+    decimals=2,
+)
+
+BY_REASON = Signal(
+    title="Errors by reason",
+    unit="reqps",
+    expr=(
+        "sum by (model, reason) (\n"
+        "  model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s{%(subject)s}\n"
+        ")"
+    ),
+    legend="{{model}} {{reason}}",
+    description=(
+        "Errors a second as the models name them. Good: none, or the few bad images that clients always "
+        "send. From `tritonobs_stage_errors_total`."
+    ),
+)
+
+OF_TRITON = Signal(
+    title="Failures as Triton counts them",
+    unit="reqps",
+    expr=("sum by (model, reason) (model_version_reason:triton_requests_failed:rate%(short)s{%(subject)s})"),
+    legend="{{model}} {{reason}}",
+    description=(
+        "Failures a second that Triton itself saw: `REJECTED` waited too long in the queue, `CANCELED` was "
+        "given up, `BACKEND` raised or died. Good: all at 0. From `nv_inference_request_failure`."
+    ),
+)

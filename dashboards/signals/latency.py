@@ -1,0 +1,178 @@
+"""How long requests take, and where they wait."""
+
+from __future__ import annotations
+
+import palette
+import thresholds
+
+from signals import Signal, Step
+
+
+def _percentile(name: str, words: str) -> Signal:
+    return Signal(
+        title=f"Latency {name.upper()}",
+        unit="s",
+        expr=f'model_version_stage:tritonobs_stage_duration_seconds:{name}_5m{{stage="total", %(subject)s}}',
+        legend=f"{name.upper()} {{{{model}}}} {{{{version}}}}",
+        description=(
+            f"{words} of the requests took at most this long, as the model saw them, over five minutes. "
+            "Good: below the target of the SLO. From "
+            f"`model_version_stage:tritonobs_stage_duration_seconds:{name}_5m`."
+        ),
+    )
+
+
+P50 = _percentile("p50", "Half")
+P95 = _percentile("p95", "95 %")
+P99 = _percentile("p99", "99 %")
+
+TARGET = Signal(
+    title="Latency target",
+    unit="s",
+    expr=(
+        'min by (model) (\n  subject_slo:tritonobs_latency_target_seconds:held{stage="total", %(subject)s}\n)'
+    ),
+    legend="target {{model}}",
+    description="The tightest target of an SLO. Good: above P99. From `tritonobs_latency_target_seconds`.",
+)
+
+WORST = Signal(
+    title="Slowest P99",
+    unit="s",
+    expr='max(model_version_stage:tritonobs_stage_duration_seconds:p99_5m{stage="total", %(subject)s})',
+    legend="P99",
+    description=(
+        "The P99 of the slowest chosen model version. Good: below the tightest latency target. From "
+        "`model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
+    ),
+)
+
+HEATMAP = Signal(
+    title="Latency over time",
+    unit="s",
+    expr=(
+        "sum by (le) (\n"
+        "  avg_over_time(\n"
+        "    model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s"
+        '{stage="total", %(subject)s}[$__interval]\n'
+        "  )\n"
+        ")"
+    ),
+    legend="{{le}}",
+    description=(
+        "Requests a second by how long they took; a column is a minute in the last hour, half an hour in a "
+        "day. Good: one dark band, low and flat; two bands are two sorts of requests, a rising one is a "
+        "queue. From `model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
+    ),
+)
+
+MEAN = Signal(
+    title="Mean time of a request",
+    unit="s",
+    expr="model_version:triton_request_duration_seconds:mean5m{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Mean time of successful requests inside Triton; ensembles have only this. Good: steady. From "
+        "`nv_inference_request_duration_us`."
+    ),
+)
+
+_QUEUE = "model_version:triton_queue_duration_seconds:rate%(short)s{%(subject)s}"
+_COMPUTE = "model_version:triton_compute_duration_seconds:rate%(short)s{%(subject)s}"
+_REQUEST = "model_version:triton_request_duration_seconds:rate%(short)s{%(subject)s}"
+_DONE = "sum(model_version:triton_requests_succeeded:rate%(short)s{%(subject)s}) > 0"
+
+
+def _phase(name: str, expr: str, description: str) -> Signal:
+    return Signal(
+        title=f"Time {name}",
+        unit="s",
+        expr=f"{expr}\n  /\n({_DONE})",
+        legend=name,
+        description=description,
+        colours=tuple(palette.PHASES.items()),
+    )
+
+
+IN_QUEUE = _phase(
+    "queue",
+    f"sum({_QUEUE})",
+    "Where the mean time of a request goes. Queue: waiting for a model instance. Compute: copying in, the "
+    "model, copying out; a request in a batch is charged the whole batch. Good: next to no queue. From "
+    "Triton's counters.",
+)
+IN_COMPUTE = _phase("compute", f"sum({_COMPUTE})", "Copying in, the model, copying out. Good: steady.")
+IN_OTHER = _phase(
+    "other",
+    f"clamp_min(sum({_REQUEST}) - sum({_QUEUE}) - sum({_COMPUTE}), 0)",
+    "What is neither queue nor compute. Good: next to nothing.",
+)
+
+QUEUE = Signal(
+    title="Time in the queue",
+    unit="s",
+    expr="model_version:triton_queue_duration_seconds:mean5m{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Mean time a request waits for a model instance. Good: a few milliseconds; above a tenth of a "
+        "second a warning fires. From `model_version:triton_queue_duration_seconds:mean5m`."
+    ),
+    steps=(
+        Step(value=None, colour=palette.GOOD),
+        Step(value=thresholds.QUEUE_SECONDS, colour=palette.BAD),
+    ),
+    lines=True,
+)
+
+PENDING = Signal(
+    title="Requests waiting",
+    unit="none",
+    expr="model_version:triton_requests_pending:sum{%(subject)s}",
+    legend="waiting {{model}} {{version}}",
+    description=(
+        "Requests in Triton's queues at the moment of the scrape, and requests under way on average. Good: "
+        "waiting near 0, under way below the number of model instances. From "
+        "`nv_inference_pending_request_count`."
+    ),
+)
+
+WAITING_ALL = Signal(
+    title="Requests waiting",
+    unit="none",
+    expr="sum(model_version:triton_requests_pending:sum{%(cluster)s})",
+    legend="waiting",
+    description=(
+        "Requests in the queues of all models: busy cards matter when this grows. Good: near 0. From "
+        "`model_version:triton_requests_pending:sum`."
+    ),
+    decimals=0,
+)
+
+IN_FLIGHT = Signal(
+    title="Requests under way",
+    unit="none",
+    expr="model_version:triton_requests_in_flight:mean5m{%(subject)s}",
+    legend="under way {{model}} {{version}}",
+    description=(
+        "Mean number of requests inside the model, from Little's law. Good: below the number of model "
+        "instances. From `model_version:triton_requests_in_flight:mean5m`."
+    ),
+)
+
+SKEW = Signal(
+    title="Replica against the fleet",
+    unit="none",
+    expr=(
+        "replica_model_version:triton_request_duration_seconds:mean5m{%(subject)s}\n"
+        "  / on (%(by_subject)s) group_left ()\n"
+        "model_version:triton_request_duration_seconds:mean5m"
+    ),
+    legend="{{%(replica)s}} {{model}} {{version}}",
+    description=(
+        "Mean time of a request on one replica as a multiple of the fleet's. Good: all near 1; at twice its "
+        "peers a warning fires. From `replica_model_version:triton_request_duration_seconds:mean5m`."
+    ),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.SKEW, colour=palette.BAD)),
+    lines=True,
+    decimals=2,
+)

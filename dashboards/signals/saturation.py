@@ -1,0 +1,88 @@
+"""How much room is left: model instances, batches, cache."""
+
+from __future__ import annotations
+
+import palette
+import thresholds
+
+from signals import Signal, Step
+
+BUSY = Signal(
+    title="Model instances busy",
+    unit="percentunit",
+    expr="model_version:tritonobs_workers_busy:ratio5m{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Share of the time that model instances work. Good: below 70 %, so that bursts find room; above 90 "
+        "% a warning fires. From `model_version:tritonobs_workers_busy:ratio5m`."
+    ),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.BUSY, colour=palette.BAD)),
+    lines=True,
+)
+
+WORKERS = Signal(
+    title="Workers alive",
+    unit="none",
+    expr="model_version:tritonobs_workers:count{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Processes of a Python model whose heart beats. Good: as many as model instances are configured; "
+        "Triton calls a model ready even when its worker is dead. From "
+        "`tritonobs_heartbeat_timestamp_seconds`."
+    ),
+    decimals=0,
+)
+
+HEARTBEAT = Signal(
+    title="Age of the heartbeat",
+    unit="s",
+    expr="model_version:tritonobs_heartbeat_age_seconds:max{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "How long the quietest worker has been silent. Good: below two scrape intervals. From "
+        "`model_version:tritonobs_heartbeat_age_seconds:max`."
+    ),
+)
+
+BATCH = Signal(
+    title="Batch size",
+    unit="none",
+    expr="model_version:triton_batch_size:mean5m{%(subject)s}",
+    legend="items {{model}} {{version}}",
+    description=(
+        "Items and requests in an execution. Good: requests above 1 where dynamic batching is on and "
+        "requests wait. From `model_version:triton_batch_size:mean5m` and "
+        "`…triton_requests_per_executions:ratio5m`."
+    ),
+)
+
+PER_EXECUTION = Signal(
+    title="Requests in an execution",
+    unit="none",
+    expr="model_version:triton_requests_per_executions:ratio5m{%(subject)s}",
+    legend="requests {{model}} {{version}}",
+    description=(
+        "Requests that share an execution. Good: above 1 where requests wait. From "
+        "`model_version:triton_requests_per_executions:ratio5m`."
+    ),
+)
+
+FROM_CACHE = Signal(
+    title="Answered from the cache",
+    unit="percentunit",
+    expr=(
+        "clamp_min(\n"
+        "  1 -\n"
+        "    model_version:triton_requests_computed:rate%(short)s{%(subject)s}\n"
+        "      /\n"
+        "    (model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} > 0),\n"
+        "  0\n"
+        ")"
+    ),
+    legend="{{model}} {{version}}",
+    description=(
+        "Share of successful requests that Triton's response cache answered. Good: steady where the cache "
+        "is on, 0 elsewhere. From `nv_cache_num_hits_per_model`."
+    ),
+    maximum=1,
+)

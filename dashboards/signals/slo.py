@@ -1,0 +1,171 @@
+"""Promises: how much of the error budget is left, how fast it burns, what eats it."""
+
+from __future__ import annotations
+
+import palette
+
+from signals import Signal, Step
+
+_SELECTED = '{%(cluster)s, model=~"$model", slo=~"$slo"}'
+_LEGEND = "{{sloth_service}} {{sloth_slo}}"
+_BUDGET_STEPS = (
+    Step(value=None, colour=palette.CRITICAL),
+    Step(value=0, colour=palette.BAD),
+    Step(value=0.25, colour=palette.NOTICE),
+    Step(value=0.5, colour=palette.GOOD),
+)
+# The factors of the burn tiers for a period of 30 days: page at once, page, ticket.
+_BURN_STEPS = (
+    Step(value=None, colour=palette.GOOD),
+    Step(value=1, colour=palette.NOTICE),
+    Step(value=6, colour=palette.BAD),
+    Step(value=14.4, colour=palette.CRITICAL),
+)
+
+REMAINING = Signal(
+    title="Error budget remaining",
+    unit="percentunit",
+    expr=f"slo:period_error_budget_remaining:ratio{_SELECTED}",
+    legend=_LEGEND,
+    description=(
+        "What is left of the bad requests that the objective allows in its period; below 0 the promise is "
+        "broken. Good: above the share of the period that is still to come. From "
+        "`slo:period_error_budget_remaining:ratio`."
+    ),
+    minimum=None,
+    maximum=1,
+    steps=_BUDGET_STEPS,
+)
+
+REMAINING_OF_MODEL = Signal(
+    title="Error budget remaining",
+    unit="percentunit",
+    expr="slo:period_error_budget_remaining:ratio{%(model)s}",
+    legend="{{sloth_slo}}",
+    description=(
+        "What is left of the error budgets of this model. Good: above the share of the period still to "
+        "come. From `slo:period_error_budget_remaining:ratio`."
+    ),
+    minimum=None,
+    maximum=1,
+    steps=_BUDGET_STEPS,
+)
+
+BROKEN = Signal(
+    title="Promises broken",
+    unit="none",
+    expr=f"count(slo:period_error_budget_remaining:ratio{_SELECTED} < 0) or vector(0)",
+    legend="broken",
+    description="SLOs whose budget is spent. Good: 0. From `slo:period_error_budget_remaining:ratio`.",
+    decimals=0,
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
+)
+
+FASTEST = Signal(
+    title="Fastest burn",
+    unit="none",
+    expr=f"max(slo:current_burn_rate:ratio{_SELECTED})",
+    legend="burn rate",
+    description=(
+        "The highest burn rate of the chosen SLOs over five minutes; 1 spends the budget exactly in one "
+        "period. Good: below 1. From `slo:current_burn_rate:ratio`."
+    ),
+    decimals=1,
+    steps=_BURN_STEPS,
+)
+
+
+def _burn(title: str, window: str, rest: str) -> Signal:
+    return Signal(
+        title=title,
+        unit="none",
+        expr=(
+            f"max without (sloth_window) (slo:sli_error:ratio_rate{window}{_SELECTED})\n"
+            "  /\n"
+            f"slo:error_budget:ratio{_SELECTED}"
+        ),
+        legend=_LEGEND,
+        description=(
+            f"How fast the budget went over the last {rest} From `slo:sli_error:ratio_rate{window}`."
+        ),
+        steps=_BURN_STEPS,
+        lines=True,
+    )
+
+
+BURN_1H = _burn(
+    "Burn rate, 1 h",
+    "1h",
+    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and somebody is woken.",
+)
+BURN_6H = _burn(
+    "Burn rate, 6 h",
+    "6h",
+    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and somebody is woken.",
+)
+
+BAD_SHARE = Signal(
+    title="Share of bad requests",
+    unit="percentunit",
+    expr=f"max without (sloth_window) (slo:sli_error:ratio_rate5m{_SELECTED})",
+    legend=_LEGEND,
+    description=(
+        "Bad requests of all that count, over five minutes: errors for availability, too slow for latency. "
+        "Good: below what the objective allows. From `slo:sli_error:ratio_rate5m`."
+    ),
+)
+
+ALLOWED = Signal(
+    title="Allowed share",
+    unit="percentunit",
+    expr=f"slo:error_budget:ratio{_SELECTED}",
+    legend="limit " + _LEGEND,
+    description="What the objective allows. Good: above the measured share. From `slo:error_budget:ratio`.",
+)
+
+BAD_REQUESTS = Signal(
+    title="Bad requests",
+    unit="reqps",
+    expr=f"slo:sli_bad_requests:rate5m{_SELECTED}",
+    legend=_LEGEND,
+    description=(
+        "Bad requests a second by SLO: where the budget goes in absolute terms. Good: 0. From "
+        "`slo:sli_bad_requests:rate5m`."
+    ),
+)
+
+EXHAUSTED_IN = Signal(
+    title="Time to exhaustion",
+    unit="s",
+    expr=f"slo:time_to_exhaustion:seconds{_SELECTED}",
+    legend=_LEGEND,
+    description=(
+        "When the budget is spent at the pace of the last hour; an SLO that does not burn has no row. Good: "
+        "no row, or longer than the period. From `slo:time_to_exhaustion:seconds`."
+    ),
+    steps=(
+        Step(value=None, colour=palette.CRITICAL),
+        Step(value=86400, colour=palette.BAD),
+        Step(value=604800, colour=palette.NOTICE),
+        Step(value=2592000, colour=palette.GOOD),
+    ),
+)
+
+OBJECTIVE = Signal(
+    title="Objective",
+    unit="percentunit",
+    expr=f"slo:objective:ratio{_SELECTED}",
+    legend=_LEGEND,
+    description="The promised share of good requests. Good: as agreed. From `slo:objective:ratio`.",
+    decimals=3,
+)
+
+BURN_NOW = Signal(
+    title="Burn rate now",
+    unit="none",
+    expr=f"slo:current_burn_rate:ratio{_SELECTED}",
+    legend=_LEGEND,
+    description="Burn rate over five minutes. Good: below 1. From `slo:current_burn_rate:ratio`.",
+    decimals=2,
+    steps=_BURN_STEPS,
+)

@@ -1,0 +1,219 @@
+"""Where the time of a request goes inside a model, and inside the models it calls."""
+
+from __future__ import annotations
+
+import palette
+import thresholds
+
+from signals import Signal, Step
+
+_COLOURS = tuple(palette.STAGES.items())
+_SUM = "model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s"
+_CALLS = 'pipeline_stage_model:tritonobs_pipeline_calls:held{%(cluster)s, pipeline=~"$model"}'
+
+
+def _of_family(operator: str, by: str, record: str) -> str:
+    """The record of the chosen model and of the models it calls."""
+    return (
+        f"{operator} by ({by}) (\n"
+        f'  {record}{{%(cluster)s, stage=~"$stage"}}\n'
+        "    and on (cluster, model)\n"
+        "  (\n"
+        f"    {_CALLS}\n"
+        "      or\n"
+        "    subject:tritonobs_owner:info{%(model)s}\n"
+        "  )\n"
+        ")"
+    )
+
+
+SHARE = Signal(
+    title="Share of the request",
+    unit="percentunit",
+    expr=(
+        f'sum by (cluster, model, stage) ({_SUM}{{stage!="total", %(stage)s}})\n'
+        "  / on (cluster, model) group_left ()\n"
+        f'(sum by (cluster, model) ({_SUM}{{stage="total", %(subject)s}}) > 0)'
+    ),
+    legend="{{stage}}",
+    description=(
+        "The share of a request's time in each stage; what is missing to 100 % is between stages. Good: the "
+        "shares of last week; the one that grew is where to look. From `tritonobs_stage_duration_seconds`."
+    ),
+    maximum=1,
+    colours=_COLOURS,
+)
+
+P99 = Signal(
+    title="P99 by stage",
+    unit="s",
+    expr="max by (stage) (model_version_stage:tritonobs_stage_duration_seconds:p99_5m{%(stage)s})",
+    legend="{{stage}}",
+    description=(
+        "99 % of the requests spent at most this long in the stage; `total` is the whole request. Good: "
+        "flat lines. From `model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
+    ),
+    colours=_COLOURS,
+)
+
+MEAN = Signal(
+    title="Mean time by stage",
+    unit="s",
+    expr=(
+        f'sum by (stage) ({_SUM}{{stage!="total", %(stage)s}})\n'
+        "  / ignoring (stage) group_left ()\n"
+        "(\n"
+        "  sum(\n"
+        "    model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s"
+        '{stage="total", %(subject)s}\n'
+        "  ) > 0\n"
+        ")"
+    ),
+    legend="{{stage}}",
+    description=(
+        "Seconds that a request spends in each stage on average, calls added up. Good: flat. From "
+        "`tritonobs_stage_duration_seconds`."
+    ),
+    colours=_COLOURS,
+)
+
+BUDGET_USED = Signal(
+    title="Latency budget by stage",
+    unit="percentunit",
+    expr=(
+        "max by (model, stage) (\n"
+        "  model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{%(stage)s}\n"
+        ")"
+    ),
+    legend="{{model}} {{stage}}",
+    description=(
+        "The mean seconds of a stage as a share of the latency target for the whole request. Good: all "
+        "together below 100 %, no single one above 80 %. From "
+        "`model_version_stage:tritonobs_stage_latency_budget_used:ratio5m`."
+    ),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.STAGE_BUDGET, colour=palette.BAD)),
+    lines=True,
+    colours=_COLOURS,
+)
+
+SIZES = Signal(
+    title="Size of what comes in",
+    unit="short",
+    expr=_of_family("max", "stage, kind", "model_version_stage_kind:tritonobs_stage_size:mean%(medium)s"),
+    legend="{{stage}} {{kind}}",
+    description=(
+        "Mean size of what a stage was given, in the unit its kind names, here and in the called models. "
+        "Good: as ever; larger images explain a slower decode. From `tritonobs_stage_size`."
+    ),
+)
+
+ITEMS = Signal(
+    title="Items by stage",
+    unit="cps",
+    expr=_of_family("sum", "stage, kind", "model_version_stage_kind:tritonobs_stage_items:rate%(medium)s"),
+    legend="{{stage}} {{kind}}",
+    description=(
+        "Images and boxes a second, before and after NMS, here and in the called models. Good: they follow "
+        "the traffic; many more boxes before NMS make it slow and come from a detector that sees ghosts. "
+        "From `tritonobs_stage_items_total`."
+    ),
+)
+
+ERRORS = Signal(
+    title="Errors by stage and reason",
+    unit="reqps",
+    expr=_of_family(
+        "sum", "model, stage, reason", "model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s"
+    ),
+    legend="{{model}} {{stage}} {{reason}}",
+    description=(
+        "Errors a second by the stage they happened in, here and in the called models. Good: none; a new "
+        "reason after a rollout is the rollout's. From `tritonobs_stage_errors_total`."
+    ),
+)
+
+CALLED_TIME = Signal(
+    title="Time in the called models",
+    unit="s",
+    expr=(
+        f"sum by (stage) (\n"
+        f"  {_CALLS}\n"
+        "    * on (cluster, model) group_left ()\n"
+        "  (\n"
+        "    sum by (cluster, model) (model_version:triton_request_duration_seconds:rate%(short)s)\n"
+        "      /\n"
+        "    (sum by (cluster, model) (model_version:triton_requests_succeeded:rate%(short)s) > 0)\n"
+        "  )\n"
+        ")"
+    ),
+    legend="{{stage}}",
+    description=(
+        "Mean seconds that a request of this pipeline spends in the models it calls, their queues included; "
+        "also true of ensembles, which have no stages of their own. Good: flat. From "
+        "`nv_inference_request_duration_us`."
+    ),
+    colours=_COLOURS,
+)
+
+CALLED_QUEUE = Signal(
+    title="Queues of the called models",
+    unit="s",
+    expr=(
+        "max by (model) (\n"
+        "  model_version:triton_queue_duration_seconds:mean5m{%(cluster)s}\n"
+        "    and on (cluster, model)\n"
+        f"  {_CALLS}\n"
+        ")"
+    ),
+    legend="{{model}}",
+    description=(
+        "Mean time a call waits for an instance of the called model, whoever else uses that model. Good: a "
+        "few milliseconds; the model with the longest queue is the one to give instances. From "
+        "`model_version:triton_queue_duration_seconds:mean5m`."
+    ),
+    steps=(
+        Step(value=None, colour=palette.GOOD),
+        Step(value=thresholds.QUEUE_SECONDS, colour=palette.BAD),
+    ),
+    lines=True,
+    colours=_COLOURS,
+)
+
+CALLED_BUSY = Signal(
+    title="How busy the called models are",
+    unit="percentunit",
+    expr=(
+        "max by (model) (\n"
+        "  model_version:tritonobs_workers_busy:ratio5m{%(cluster)s}\n"
+        "    and on (cluster, model)\n"
+        f"  {_CALLS}\n"
+        ")"
+    ),
+    legend="{{model}}",
+    description=(
+        "Share of the time that the instances of the called models work. Good: below 70 %; the busiest is "
+        "the bottleneck. From `model_version:tritonobs_workers_busy:ratio5m`."
+    ),
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.BUSY, colour=palette.BAD)),
+    lines=True,
+    colours=_COLOURS,
+)
+
+CALLED_STAGES = Signal(
+    title="P99 by stage of the called models",
+    unit="s",
+    expr=(
+        "max by (model, stage) (\n"
+        '  model_version_stage:tritonobs_stage_duration_seconds:p99_5m{%(cluster)s, stage!="total"}\n'
+        "    and on (cluster, model)\n"
+        f"  {_CALLS}\n"
+        ")"
+    ),
+    legend="{{model}} {{stage}}",
+    description=(
+        "One level deeper: the stages of the models that this pipeline calls. Good: flat; the line that "
+        "rose with the pipeline's P99 is the cause. From "
+        "`model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
+    ),
+    colours=_COLOURS,
+)

@@ -1,0 +1,119 @@
+"""Requests a second, against what was agreed, and how they end."""
+
+from __future__ import annotations
+
+import palette
+import thresholds
+
+from signals import Signal, Step
+
+
+def _named(expr: str) -> str:
+    """A row over all versions has no version: on a board it says so."""
+    return f'label_replace(\n  {expr},\n  "version", "all", "version", ""\n)'
+
+
+FROM_CLIENTS = Signal(
+    title="Requests of clients",
+    unit="reqps",
+    expr="sum(model:triton_requests_from_clients:rate%(short)s{%(model)s})",
+    legend="requests",
+    description=(
+        "Requests a second that clients send, without those that pipelines pass on to other models. Good: "
+        "the usual for this hour. From `model:triton_requests_from_clients:rate…`."
+    ),
+    decimals=1,
+)
+
+SERVED = Signal(
+    title="Requests a second",
+    unit="reqps",
+    expr="model_version:triton_requests:rate%(short)s{%(subject)s}",
+    legend="{{model}} {{version}}",
+    description=(
+        "Requests that each model version ended, well or badly; a pipeline's calls count at the called "
+        "model too. Good: the usual course of the day. From `model_version:triton_requests:rate…`."
+    ),
+)
+
+AGAINST_LIMIT = Signal(
+    title="Requests a second and their limit",
+    unit="reqps",
+    expr=_named('subject:triton_requests:rate5m{model!="", %(subject)s}'),
+    legend="{{model}} {{version}}",
+    description=(
+        "Requests over five minutes (lines) and what was agreed (dashed); `all` is a model over its "
+        "versions. Good: every line well below its limit. From `subject:triton_requests:rate5m` and "
+        "`tritonobs_qps_limit`."
+    ),
+)
+
+LIMIT = Signal(
+    title="QPS limit",
+    unit="reqps",
+    expr=_named('subject:tritonobs_qps_limit:held{model!="", %(subject)s}'),
+    legend="limit {{model}} {{version}}",
+    description="The agreed limit. Good: above the traffic. From `subject:tritonobs_qps_limit:held`.",
+)
+
+LIMIT_USED = Signal(
+    title="Share of the limit in use",
+    unit="percentunit",
+    expr=_named(
+        'subject:triton_requests:rate5m{model!="", %(subject)s}\n'
+        "    / on (%(by_subject)s)\n"
+        "  subject:tritonobs_qps_limit:held"
+    ),
+    legend="{{model}} {{version}}",
+    description=(
+        "Traffic over five minutes as a share of its limit. Good: below 80 %; from there on a warning "
+        "fires, above 100 % the limit is exceeded. From `subject:triton_requests:rate5m` and "
+        "`tritonobs_qps_limit`."
+    ),
+    steps=(
+        Step(value=None, colour=palette.GOOD),
+        Step(value=thresholds.LIMIT_WARNING, colour=palette.BAD),
+        Step(value=1, colour=palette.CRITICAL),
+    ),
+    lines=True,
+)
+
+OUTCOMES = Signal(
+    title="How requests end",
+    unit="reqps",
+    expr=("sum by (outcome) (\n  model_version_outcome:tritonobs_requests:rate%(short)s{%(subject)s}\n)"),
+    legend="{{outcome}}",
+    description=(
+        "What clients were really told, as the models count it; Triton itself takes an error reply of a "
+        "Python model for a success. Good: nearly all `ok`. From `tritonobs_requests_total`."
+    ),
+    colours=tuple(palette.OUTCOMES.items()),
+)
+
+BY_VERSION = Signal(
+    title="Traffic by version",
+    unit="percentunit",
+    expr=(
+        "model_version:triton_requests:rate5m{%(subject)s}\n"
+        "  / on (%(by_model)s) group_left ()\n"
+        "(sum by (%(by_model)s) (model_version:triton_requests:rate5m{%(subject)s}) > 0)"
+    ),
+    legend="{{model}} {{version}}",
+    description=(
+        "The share of a model's requests that each version gets. Good: moves when a rollout says so, and "
+        "only then. From `model_version:triton_requests:rate5m`."
+    ),
+    maximum=1,
+)
+
+REPLICAS = Signal(
+    title="Requests a second by replica",
+    unit="reqps",
+    expr="sum by (%(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s{%(subject)s})",
+    legend="{{%(replica)s}}",
+    description=(
+        "Successful requests of the chosen models on each replica. Good: equal lines; a balancer that "
+        "favours one replica makes it slow before the others. From "
+        "`replica_model_version:triton_requests_succeeded:rate…`."
+    ),
+)

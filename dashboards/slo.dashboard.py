@@ -1,0 +1,60 @@
+"""SLO: which promise is at risk, how soon, and because of what?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from house import Knobs, board
+from panels import bars, row, stat, table, timeseries
+from signals import alerts, slo, stages
+from variables import PROMISED, SLO
+
+if TYPE_CHECKING:
+    from grafanalib.core import Dashboard
+
+
+def build(knobs: Knobs) -> Dashboard:
+    """The board for a fleet with these knobs."""
+    return board(
+        "slo",
+        "SLO",
+        "Which promise is at risk, how soon, and because of what? Budgets, burn rates, and the stage that "
+        "eats them.",
+        (
+            row(
+                "Now",
+                stat(slo.BROKEN),
+                stat(slo.FASTEST),
+                stat(alerts.FIRING),
+                bars(slo.REMAINING, size=(12, 8)),
+            ),
+            row(
+                "Burning",
+                timeseries(slo.BURN_1H, wide=True),
+                timeseries(slo.BURN_6H, wide=True),
+                timeseries(slo.BAD_SHARE, limits=(slo.ALLOWED,)),
+                timeseries(slo.BAD_REQUESTS),
+            ),
+            row(
+                "Which stage eats the latency budget",
+                bars(stages.BUDGET_USED),
+                timeseries(stages.BUDGET_USED),
+            ),
+            row(
+                "All promises",
+                table(
+                    "SLOs",
+                    "Every SLO with what is left of its budget and how long that lasts at the pace of the "
+                    "last hour. Good: budgets above what is left of the period. From the `slo:…` records.",
+                    (slo.REMAINING, slo.OBJECTIVE, slo.BURN_NOW, slo.EXHAUSTED_IN),
+                    ("sloth_service", "sloth_slo", "version"),
+                ),
+            ),
+        ),
+        variables=(PROMISED, SLO),
+        knobs=knobs,
+        start="now-6h",
+    )
+
+
+dashboard = build(Knobs())

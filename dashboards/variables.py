@@ -1,0 +1,99 @@
+"""What people choose on a board: always in the same order, always from records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_TRAFFIC: Final = "model_version:triton_requests:rate5m"
+_STAGES: Final = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
+_DEVICES: Final = "device:accelerator_utilization:ratio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A choice filled by a query. `every` offers all values at once, and is what a board opens with."""
+
+    name: str
+    label: str
+    query: str
+    description: str
+    multi: bool = True
+    every: bool = True
+    regex: str = ""
+    ordered: bool = True
+
+
+CLUSTER = Variable(
+    name="cluster",
+    label="Cluster",
+    query=f"label_values({_TRAFFIC}, cluster)",
+    description="Empty unless one Prometheus (or Thanos, Mimir) holds several clusters.",
+    multi=False,
+)
+MODEL = Variable(
+    name="model",
+    label="Model",
+    query=f"label_values({_TRAFFIC}{{%(cluster)s}}, model)",
+    description="Models with traffic in the chosen time.",
+)
+ONE_MODEL = Variable(
+    name="model",
+    label="Model",
+    query=f"label_values({_TRAFFIC}{{%(cluster)s}}, model)",
+    description="The model this board is about.",
+    multi=False,
+    every=False,
+)
+# Pipelines first: the board opens with one.
+PIPELINE = Variable(
+    name="model",
+    label="Pipeline",
+    query=(
+        "query_result(sort_desc("
+        "count by (model) (label_replace(pipeline_stage_model:tritonobs_pipeline_calls:held{%(cluster)s}, "
+        '"model", "$1", "pipeline", "(.*)")) '
+        f"or group by (model) ({_TRAFFIC}{{%(cluster)s}}) * 0))"
+    ),
+    description="A pipeline, or any other model.",
+    multi=False,
+    every=False,
+    regex='/model="((?:[^"\\\\\\\\]|\\\\\\\\.)*)"/',
+    ordered=False,
+)
+VERSION = Variable(
+    name="version",
+    label="Version",
+    query=f"label_values({_TRAFFIC}{{%(model)s}}, version)",
+    description="Versions of the chosen models.",
+)
+STAGE = Variable(
+    name="stage",
+    label="Stage",
+    query=f"label_values({_STAGES}{{%(subject)s}}, stage)",
+    description="Stages of the chosen models.",
+)
+SLO = Variable(
+    name="slo",
+    label="SLO",
+    query="label_values(slo:objective:ratio{%(model)s}, slo)",
+    description="Promises made for the chosen models.",
+)
+PROMISED = Variable(
+    name="model",
+    label="Model",
+    query="label_values(slo:objective:ratio{%(cluster)s}, model)",
+    description="Models with an SLO.",
+)
+VENDOR = Variable(
+    name="vendor",
+    label="Vendor",
+    query=f"label_values({_DEVICES}{{%(cluster)s}}, vendor)",
+    description="Who made the card.",
+)
+DEVICE = Variable(
+    name="device",
+    label="Device",
+    query=f'label_values({_DEVICES}{{%(cluster)s, vendor=~"$vendor"}}, device)',
+    description="One card.",
+)
