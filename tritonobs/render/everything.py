@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tritonobs.render.alertmanager import render_alertmanager
+from tritonobs.render.grafana import render_grafana
 from tritonobs.render.objectives import render_objectives
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import render_rules
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
     from tritonobs.render.artifact import Artifact
 
-_RENDERERS = (render_prometheus, render_rules, render_objectives, render_alertmanager)
+_RENDERERS = (render_prometheus, render_rules, render_objectives, render_alertmanager, render_grafana)
 
 
 def render_fleet(plan: Plan) -> tuple[Artifact, ...]:

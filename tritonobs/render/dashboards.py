@@ -1,0 +1,94 @@
+"""The boards: loads `dashboards/*.dashboard.py` by path and writes what Grafana reads."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tritonobs import assets, names
+from tritonobs.plan.windows import rule_windows
+from tritonobs.render.artifact import Artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tritonobs.plan.fleet import Plan
+
+FOLDER: Final = "grafana/dashboards/boards"
+# What grafanalib writes for Grafana 4 to 7.
+_OLD: Final = frozenset({"__inputs", "gnetId", "hideControls", "rows", "sharedCrosshair", "style"})
+
+
+def board_knobs(plan: Plan) -> dict[str, str]:
+    """What the fleet file decides about boards: the windows in the names of records, the replica's label."""
+    settings = plan.prometheus
+    windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
+    return {"short": windows.short, "medium": windows.medium, "replica": names.REPLICA}
+
+
+def load_boards(knobs: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+    """Every board by its name, as the JSON value that Grafana reads; the same knobs give the same value.
+
+    Without `knobs`, the boards fit the rules mixin as it is.
+    """
+    with _importable(assets.folder("dashboards")) as folder:
+        house = importlib.import_module("house")
+        return {
+            name: _plain(_load(folder / f"{name}.dashboard.py").build(house.Knobs(**knobs or {})))
+            for name in names.BOARDS
+        }
+
+
+def board_text(board: Mapping[str, Any]) -> str:
+    """The text of a board's file: keys sorted, so that a change shows as itself."""
+    return json.dumps(board, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def render_dashboards(plan: Plan) -> tuple[Artifact, ...]:
+    """One file a board; the same plan gives the same bytes."""
+    return tuple(
+        Artifact(path=f"{FOLDER}/{names.board_uid(name)}.json", text=board_text(board))
+        for name, board in load_boards(board_knobs(plan)).items()
+    )
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[Path]:
+    """Let the files in `folder` import each other, as `PYTHONPATH=dashboards generate-dashboard` does."""
+    sys.path.insert(0, str(folder))
+    before = set(sys.modules)
+    try:
+        yield folder
+    finally:
+        sys.path.remove(str(folder))
+        for name in set(sys.modules) - before:
+            if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(folder):
+                del sys.modules[name]
+
+
+def _load(path: Path) -> Any:  # noqa: ANN401 (a module found by path has no type)
+    spec = importlib.util.spec_from_file_location(f"tritonobs_board_{path.name.split('.')[0]}", path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _plain(dashboard: object) -> dict[str, Any]:
+    """Dictionaries and lists only, without what is unset and what is of the past."""
+    board = json.loads(json.dumps(dashboard, default=lambda value: value.to_json_data()))
+    kept = {key: value for key, value in _set(board).items() if key not in _OLD}
+    return kept | {
+        "panels": [_set(panel) for panel in board["panels"]],
+        "templating": {"list": [_set(variable) for variable in board["templating"]["list"]]},
+    }
+
+
+def _set(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
