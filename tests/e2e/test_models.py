@@ -24,9 +24,13 @@ FLUSH_SECONDS = 1.0
 
 
 def _page(stack):
-    """The metrics page after every worker had time to flush."""
-    time.sleep(2 * FLUSH_SECONDS + 0.5)
     return read_page(stack.plan.replicas[0].metrics_url)
+
+
+def _settled_page(stack):
+    """The metrics page when every worker has handed over all: a new series is 0 for one scrape interval."""
+    time.sleep(float(stack.plan.prometheus.scrape_interval_seconds) + 2 * FLUSH_SECONDS + 0.5)
+    return _page(stack)
 
 
 def _infer(stack, model, body):
@@ -78,14 +82,14 @@ def test_bad_image_gets_an_error_that_says_what_is_wrong(stack, model, kind, rea
 
     assert (result.sent, result.ok) == (5, 0)
     assert all(says in error.example for error in result.errors)
-    after = _page(stack).total(stage.series.STAGE_ERRORS, model="preprocess", reason=reason)
+    after = _settled_page(stack).total(stage.series.STAGE_ERRORS, model="preprocess", reason=reason)
     assert after - before == 5
 
 
 def test_every_series_is_there_for_every_model(stack):
     """All families of the contract, after good and bad images; the ensemble runs no code of its own."""
-    _send(stack, "inspect", "640x480=2,corrupt=1", 30)
-    page = _page(stack)
+    _send(stack, "inspect", "640x480=2,corrupt=1")
+    page = _settled_page(stack)
 
     for model in PYTHON_MODELS:
         families = {
@@ -112,11 +116,11 @@ def test_every_series_is_there_for_every_model(stack):
 )
 def test_sums_equal_what_was_sent_to_the_request(stack, model, members):
     """Outcomes, stage counts and reasons add up exactly, errors included."""
-    before = _page(stack)
+    before = _settled_page(stack)
 
-    result = _send(stack, model, "640x480=4,1280x720=2,corrupt=1,empty=1", 20)
+    result = _send(stack, model, "640x480=4,1280x720=2,corrupt=1,empty=1")
 
-    after = _page(stack)
+    after = _settled_page(stack)
 
     def grown(name, **labels):
         return after.total(name, **labels) - before.total(name, **labels)
@@ -157,9 +161,10 @@ def test_a_bad_image_never_fails_its_neighbours(stack):
     assert answers == [True, False] * 40
 
 
-def _send(stack, model, mix, qps):
+def _send(stack, model, mix):
+    """Traffic below the model's limit, so that no test wakes the alert another one waits for."""
     plan = LoadPlan(
-        segments=(Segment(qps=qps, seconds=4),),
+        segments=(Segment(qps=7, seconds=6),),
         urls=(stack.plan.replicas[0].http_url,),
         model=model,
         mix=parse_mix(mix),

@@ -36,6 +36,6 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
     ]
     assert [moment.seconds for moment in moments] == sorted(moment.seconds for moment in moments)
     assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
-    assert "the limit is 8" in message.text
+    assert "its limit is 8" in message.text
     assert {row.name for row in table.rows} >= {"preprocess", "detector", "nms"}
     assert "🔴" not in resolved.text

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tritonobs import stage
 from tritonobs.errors import StackError
 from tritonobs.stack import binaries, triton
 from tritonobs.stack.ports import LOOPBACK, port_of
@@ -101,7 +102,9 @@ def _triton(plan: Plan, models: Path, folders: Folders) -> Service:
         argv=triton.command(
             repository=models, backends=backends, http_port=http_port, metrics_port=metrics_port
         ),
-        env=triton.environment(),
+        env=triton.environment(
+            {stage.SCRAPE_INTERVAL_VARIABLE: str(plan.prometheus.scrape_interval_seconds)}
+        ),
         url=replica.http_url,
         ready_url=f"{replica.http_url}/v2/health/ready",
         ports=(http_port, metrics_port),
