@@ -24,7 +24,7 @@ function(config)
       )
     )
   ||| % { share: share };
-  text.group('limits', config.evaluationInterval, [
+  text.group('alerts.limits', config.evaluationInterval, [
     text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
       summary: say.subject + ' gets more requests than its limit.',
       description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
@@ -56,7 +56,8 @@ function(config)
                    '; averages hide it. Ask the callers to spread such bursts, or check that the queue takes them.',
       board: board,
     }, keep=config.spikeKeepFiring),
-    // A step never looks like this: three values, each 5 m apart and made of no common second, rise.
+    // Three values, each 5 m apart, rise. After a step they do so too while the windows pass over it, 5 m and the
+    // short window long: hence the wait.
     text.alert('TritonQpsWillExceedLimit', 'warning', text.owned(|||
       (
         predict_linear(subject:triton_requests:rate5m[10m], %(forecastSeconds)d)
@@ -84,7 +85,7 @@ function(config)
       description: say.subject + ' would get ' + say.number + ' requests/s in {{ %(forecastSeconds)d | humanizeDuration }} if its traffic goes on growing as in the last ten minutes; its limit is ' + limit +
                    '. Add capacity now, or agree with the callers on less.',
       board: board,
-    }, wait='1m', keep=config.spikeKeepFiring),
+    }, wait='10m', keep=config.spikeKeepFiring),
     text.alert('TritonLimitSourceLost', 'warning', 'absent(tritonobs_model_info)', {
       summary: 'Limits and objectives are not delivered any more.',
       description: 'No tritonobs_model_info reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.',

@@ -20,7 +20,7 @@ function(config)
     and on (%%(subject)s, %(by)s)
     (avg_over_time(%(record)s[5m]) * 300 >= %%(surgeErrors)d)
   ||| % { record: record, by: by };
-  text.group('models', config.stageInterval, [
+  text.group('alerts.models', config.stageInterval, [
     text.alert('TritonQueueWaitHigh', 'warning', text.owned(|||
       model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s
     |||), {

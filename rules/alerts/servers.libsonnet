@@ -7,7 +7,7 @@ function(config)
   local hosts = boards.link('hosts', [], 'up');
   local devices = boards.link('accelerators', ['device'], 'device:accelerator_memory_used:bytes');
   local device = 'Accelerator {{ $labels.device }} ({{ $labels.vendor }}) on {{ $labels.instance }}';
-  text.group('servers', config.stageInterval, [
+  text.group('alerts.servers', config.stageInterval, [
     text.alert('TritonMetricsEmpty', 'warning', |||
       (scrape_samples_scraped{%(triton)s} == 0) and (up{%(triton)s} == 1)
     |||, {

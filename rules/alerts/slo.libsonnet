@@ -40,7 +40,7 @@ function(config)
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
       board: board,
     }, wait=tier.wait, labels={ burn_tier: tier.name });
-  text.group('slo', config.sloInterval, [burn(tier) for tier in config.burnTiers] + [
+  text.group('alerts.slo', config.sloInterval, [burn(tier) for tier in config.burnTiers] + [
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(|||
       (slo:period_error_budget_remaining:ratio <= 0)
       and
@@ -53,7 +53,7 @@ function(config)
       board: board,
     }, wait='10m'),
     text.alert('TritonSliMissing', 'warning', text.owned(|||
-      (slo:objective:ratio unless on (%(subject)s, slo) slo:sli_valid_requests:rate5m)
+      (slo:objective:ratio unless on (%(subject)s, slo) slo:sli_bad_requests:rate5m)
       and on (%(subject)s)
       subject:triton_requests:rate5m
     |||), {

@@ -9,14 +9,14 @@ function(config)
     (
       %(rate)s
       or
-      sum by (%%(subject)s, kind) (label_replace(%(rate)s, "version", "", "", ""))
+      label_replace(sum by (%%(model)s, kind) (%(rate)s), "version", "", "", "")
     )
       > on (%%(subject)s, kind)
     %(share)s * subject_kind:tritonobs_tokens_per_second_limit:held
   ||| % { share: share, rate: rate };
   local words = say.model + ' handles ' + say.number + ' {{ $labels.kind }}/s, its limit is ' +
                 say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels);
-  text.group('tokens', config.stageInterval, [
+  text.group('alerts.tokens', config.stageInterval, [
     text.alert('TritonTokensAboveLimit', 'critical', text.owned(exceeds('1')), {
       summary: say.model + ' handles more tokens than its limit.',
       description: words + '. Find the callers with long prompts or answers and slow them down, or add capacity.',

@@ -5,7 +5,7 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
-  text.group('traffic', config.evaluationInterval, [
+  text.group('alerts.traffic', config.evaluationInterval, [
     text.alert('TritonServerDown', 'critical', 'up{%(triton)s} == 0', {
       summary: 'Triton on {{ $labels.%(replicaLabel)s }} cannot be scraped.',
       description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for half a minute: the server is down, unreachable, or too busy to answer. Nothing is known about its models. Look whether it runs and what its log says.',
@@ -55,7 +55,7 @@ function(config)
     }, wait='5m'),
     text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
       (
-        subject:triton_requests:rate5m{version=""}
+        subject:triton_requests:rate5m{model!="", version=""}
           < on (%(model)s)
         %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset 1d >= %(dropFloor)s)
       )
@@ -70,8 +70,8 @@ function(config)
       unless on (%(cluster)s)
       count by (%(cluster)s) (up{%(triton)s} == 0)
     |||), {
-      summary: say.subject + ' gets far fewer requests than usual at this time.',
-      description: say.subject + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
+      summary: say.model + ' gets far fewer requests than usual at this time.',
+      description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
                    say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset 1d') +
                    '. Some caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
       board: board,

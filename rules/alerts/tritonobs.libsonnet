@@ -3,7 +3,7 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local boards = (import '../lib/boards.libsonnet')(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
-  text.group('tritonobs', config.evaluationInterval, [
+  text.group('alerts.tritonobs', config.evaluationInterval, [
     text.alert('Watchdog', 'none', 'vector(1) == 1', {
       summary: 'The alerting path works.',
       description: 'This alert always fires. When it stops arriving, Prometheus, Alertmanager or the way to you is broken.',

@@ -13,7 +13,7 @@
     spikeRequests: 10,
     spikeKeepFiring: '5m',
     // How far ahead we look, and the share of the limit (now, and gained in 5 m) below which a trend is but noise.
-    forecastSeconds: 1800,
+    forecastSeconds: 3600,
     forecastFloorRatio: 0.5,
     forecastGainRatio: 0.02,
     // Traffic below this share of the same time yesterday and last week, where it was at least so much then.

@@ -6,7 +6,7 @@ function(config)
     (
       %(expr)s
       or
-      sum by (%%(subject)s%(by)s) (label_replace(%(expr)s, "version", "", "", ""))
+      label_replace(sum by (%%(model)s%(by)s) (%(expr)s), "version", "", "", "")
     )
   ||| % { expr: expr, by: by };
   local indent(expr) = std.strReplace(std.stripChars(expr, '\n'), '\n', '\n  ');

@@ -1,0 +1,283 @@
+"""Limits of requests: above, near, bursts, forecasts, and a source that went away."""
+
+from tritonobs.testing.promtool import Case, fires, reads, silent
+from tritonobs.testing.simulate import World
+
+LIMIT = "tritonobs_qps_limit"
+ABOVE, NEAR = "TritonQpsAboveLimit", "TritonQpsNearLimit"
+SPIKE, WILL, LOST = "TritonQpsSpike", "TritonQpsWillExceedLimit", "TritonLimitSourceLost"
+
+
+def detector(qps, *, limit=8, minutes=30, **labels):
+    """A detector with a limit for version 1, owned by vision."""
+    world = World(minutes=minutes).triton("detector", qps=qps)
+    world.info("detector", team="vision", tier="critical").info("detector", "1", team="vision", tier="critical")
+    return world.gauge(LIMIT, limit, **{"model": "detector", "version": "1", **labels})
+
+
+def ramp(start, end, minutes):
+    """Steps of a quarter of a minute from one rate to another, then on at the last."""
+    steps = minutes * 4
+    return [((step + 1) / 4, start + (end - start) * step / steps) for step in range(steps + 1)]
+
+
+OWNED = {"model": "detector", "version": "1", "team": "vision", "tier": "critical"}
+
+CASES = (
+    Case(
+        says="a version above its limit fires with its owner, and does not call it near alone",
+        world=detector(10),
+        rules=(ABOVE, NEAR),
+        checks=(
+            fires(ABOVE, 5, severity="critical", **OWNED),
+            fires(NEAR, 5, severity="warning", **OWNED),
+        ),
+    ),
+    Case(
+        says="an overflow of a half fires within a minute and is gone within three of its end",
+        world=detector([(10, 4), (20, 12), (99, 4)]),
+        rules=(ABOVE,),
+        checks=(
+            silent(ABOVE, 10),
+            fires(ABOVE, 11, severity="critical", **OWNED),
+            fires(ABOVE, 20, severity="critical", **OWNED),
+            silent(ABOVE, 30, since=23),
+        ),
+    ),
+    Case(
+        says="an alert lasts through a dip of half a minute",
+        world=detector([(10, 20), (10.75, 0), (12, 20), (99, 1)]),
+        rules=(ABOVE,),
+        checks=tuple(fires(ABOVE, minute, severity="critical", **OWNED) for minute in (10, 10.5, 11, 11.5, 12.5)),
+    ),
+    Case(
+        says="traffic at exactly the limit is allowed, and near it",
+        world=detector(8),
+        rules=(ABOVE, NEAR),
+        checks=(silent(ABOVE, 30), fires(NEAR, 10, severity="warning", **OWNED)),
+    ),
+    Case(
+        says="82 percent of a limit are near it, not above it",
+        world=detector(6.6),
+        rules=(ABOVE, NEAR),
+        checks=(silent(ABOVE, 30), fires(NEAR, 10, severity="warning", **OWNED)),
+    ),
+    Case(
+        says="78 percent of a limit are neither",
+        world=detector(6.24),
+        rules=(ABOVE, NEAR),
+        checks=(silent(ABOVE, 30), silent(NEAR, 30)),
+    ),
+    Case(
+        says="a hair above the limit is chance for a minute",
+        world=detector([(10, 6), (11, 8.3), (99, 6)]),
+        rules=(ABOVE,),
+        checks=(silent(ABOVE, 30),),
+    ),
+    Case(
+        says="a hair above the limit is no chance after five minutes",
+        world=detector([(5, 6), (99, 8.3)]),
+        rules=(ABOVE,),
+        checks=(silent(ABOVE, 8), fires(ABOVE, 11, severity="critical", **OWNED)),
+    ),
+    Case(
+        says="what was above the limit four minutes ago and is not now does not fire",
+        world=detector([(10, 8.6), (99, 7)], limit=[(14, None), (99, 8)]),
+        rules=(ABOVE,),
+        checks=(silent(ABOVE, 30),),
+    ),
+    Case(
+        says="a model over its versions has a limit of its own, its versions none",
+        world=World(minutes=20)
+        .triton("nms", "1", qps=5)
+        .triton("nms", "2", qps=5)
+        .triton("decode", qps=5)
+        .info("nms", team="vision", tier="standard")
+        .gauge(LIMIT, 8, model="nms")
+        .gauge(LIMIT, 8, model="decode"),
+        rules=(ABOVE,),
+        checks=(fires(ABOVE, 10, severity="critical", model="nms", team="vision", tier="standard"),),
+    ),
+    Case(
+        says="a model that the fleet file does not name is watched all the same",
+        world=World(minutes=20).triton("nms", qps=10).gauge(LIMIT, 8, model="nms", version="1"),
+        rules=(ABOVE, NEAR),
+        checks=(
+            fires(ABOVE, 10, severity="critical", model="nms", version="1"),
+            fires(NEAR, 10, severity="warning", model="nms", version="1"),
+        ),
+    ),
+    Case(
+        says="replicas add up, and so do series with and without gpu_uuid",
+        world=World(minutes=20)
+        .triton("nms", qps=3, replica="a")
+        .triton("nms", qps=3, replica="b")
+        .triton("nms", qps=4, replica="b", gpu_uuid="GPU-1")
+        .gauge(LIMIT, 8, model="nms", version="1"),
+        rules=(ABOVE,),
+        checks=(fires(ABOVE, 10, severity="critical", model="nms", version="1"),),
+    ),
+    Case(
+        says="the fleet's total counts what clients ask, not what pipelines cause",
+        world=World(minutes=20)
+        .triton("inspect", qps=6)
+        .triton("detector", qps=18)
+        .gauge("tritonobs_pipeline_calls", 3, pipeline="inspect", stage="detector", model="detector")
+        .gauge(LIMIT, 10),
+        rules=(ABOVE, NEAR),
+        checks=(
+            reads("sum(model:triton_requests_from_clients:rate1m)", 10, ({}, 6)),
+            silent(ABOVE, 20),
+            silent(NEAR, 20),
+        ),
+    ),
+    Case(
+        says="the fleet's total counts clients that go past the pipeline",
+        world=World(minutes=20)
+        .triton("inspect", qps=6)
+        .triton("detector", qps=24)
+        .gauge("tritonobs_pipeline_calls", 3, pipeline="inspect", stage="detector", model="detector")
+        .gauge(LIMIT, 10),
+        rules=(ABOVE, NEAR),
+        checks=(fires(ABOVE, 10, severity="critical"), fires(NEAR, 10, severity="warning")),
+    ),
+    Case(
+        says="failures are traffic too",
+        world=World(minutes=20)
+        .triton("nms", qps=5, failures={"BACKEND": 5})
+        .gauge(LIMIT, 8, model="nms", version="1"),
+        rules=(ABOVE,),
+        checks=(fires(ABOVE, 10, severity="critical", model="nms", version="1"),),
+    ),
+    Case(
+        says="a burst between two scrapes is a spike that averages hide",
+        world=detector([(10, 2), (10.25, 20), (99, 2)]),
+        rules=(SPIKE, ABOVE),
+        checks=(
+            silent(SPIKE, 10),
+            fires(SPIKE, 10.25, severity="warning", **OWNED),
+            fires(SPIKE, 15, severity="warning", **OWNED),
+            silent(SPIKE, 30, since=16),
+            silent(ABOVE, 30),
+        ),
+    ),
+    Case(
+        says="a burst at a tiny limit is a handful of requests, no spike",
+        world=detector([(10, 0.1), (10.25, 0.6), (99, 0.1)], limit=0.2),
+        rules=(SPIKE,),
+        checks=(silent(SPIKE, 30),),
+    ),
+    Case(
+        says="a burst of less than half above the limit is no spike",
+        world=detector([(10, 2), (10.25, 11), (99, 2)]),
+        rules=(SPIKE,),
+        checks=(silent(SPIKE, 30),),
+    ),
+    Case(
+        says="an overflow that the average shows is no spike",
+        world=detector([(10, 2), (12, 20), (99, 2)]),
+        rules=(SPIKE, ABOVE),
+        checks=(silent(SPIKE, 10), silent(SPIKE, 30, since=16.5), fires(ABOVE, 11.5, severity="critical", **OWNED)),
+    ),
+    Case(
+        says="a burst of a model over its versions is a spike of the model",
+        world=World(minutes=20)
+        .triton("nms", "1", qps=[(10, 2), (10.25, 10), (99, 2)])
+        .triton("nms", "2", qps=[(10, 2), (10.25, 10), (99, 2)])
+        .gauge(LIMIT, 10, model="nms"),
+        rules=(SPIKE,),
+        checks=(fires(SPIKE, 10.25, severity="warning", model="nms"),),
+    ),
+    Case(
+        says="steady growth is foreseen before the limit is reached",
+        world=detector(ramp(3, 7.8, 40), minutes=50),
+        rules=(WILL, ABOVE),
+        checks=(fires(WILL, 30, severity="warning", **OWNED), silent(ABOVE, 50)),
+    ),
+    Case(
+        says="growth is not foreseen below half of the limit",
+        world=detector(ramp(1, 7, 40), limit=16, minutes=40),
+        rules=(WILL,),
+        checks=(silent(WILL, 40),),
+    ),
+    Case(
+        says="growth that ends below the limit is not foreseen to exceed it",
+        world=detector(ramp(4, 4.6, 40), minutes=60),
+        rules=(WILL,),
+        checks=(silent(WILL, 60),),
+    ),
+    Case(
+        says="a step is no trend",
+        world=detector([(20, 3), (99, 6)], minutes=50),
+        rules=(WILL,),
+        checks=(silent(WILL, 50),),
+    ),
+    Case(
+        says="two steps are no trend either once they are over",
+        world=detector([(20, 4.2), (25, 4.25), (99, 6)], minutes=50),
+        rules=(WILL,),
+        checks=(silent(WILL, 50),),
+    ),
+    Case(
+        says="what already exceeds is not foreseen any more",
+        world=detector(ramp(3, 12, 90), minutes=90),
+        rules=(WILL, ABOVE),
+        checks=(
+            fires(WILL, 45, severity="warning", **OWNED),
+            silent(WILL, 90, since=60),
+            fires(ABOVE, 60, severity="critical", **OWNED),
+        ),
+    ),
+    Case(
+        says="a lost source is said, and its limits hold for an hour",
+        world=World(minutes=90)
+        .triton("nms", qps=10)
+        .info("nms", "1")
+        .gauge("tritonobs_model_info", [(10, 1), (99, None)], model="nms", version="1", kind="model", tier="low")
+        .gauge("tritonobs_model_info", None, model="nms", version="1", kind="model")
+        .gauge(LIMIT, [(10, 8), (99, None)], model="nms", version="1"),
+        rules=(ABOVE, LOST),
+        checks=(
+            silent(LOST, 10),
+            fires(LOST, 11, severity="warning"),
+            fires(LOST, 90, severity="warning"),
+            fires(ABOVE, 69, severity="critical", model="nms", version="1", tier="low"),
+            silent(ABOVE, 90, since=75),
+        ),
+    ),
+    Case(
+        says="a limit taken back while its source lives is gone at once",
+        world=World(minutes=30)
+        .triton("nms", qps=10)
+        .info("nms", "1")
+        .gauge(LIMIT, [(10, 8), (99, None)], model="nms", version="1"),
+        rules=(ABOVE, LOST),
+        checks=(
+            fires(ABOVE, 10, severity="critical", model="nms", version="1"),
+            silent(ABOVE, 30, since=14),
+            silent(LOST, 30),
+        ),
+    ),
+    Case(
+        says="a source that was away for one scrape is not lost",
+        world=World(minutes=30).triton("nms", qps=1).info("nms").gauge(
+            "tritonobs_model_info", [(10, 1), (10.25, None), (99, 1)], model="nms", kind="model"
+        ),
+        rules=(LOST,),
+        checks=(silent(LOST, 30),),
+    ),
+    Case(
+        says="two sources that disagree for a moment do not break the join",
+        world=World(minutes=30)
+        .triton("nms", qps=10)
+        .gauge("tritonobs_model_info", 1, model="nms", version="1", kind="model", tier="a", instance="one")
+        .gauge("tritonobs_model_info", 1, model="nms", version="1", kind="model", tier="b", instance="two")
+        .gauge(LIMIT, 8, model="nms", version="1", instance="one")
+        .gauge(LIMIT, 9, model="nms", version="1", instance="two"),
+        rules=(ABOVE,),
+        checks=(
+            reads("count(ALERTS{alertname='TritonQpsAboveLimit',alertstate='firing'})", 20, ({}, 1)),
+            reads("subject:tritonobs_qps_limit:held", 20, ({"model": "nms", "version": "1"}, 9)),
+        ),
+    ),
+)

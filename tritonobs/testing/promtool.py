@@ -1,0 +1,183 @@
+"""Rules against simulated fleets: each case asks promtool what the generated rules make of a world.
+
+Only the rules under test and those they read are evaluated; the rest would cost time and prove nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from tritonobs.testing.simulate import series_name
+from tritonobs.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from tritonobs.testing.simulate import Values, World
+
+Rules = list[dict[str, Any]]
+_PRECISION: Final = "0.0001"
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What an expression must read at a minute: its samples by their labels, or nothing."""
+
+    expr: str
+    minute: float
+    samples: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A world, the rules that are asked about it, and what they must say.
+
+    `given` are records that the world brings along, so that days need not be simulated request by request.
+    """
+
+    says: str
+    world: World
+    rules: tuple[str, ...]
+    checks: tuple[Check, ...]
+    given: tuple[str, ...] = ()
+
+
+def fires(alert: str, minute: float, **labels: str) -> Check:
+    """The alert fires at this minute, once, with exactly these labels."""
+    own = {"alertname": alert, "alertstate": "firing", **labels}
+    return Check(
+        expr=f'ALERTS{{alertname="{alert}",alertstate="firing"}}',
+        minute=minute,
+        samples={series_name("ALERTS", own): 1},
+    )
+
+
+def silent(alert: str, minute: float, *, since: float = 0) -> Check:
+    """The alert has not fired from `since` to this minute."""
+    window = format_duration((minute - since) * 60)
+    return Check(
+        expr=f'count_over_time(ALERTS{{alertname="{alert}",alertstate="firing"}}[{window}])', minute=minute
+    )
+
+
+def reads(expr: str, minute: float, *samples: tuple[Mapping[str, str], float]) -> Check:
+    """The expression has exactly these samples at this minute, to four places."""
+    return Check(
+        expr=f"round({expr}, {_PRECISION})",
+        minute=minute,
+        samples={series_name("", labels): value for labels, value in samples},
+    )
+
+
+def needed(
+    groups: Iterable[Mapping[str, Any]], names: Iterable[str], given: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """The groups reduced to the rules called `names` and the records those read, in their order, without `given`.
+
+    Raises:
+        KeyError: no rule has one of the names.
+    """
+    groups = list(groups)
+    rules: dict[str, Rules] = {}
+    for group in groups:
+        for rule in group["rules"]:
+            rules.setdefault(str(rule.get("record") or rule.get("alert")), []).append(rule)
+    wanted: set[str] = set()
+    known = set(given)
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in wanted | known:
+            continue
+        wanted.add(name)
+        for rule in rules[name]:
+            text = " ".join((rule["expr"], *rule.get("annotations", {}).values()))
+            waiting += [read for read in _NAME.findall(text) if read in rules]
+    reduced = [
+        {
+            **group,
+            "rules": [rule for rule in group["rules"] if (rule.get("record") or rule.get("alert")) in wanted],
+        }
+        for group in groups
+    ]
+    return [group for group in reduced if group["rules"]]
+
+
+def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder: Path) -> str:
+    """What promtool says is wrong with the case, or nothing."""
+    rules = folder / "rules.yml"
+    rules.write_text(yaml.safe_dump({"groups": needed(groups, case.rules, case.given)}), encoding="utf-8")
+    test = folder / "test.yml"
+    test.write_text(yaml.safe_dump(_test(case, rules.name)), encoding="utf-8")
+    done = subprocess.run(
+        [str(promtool), "test", "rules", str(test)], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def encode(values: Values) -> str:
+    """Samples as promtool writes them: `0+5x10` for runs, `_x3` for gaps, the first of a gap marked stale."""
+    return " ".join(_encode(values))
+
+
+def _test(case: Case, rules: str) -> dict[str, Any]:
+    world = case.world
+    return {
+        "rule_files": [rules],
+        "evaluation_interval": format_duration(world.scrape_seconds),
+        "tests": [
+            {
+                "name": case.says,
+                "interval": format_duration(world.scrape_seconds),
+                "input_series": [
+                    {"series": name, "values": encode(values)} for name, values in world.series.items()
+                ],
+                "promql_expr_test": [
+                    {
+                        "expr": check.expr,
+                        "eval_time": format_duration(check.minute * 60),
+                        "exp_samples": [
+                            {"labels": labels, "value": value} for labels, value in check.samples.items()
+                        ],
+                    }
+                    for check in case.checks
+                ],
+            }
+        ],
+    }
+
+
+def _encode(values: Values) -> Iterator[str]:
+    at = 0
+    while at < len(values):
+        first = values[at]
+        end = at + 1
+        if first is None:
+            while end < len(values) and values[end] is None:
+                end += 1
+            gap = end - at
+            if at:
+                yield "stale"
+                gap -= 1
+            yield from [f"_x{gap}"] if gap else []
+            at = end
+            continue
+        step = _step(values, at)
+        while end < len(values) and step is not None and _step(values, end - 1) == step:
+            end += 1
+        count = end - at - 1
+        sign = "+" if (step or 0) >= 0 else "-"
+        yield f"{first:.12g}{sign}{abs(step or 0):.12g}x{count}" if count else f"{first:.12g}"
+        at = end
+
+
+def _step(values: Values, at: int) -> float | None:
+    here, after = values[at], values[at + 1] if at + 1 < len(values) else None
+    return None if here is None or after is None else after - here
