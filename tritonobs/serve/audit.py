@@ -105,10 +105,16 @@ class LimitsLog:
         finally:
             os.close(file)
 
-    def record(self, limits: Mapping[str, QpsLimit], author: Author, now: datetime) -> tuple[Entry, ...]:
+    def record(
+        self,
+        limits: Mapping[str, QpsLimit],
+        author: Author,
+        now: datetime,
+        writers: Mapping[str, str] | None = None,
+    ) -> tuple[Entry, ...]:
         """Append how `limits`, all that the author's source holds now (by field), differ from the log's end.
 
-        Call it in a `turn`.
+        `writers` names who wrote single fields, where that is known better. Call it in a `turn`.
         """
         entries, _ = self.read()
         known = state(entries, author.source)
@@ -124,7 +130,7 @@ class LimitsLog:
             entry = Entry(
                 number=previous.number + 1 if previous else 1,
                 at=now.isoformat(timespec="milliseconds"),
-                who=author.who,
+                who=(writers or {}).get(field) or author.who,
                 source=author.source,
                 field=field,
                 model=limit.model if limit else last.model if last else "",

@@ -22,6 +22,7 @@ from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
 from tritonobs.serve.delivery import Delivery
 from tritonobs.serve.exposition import ObjectiveCollector
+from tritonobs.serve.limits import LiveLimits
 from tritonobs.serve.metrics import DeliveryMetrics
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Daemon:
         self.metrics = DeliveryMetrics()
         self.delivery = Delivery(served, dingtalk, self.metrics)
         self.watcher = Watcher(path, served, self.apply, self.metrics)
-        self.metrics.registry.register(ObjectiveCollector(lambda: self.served.plan))
+        self.limits = LiveLimits(path, served.plan)
+        self.metrics.registry.register(self.limits)
+        self.metrics.registry.register(ObjectiveCollector(lambda: self.limits.merged(self.served.plan)))
         self.relay = Relay()
         self._dingtalk = dingtalk
 
@@ -59,11 +62,13 @@ class Daemon:
         """Use a fleet file that was loaded anew."""
         self.served = served
         self.delivery.apply(served)
+        self.limits.apply(served.plan)
 
     async def close(self) -> None:
         """Answer every waiting call; take no more."""
         self.stopping = True
         await self.delivery.close()
+        self.limits.close()
         self._dingtalk.close()
         self.relay.close()
 

@@ -46,7 +46,7 @@ class Evidence:
             )
         except (ClientError, asyncio.TimeoutError) as error:
             self._metrics.evidence.labels("failed").inc()
-            _log.info("no evidence for this message: %s", error or "Prometheus took too long")
+            _log.debug("no evidence for this message: %s", error or "Prometheus took too long")
             return {}
         self._metrics.evidence.labels("answered").inc()
         return _told(readings)

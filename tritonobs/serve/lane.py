@@ -8,6 +8,7 @@ minute of a killed process and the first of its successor stay within the vendor
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
     Send = Callable[[Robot, Markdown], Awaitable[Reply]]
 
+_log = logging.getLogger(__name__)
 _MINUTE = 60.0
 _SHARE_OF_FIRST_MINUTE = 0.3
 _MUTE_MARGIN_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
-_SHRINK = 0.75
-_SMALLEST_BYTES = 2_000
+_SHRINK = 0.5
+_SMALLEST_BYTES = 200
 
 
 class Lane:
@@ -91,6 +93,7 @@ class Lane:
         if verdict is Verdict.ACCEPTED:
             self._failures, self.trouble = 0, ""
             self._metrics.accepted(self.robot.name)
+            _log.info("robot %s accepted a message of %d bytes", self.robot.name, len(message.body()))
             return True
         self._pause(f"DingTalk said {reply.errcode}: {reply.errmsg}", str(reply.errcode))
         if verdict is Verdict.TOO_FAST:
@@ -103,6 +106,7 @@ class Lane:
 
     def _pause(self, trouble: str, code: str) -> None:
         self.trouble = trouble
+        _log.warning("robot %s did not take a message: %s", self.robot.name, trouble)
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures)
         self._failures = min(self._failures + 1, 10)
         self._paused_until = asyncio.get_running_loop().time() + pause

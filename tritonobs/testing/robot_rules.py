@@ -82,10 +82,11 @@ class RobotRules:
     muted_until: float = 0.0
     sent: deque[float] = field(default_factory=deque)
     mutes: int = 0
+    most_bytes: int = MOST_BYTES
 
     def judge(self, query: Mapping[str, str], body: bytes, now: float) -> tuple[Judgement, Message | None]:
         """The answer to one call, and the message if it was accepted."""
-        refusal = self._who(query, now) or self._pace(now) or _size(body)
+        refusal = self._who(query, now) or self._pace(now) or self._size(body)
         if refusal:
             return refusal, None
         message = _read(body, now)
@@ -114,6 +115,11 @@ class RobotRules:
             return Judgement(errcode=310000, errmsg="sign not match" + _MORE)
         return None
 
+    def _size(self, body: bytes) -> Judgement | None:
+        if len(body) <= self.most_bytes:
+            return None
+        return Judgement(errcode=460101, errmsg=f"message too long, exceed {self.most_bytes} bytes")
+
     def _pace(self, now: float) -> Judgement | None:
         if now < self.muted_until:
             return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
@@ -121,12 +127,6 @@ class RobotRules:
             self.sent.popleft()
         self.sent.append(now)
         return self.mute(now) if len(self.sent) > MESSAGES_PER_MINUTE else None
-
-
-def _size(body: bytes) -> Judgement | None:
-    if len(body) <= MOST_BYTES:
-        return None
-    return Judgement(errcode=460101, errmsg="message too long, exceed 20000 bytes")
 
 
 def _read(body: bytes, now: float) -> Message | None:
