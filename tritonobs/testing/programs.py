@@ -102,9 +102,16 @@ class AlertmanagerProgram(Program):
     """Alertmanager with a configuration file; `url` is where it answers. `peers` are cluster addresses."""
 
     def __init__(
-        self, binary: Path, config: Path, data: Path, *, cluster: str = "", peers: Sequence[str] = ()
+        self,
+        binary: Path,
+        config: Path,
+        data: Path,
+        *,
+        port: int = 0,
+        cluster: str = "",
+        peers: Sequence[str] = (),
     ) -> None:
-        port = free_port()
+        port = port or free_port()
         self.url = f"http://127.0.0.1:{port}"
         argv = [
             str(binary),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,10 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from tritonobs.plan.fleet import Plan
+
 FLEET = """\
 fleet: shop
 replicas: [{{name: a, url: "http://10.0.0.1:8000"}}]
-addresses: {{prometheus: "http://127.0.0.1:1", serve: "http://127.0.0.1:{port}"}}
+addresses:
+  prometheus: http://127.0.0.1:1
+  alertmanager: http://127.0.0.1:{alertmanager}
+  serve: http://127.0.0.1:{serve}
 models: {{inspect: {{versions: {{"1": {{}}}}}}}}
 notify:
   auth: {{token_file: secrets/token}}
@@ -97,6 +105,39 @@ def _news(text: str) -> Iterator[str]:
             yield f"{subject} {'resolved' if '✅' in line else 'firing'}"
 
 
+class Service:
+    """An HTTP service that notes what is posted to it, as (path, body)."""
+
+    def __init__(self) -> None:
+        self.posted: list[tuple[str, dict]] = []
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                service.posted.append((self.path, json.loads(body)))
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(b"ok")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """Stands in for Slack and for whatever else is posted to."""
+    service = Service()
+    thread = threading.Thread(target=service.server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    yield service
+    service.server.shutdown()
+    service.server.server_close()
+
+
 @pytest.fixture
 def way(tmp_path: Path) -> Iterator[Callable[..., Way]]:
     """Builds and starts a way; everything is ended after the test, and no log may hold a secret."""
@@ -108,26 +149,32 @@ def way(tmp_path: Path) -> Iterator[Callable[..., Way]]:
             notify: str = "",
             fields: dict[str, str] | None = None,
             managers: int = 1,
+            more_secrets: dict[str, str] | None = None,
             clock: Callable[[], float] = time.time,
         ) -> Way:
             (tmp_path / "secrets").mkdir()
             doubles = {
                 name: running.enter_context(RobotDouble(clock=clock)) for name in robots or ("oncall",)
             }
-            secrets = {"token": TOKEN}
+            secrets = {"token": TOKEN, **(more_secrets or {})}
             for name, robot in doubles.items():
                 secrets |= {f"{name}-webhook": robot.webhook_url, f"{name}-secret": robot.secret}
             for name, text in secrets.items():
                 (tmp_path / "secrets" / name).touch(mode=0o600)
                 (tmp_path / "secrets" / name).write_text(text)
             fleet = _fleet_file(tmp_path, doubles, notify, fields or {})
-            serve = running.enter_context(ServeProgram(fleet, port=_port_of(fleet)))
+            plan = build_plan(load_fleet(fleet), tmp_path)
+            serve = running.enter_context(ServeProgram(fleet, port=_port_of(plan.addresses.serve_url)))
             made = Way(
                 folder=tmp_path,
                 serve=serve,
-                managers=[running.enter_context(one) for one in _managers(tmp_path, fleet, managers)],
+                managers=[running.enter_context(one) for one in _managers(tmp_path, plan, managers)],
                 robots=doubles,
-                secrets=[TOKEN, *(robot.secret for robot in doubles.values())],
+                secrets=[
+                    TOKEN,
+                    *(more_secrets or {}).values(),
+                    *(robot.secret for robot in doubles.values()),
+                ],
             )
             made.secrets += [robot.rules.token for robot in doubles.values()]
             ways.append(made)
@@ -145,16 +192,16 @@ def _fleet_file(folder: Path, robots: Sequence[str], notify: str, fields: dict[s
         for name in robots
     )
     path = folder / "fleet.yaml"
-    path.write_text(FLEET.format(port=free_port(), robots=entries, notify=notify))
+    path.write_text(FLEET.format(alertmanager=free_port(), serve=free_port(), robots=entries, notify=notify))
     return path
 
 
-def _port_of(fleet: Path) -> int:
-    return int(build_plan(load_fleet(fleet), fleet.parent).addresses.serve_url.rpartition(":")[2])
+def _port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
 
 
-def _managers(folder: Path, fleet: Path, count: int) -> list[AlertmanagerProgram]:
-    write_artifacts(render_alertmanager(build_plan(load_fleet(fleet), folder)), folder)
+def _managers(folder: Path, plan: Plan, count: int) -> list[AlertmanagerProgram]:
+    write_artifacts(render_alertmanager(plan), folder)
     config = folder / "alertmanager" / "alertmanager.yml"
     clusters = [f"127.0.0.1:{free_port()}" for _ in range(count)] if count > 1 else [""]
     return [
@@ -162,6 +209,7 @@ def _managers(folder: Path, fleet: Path, count: int) -> list[AlertmanagerProgram
             find("alertmanager"),
             config,
             folder / f"data-{number}",
+            port=0 if number else _port_of(plan.addresses.alertmanager_url),
             cluster=cluster,
             peers=[other for other in clusters if other != cluster],
         )

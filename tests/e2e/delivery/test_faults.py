@@ -23,7 +23,7 @@ FAULTS = {
 def test_every_refusal_is_overcome(way) -> None:
     """Six robots fail twice, each in its own way: each tells its alert once, as soon as it can again.
 
-    There are, too, a robot whose secret is wrong (310000), which tells when its file is repaired, and one that
+    There are, too, a robot with a wrong secret (310000), which tells when its file is repaired, and one that
     counts bytes more strictly (460101), which tells with less text.
     """
     robots = [*FAULTS, "signature", "strict"]
