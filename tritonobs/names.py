@@ -33,6 +33,11 @@ SLO_OBJECTIVE: Final = "tritonobs_slo_objective_ratio"
 LATENCY_TARGET: Final = "tritonobs_latency_target_seconds"
 MODEL_INFO: Final = "tritonobs_model_info"
 PIPELINE_CALLS: Final = "tritonobs_pipeline_calls"
+ANNOTATION_PREFIX: Final = "tritonobs.dev/"
+MAX_QPS_ANNOTATION: Final = "tritonobs.dev/max-qps"
+MODEL_ANNOTATION: Final = "tritonobs.dev/model"
+LIMIT_SOURCE_UP: Final = "tritonobs_limit_source_up"
+LIMIT_ANNOTATIONS_REFUSED: Final = "tritonobs_limit_annotations_refused"
 
 # --- serve: deliveries, the robots' budgets, the state of the fleet file ---
 ROBOT: Final = "robot"

@@ -221,7 +221,7 @@ def test_log_and_metrics_tell_no_secret(serve, robot) -> None:
 
 
 def test_config_page_of_a_folder(serve) -> None:
-    """The daemon writes nothing: its folder holds what the test put there, and the log."""
+    """The daemon writes nothing but who changed which limit: no state, no queue."""
     folder: Path = serve.log.parent
     assert {file.name for file in folder.iterdir()} == {
         "fleet.yaml",
@@ -230,4 +230,5 @@ def test_config_page_of_a_folder(serve) -> None:
         "secret",
         "pager",
         "serve.log",
+        "fleet.limits.jsonl",
     }

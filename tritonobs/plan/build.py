@@ -9,6 +9,7 @@ from tritonobs.findings import Severity
 from tritonobs.plan.check import check
 from tritonobs.plan.declared import declared_limits
 from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings
+from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import resolve_limits
 from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.notify import build_notify
@@ -55,4 +56,5 @@ def build_plan(spec: Spec, base: Path) -> Plan:
             discovery=spec.prometheus.discovery,
         ),
         notify=build_notify(spec.notify, base),
+        kubernetes=build_kubernetes(spec.kubernetes, base),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
 
 if TYPE_CHECKING:
@@ -120,5 +121,6 @@ class Plan:
     addresses: Addresses
     prometheus: PrometheusSettings
     notify: Notify = field(default_factory=Notify)
+    kubernetes: Kubernetes = field(default_factory=Kubernetes)
     declared_limits: tuple[QpsLimit, ...] = ()
     """The limits as written, before inheritance and pipelines; infinite for `unlimited`."""

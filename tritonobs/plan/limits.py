@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from tritonobs.plan.fleet import Model
+    from tritonobs.plan.fleet import Model, Plan
 
     Active = Mapping[tuple[str, str], QpsLimit]
 
@@ -49,6 +49,17 @@ def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tup
     ]
     place = {subject: number for number, subject in enumerate([(FLEET, ALL_VERSIONS), *subjects])}
     return tuple(sorted(resolved, key=lambda limit: place[limit.model, limit.version]))
+
+
+def with_overrides(plan: Plan, overrides: Mapping[tuple[str, str], QpsLimit]) -> Plan:
+    """The plan with limits by (model, version) in place of what the fleet file says for them at any time.
+
+    Limits of models that are not in the plan are left out.
+    """
+    known = {model.name for model in plan.models}
+    kept = [limit for limit in plan.declared_limits if (limit.model, limit.version) not in overrides]
+    put = [limit for limit in overrides.values() if limit.model in known]
+    return replace(plan, limits=resolve_limits(plan.models, [*kept, *put])) if put else plan
 
 
 def limits_at(limits: Iterable[QpsLimit], now: datetime) -> Iterator[QpsLimit]:

@@ -6,19 +6,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
-    field_validator,
     model_validator,
 )
 
+from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec
+from tritonobs.spec.section import Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
-from tritonobs.spec.words import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,18 +24,6 @@ if TYPE_CHECKING:
 
 def _nothing_is_empty(value: object) -> object:
     return {} if value is None else value
-
-
-class Section(BaseModel):
-    """A mapping of the fleet file: unknown fields are refused, values never change after reading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _forgotten_is_not_left_out(cls, value: object) -> object:
-        """A field whose value was forgotten must not quietly mean "no limit"."""
-        return NOTHING if value is None else value
 
 
 class ScheduledLimit(Section):
@@ -222,6 +208,9 @@ class Spec(Section):
     defaults: DefaultsSpec = Field(default_factory=DefaultsSpec, description="Inherited by every model.")
     models: dict[Name, Annotated[ModelSpec, BeforeValidator(_nothing_is_empty)]] = Field(
         min_length=1, description="The models, by their name in the model repository."
+    )
+    kubernetes: KubernetesSpec | None = Field(
+        default=None, description="Limits from annotations, and objects for the Prometheus operator."
     )
     notify: NotifySpec = Field(default_factory=NotifySpec, description="Who is told.")
 

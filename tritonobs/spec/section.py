@@ -1,11 +1,13 @@
-"""What every part of the `notify:` section is made of."""
+"""What every part of the fleet file is made of."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from tritonobs.spec.words import NOTHING
 
 Language = Literal["en", "zh"]
 File = Annotated[Path, Field(description="A file; relative paths count from the fleet file.")]
@@ -28,3 +30,9 @@ class Section(BaseModel):
     """A mapping of the fleet file: unknown fields are refused, values never change after reading."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _forgotten_is_not_left_out(cls, value: object) -> object:
+        """A field whose value was forgotten must not quietly mean "no limit" or "nobody"."""
+        return NOTHING if value is None else value
