@@ -80,7 +80,7 @@ def test_finalize_hands_over_everything_then_waits_for_a_scrape_then_releases(fa
     assert finalizing.is_alive()
     finalizing.join()
     assert fake.samples() == {}
-    assert fake.families_alive == 0
+    assert (fake.metrics_alive, fake.families_alive) == (0, 0)
 
 
 def test_finalize_of_an_idle_worker_does_not_wait(fake, make, wait):
@@ -250,6 +250,7 @@ def test_nothing_is_touched_at_interpreter_exit(fake, make, wait):
 
     stages._flusher.abandon()
     stages._flusher.join()
+    assert fake.families_alive > 0
     calls = fake.calls
     stages.outcome("ok")
     stages.finalize()

@@ -65,6 +65,7 @@ class FakePbUtils:
         self.fails: Exception | None = None
         self.before_call: Callable[[], object] = lambda: None
         self.families_alive = 0
+        self.metrics_alive = 0
         self._kinds: dict[str, str] = {}
         self._series: dict[tuple[str, Labels], _Series] = {}
         self._way_open = threading.Event()
@@ -172,6 +173,7 @@ class _MetricFamily:
     def __del__(self) -> None:
         if getattr(self, "_alive", False):
             self._server.families_alive -= 1
+            self._server.calls += 1
             for labels in self._made:
                 self._server.free(self.name, labels)
 
@@ -184,6 +186,11 @@ class Metric:
         self._name = name
         self._series = series
         self._used = threading.Lock()
+        server.metrics_alive += 1
+
+    def __del__(self) -> None:
+        self._server.metrics_alive -= 1
+        self._server.calls += 1
 
     def increment(self, value: float) -> None:
         """Counters up, gauges either way."""
