@@ -7,6 +7,7 @@ function(config)
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
   local errors = 'model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s';
   local failures = 'model_version_reason:triton_requests_failed:rate%(short)s';
+  // Against the hour before; a reason new to the model counts too, a version new to it does not make a reason new.
   local surges(record, by) = |||
     (
       avg_over_time(%(record)s[5m])
@@ -14,8 +15,10 @@ function(config)
       %%(surgeRatio)s * avg_over_time(%(record)s[1h] offset 5m)
       or
       avg_over_time(%(record)s[5m])
-        unless on (%%(subject)s, %(by)s)
+        unless on (%%(model)s, %(by)s)
       avg_over_time(%(record)s[1h] offset 5m)
+        and on (%%(model)s)
+      (model_version:triton_requests:rate5m offset 10m)
     )
     and on (%%(subject)s, %(by)s)
     (avg_over_time(%(record)s[5m]) * 300 >= %%(surgeErrors)d)

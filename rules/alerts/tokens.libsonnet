@@ -21,7 +21,7 @@ function(config)
       summary: say.model + ' handles more tokens than its limit.',
       description: words + '. Find the callers with long prompts or answers and slow them down, or add capacity.',
       board: boards.link('model', ['model', 'version'], text.fill(rate)),
-    }, wait='30s', keep=config.limitKeepFiring),
+    }, wait='90s', keep=config.limitKeepFiring),
     text.alert('TritonTokensNearLimit', 'warning', text.owned(exceeds('%(limitWarningRatio)s')), {
       summary: say.model + ' is near its limit of tokens.',
       description: words + '. Ask its callers what they plan, and add capacity before it is needed.',

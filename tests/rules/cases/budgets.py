@@ -43,7 +43,10 @@ def _sum(good, bad):
     """The level of two levels together; absent where one of them is."""
     steps = [level if isinstance(level, list) else [(1e9, level)] for level in (good, bad)]
     edges = sorted({until for level in steps for until, _ in level})
-    both = [[next((value for end, value in level if until <= end), level[-1][1]) for level in steps] for until in edges]
+    both = [
+        [next((value for end, value in level if until <= end), level[-1][1]) for level in steps]
+        for until in edges
+    ]
     return [(until, None if None in pair else sum(pair)) for until, pair in zip(edges, both, strict=True)]
 
 
@@ -72,8 +75,11 @@ LATENCY = {
 CASES = (
     Case(
         says="an outage of ten minutes pages by the fast tier before it is over, and not for long after",
-        world=service([(3 * HOUR, 10), (3 * HOUR + 10, 0), (9999, 10)], [(3 * HOUR, 0), (3 * HOUR + 10, 10), (9999, 0)],
-                      minutes=5 * HOUR),
+        world=service(
+            [(3 * HOUR, 10), (3 * HOUR + 10, 0), (9999, 10)],
+            [(3 * HOUR, 0), (3 * HOUR + 10, 10), (9999, 0)],
+            minutes=5 * HOUR,
+        ),
         rules=TIERS,
         checks=(
             silent(FAST, 3 * HOUR + 1),
@@ -158,32 +164,47 @@ CASES = (
     ),
     Case(
         says="the first failure of a new version pages nobody",
-        world=service([(2 * HOUR, None), (9999, 0.02)], [(2 * HOUR, None), (2 * HOUR + 2, 0.02), (9999, 0)],
-                      minutes=4 * HOUR, workers=True),
+        world=service(
+            [(2 * HOUR, None), (9999, 0.02)],
+            [(2 * HOUR, None), (2 * HOUR + 2, 0.02), (9999, 0)],
+            minutes=4 * HOUR,
+            workers=True,
+        ),
         rules=(FAST, MEDIUM),
         checks=(silent(FAST, 4 * HOUR), silent(MEDIUM, 4 * HOUR)),
     ),
     Case(
         says="an outage that is over pages no more, though the hour still remembers it",
-        world=service([(2 * HOUR, 10), (2 * HOUR + 20, 0), (9999, 10)], [(2 * HOUR, 0), (2 * HOUR + 20, 10), (9999, 0)],
-                      minutes=4 * HOUR),
+        world=service(
+            [(2 * HOUR, 10), (2 * HOUR + 20, 0), (9999, 10)],
+            [(2 * HOUR, 0), (2 * HOUR + 20, 10), (9999, 0)],
+            minutes=4 * HOUR,
+        ),
         rules=(FAST,),
         checks=(
             fires(FAST, 2 * HOUR + 20, severity="critical", burn_tier="fast", **OWNED),
             silent(FAST, 4 * HOUR, since=2 * HOUR + 35),
             # 20 bad minutes of 60, or of 61: Prometheus 2 counts the first moment of a window too.
-            reads("round(slo:sli_error:ratio_rate1h, 0.01)", 2 * HOUR + 40, ({**ROW, "sloth_window": "1h"}, 0.33)),
+            reads(
+                "round(slo:sli_error:ratio_rate1h, 0.01)",
+                2 * HOUR + 40,
+                ({**ROW, "sloth_window": "1h"}, 0.33),
+            ),
         ),
     ),
     Case(
         says="an objective of 90 percent can be missed too: everything failing pages",
-        world=service([(2 * HOUR, 10), (9999, 0)], [(2 * HOUR, 0), (9999, 10)], minutes=4 * HOUR, objective=0.9),
+        world=service(
+            [(2 * HOUR, 10), (9999, 0)], [(2 * HOUR, 0), (9999, 10)], minutes=4 * HOUR, objective=0.9
+        ),
         rules=(FAST,),
         checks=(fires(FAST, 3 * HOUR + 10, severity="critical", burn_tier="fast", **OWNED),),
     ),
     Case(
         says="half of the requests failing is not yet the fast tier of an objective of 90 percent",
-        world=service([(2 * HOUR, 10), (9999, 5)], [(2 * HOUR, 0), (9999, 5)], minutes=4 * HOUR, objective=0.9),
+        world=service(
+            [(2 * HOUR, 10), (9999, 5)], [(2 * HOUR, 0), (9999, 5)], minutes=4 * HOUR, objective=0.9
+        ),
         rules=(FAST,),
         checks=(silent(FAST, 4 * HOUR),),
     ),
@@ -214,8 +235,16 @@ CASES = (
                 ),
             ),
             fires(
-                FAST, 90, severity="critical", burn_tier="fast", model="nms", slo="availability", team="vision",
-                sloth_id="nms-availability", sloth_service="nms", sloth_slo="availability",
+                FAST,
+                90,
+                severity="critical",
+                burn_tier="fast",
+                model="nms",
+                slo="availability",
+                team="vision",
+                sloth_id="nms-availability",
+                sloth_service="nms",
+                sloth_slo="availability",
             ),
         ),
     ),
@@ -271,12 +300,36 @@ CASES = (
         says="a server of an older release, or Prometheus 3, may write 1.0 for a bound of 1",
         world=World(minutes=60)
         .triton("nms", qps=1)
-        .counter("tritonobs_stage_duration_seconds_bucket", 1, job="triton", model="nms", version="1", stage="total",
-                 le="1.0", worker="w")
-        .counter("tritonobs_stage_duration_seconds_bucket", 2, job="triton", model="nms", version="1", stage="total",
-                 le="+Inf", worker="w")
+        .counter(
+            "tritonobs_stage_duration_seconds_bucket",
+            1,
+            job="triton",
+            model="nms",
+            version="1",
+            stage="total",
+            le="1.0",
+            worker="w",
+        )
+        .counter(
+            "tritonobs_stage_duration_seconds_bucket",
+            2,
+            job="triton",
+            model="nms",
+            version="1",
+            stage="total",
+            le="+Inf",
+            worker="w",
+        )
         .gauge("tritonobs_slo_objective_ratio", 0.9, model="nms", version="1", slo="latency")
-        .gauge("tritonobs_latency_target_seconds", 1, model="nms", version="1", slo="latency", stage="total", le="1"),
+        .gauge(
+            "tritonobs_latency_target_seconds",
+            1,
+            model="nms",
+            version="1",
+            slo="latency",
+            stage="total",
+            le="1",
+        ),
         rules=(MISSING, "slo:sli_error:ratio_rate5m"),
         checks=(
             silent(MISSING, 60),

@@ -11,7 +11,9 @@ SPIKE, WILL, LOST = "TritonQpsSpike", "TritonQpsWillExceedLimit", "TritonLimitSo
 def detector(qps, *, limit=8, minutes=30, **labels):
     """A detector with a limit for version 1, owned by vision."""
     world = World(minutes=minutes).triton("detector", qps=qps)
-    world.info("detector", team="vision", tier="critical").info("detector", "1", team="vision", tier="critical")
+    world.info("detector", team="vision", tier="critical").info(
+        "detector", "1", team="vision", tier="critical"
+    )
     return world.gauge(LIMIT, limit, **{"model": "detector", "version": "1", **labels})
 
 
@@ -48,7 +50,9 @@ CASES = (
         says="an alert lasts through a dip of half a minute",
         world=detector([(10, 20), (10.75, 0), (12, 20), (99, 1)]),
         rules=(ABOVE,),
-        checks=tuple(fires(ABOVE, minute, severity="critical", **OWNED) for minute in (10, 10.5, 11, 11.5, 12.5)),
+        checks=tuple(
+            fires(ABOVE, minute, severity="critical", **OWNED) for minute in (10, 10.5, 11, 11.5, 12.5)
+        ),
     ),
     Case(
         says="traffic at exactly the limit is allowed, and near it",
@@ -177,7 +181,11 @@ CASES = (
         says="an overflow that the average shows is no spike",
         world=detector([(10, 2), (12, 20), (99, 2)]),
         rules=(SPIKE, ABOVE),
-        checks=(silent(SPIKE, 10), silent(SPIKE, 30, since=16.5), fires(ABOVE, 11.5, severity="critical", **OWNED)),
+        checks=(
+            silent(SPIKE, 10),
+            silent(SPIKE, 30, since=16.5),
+            fires(ABOVE, 11.5, severity="critical", **OWNED),
+        ),
     ),
     Case(
         says="a burst of a model over its versions is a spike of the model",
@@ -233,7 +241,9 @@ CASES = (
         world=World(minutes=90)
         .triton("nms", qps=10)
         .info("nms", "1")
-        .gauge("tritonobs_model_info", [(10, 1), (99, None)], model="nms", version="1", kind="model", tier="low")
+        .gauge(
+            "tritonobs_model_info", [(10, 1), (99, None)], model="nms", version="1", kind="model", tier="low"
+        )
         .gauge("tritonobs_model_info", None, model="nms", version="1", kind="model")
         .gauge(LIMIT, [(10, 8), (99, None)], model="nms", version="1"),
         rules=(ABOVE, LOST),
@@ -260,9 +270,10 @@ CASES = (
     ),
     Case(
         says="a source that was away for one scrape is not lost",
-        world=World(minutes=30).triton("nms", qps=1).info("nms").gauge(
-            "tritonobs_model_info", [(10, 1), (10.25, None), (99, 1)], model="nms", kind="model"
-        ),
+        world=World(minutes=30)
+        .triton("nms", qps=1)
+        .info("nms")
+        .gauge("tritonobs_model_info", [(10, 1), (10.25, None), (99, 1)], model="nms", kind="model"),
         rules=(LOST,),
         checks=(silent(LOST, 30),),
     ),

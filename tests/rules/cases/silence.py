@@ -3,7 +3,12 @@
 from tritonobs.testing.promtool import Case, fires, silent
 from tritonobs.testing.simulate import World
 
-STOPPED, DOWN, UNLOADED, DEAD = "TritonTrafficStopped", "TritonServerDown", "TritonModelUnloaded", "TritonWorkerDead"
+STOPPED, DOWN, UNLOADED, DEAD = (
+    "TritonTrafficStopped",
+    "TritonServerDown",
+    "TritonModelUnloaded",
+    "TritonWorkerDead",
+)
 DROP = "TritonTrafficDrop"
 ALL = (STOPPED, DOWN, UNLOADED, DEAD)
 SERVER = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1"}
@@ -56,12 +61,22 @@ CASES = (
     ),
     Case(
         says="the worker is dead and requests hang",
-        world=fleet([(80, 2), (999, 0)], alive=[(80, 1), (999, 0)], pending=[(80, 0), (999, 5)]).outage("triton-1"),
+        world=fleet([(80, 2), (999, 0)], alive=[(80, 1), (999, 0)], pending=[(80, 0), (999, 5)]).outage(
+            "triton-1"
+        ),
         rules=ALL,
         checks=(
             silent(DEAD, 80),
-            fires(DEAD, 83, severity="critical", model="nms", version="1", model_instance="nms_0_0",
-                  replica="triton-1", tier="low"),
+            fires(
+                DEAD,
+                83,
+                severity="critical",
+                model="nms",
+                version="1",
+                model_instance="nms_0_0",
+                replica="triton-1",
+                tier="low",
+            ),
             *silent_but(DEAD, 120),
         ),
     ),
@@ -91,7 +106,10 @@ CASES = (
     ),
     Case(
         says="a model that may be on a server we cannot see is not called unloaded",
-        world=fleet(2).triton("other", qps=1, replica="triton-2").outage("triton-1", (80, 999)).outage("triton-2"),
+        world=fleet(2)
+        .triton("other", qps=1, replica="triton-2")
+        .outage("triton-1", (80, 999))
+        .outage("triton-2"),
         rules=ALL,
         checks=(silent(UNLOADED, 120), silent(STOPPED, 120)),
     ),
@@ -183,7 +201,10 @@ CASES = (
             "nms", qps=[(60, 1), (6 * DAY + 60, 3), (99999, 1)]
         ),
         rules=(DROP,),
-        checks=(fires(DROP, 7 * DAY, severity="warning", model="nms"), silent(DROP, 7 * DAY + 60, since=7 * DAY + 10)),
+        checks=(
+            fires(DROP, 7 * DAY, severity="warning", model="nms"),
+            silent(DROP, 7 * DAY + 60, since=7 * DAY + 10),
+        ),
     ),
     Case(
         says="traffic that stopped altogether is no drop",
