@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import shutil
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.triton import TritonClient
 from tritonobs.stack.alone import lone_triton
+from tritonobs.testing.closed_loop import ClosedLoop
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"
 SCRAPE_SECONDS = 0.5
@@ -30,61 +28,6 @@ dynamic_batching {{ }}
 parameters {{ key: "metrics_sink" value {{ string_value: "{sink}" }} }}
 parameters {{ key: "latency_buckets" value {{ string_value: "{bounds}" }} }}
 """
-
-
-class Clients:
-    """Clients in a closed loop, as many as there are threads, counting what they were told."""
-
-    def __init__(self, http_url, model, command, threads=4):
-        self.ok = 0
-        self.errors = Counter()
-        self._address = urlsplit(http_url)
-        self._path = f"/v2/models/{model}/infer"
-        tensor = {"name": "IN", "shape": [1, 1], "datatype": "BYTES", "data": [command]}
-        self._body = json.dumps({"inputs": [tensor]})
-        self._stopping = threading.Event()
-        self._lock = threading.Lock()
-        self._threads = [threading.Thread(target=self._loop) for _ in range(threads)]
-
-    def __enter__(self):
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self._stopping.set()
-        for thread in self._threads:
-            thread.join()
-
-    def send(self, times):
-        """Send one after the other on one connection."""
-        connection = self._connect()
-        for _ in range(times):
-            self._ask(connection)
-        connection.close()
-
-    def _loop(self):
-        connection = self._connect()
-        while not self._stopping.is_set():
-            self._ask(connection)
-        connection.close()
-
-    def _connect(self):
-        return http.client.HTTPConnection(self._address.hostname, self._address.port, timeout=60)
-
-    def _ask(self, connection):
-        try:
-            connection.request("POST", self._path, self._body)
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            told = "" if answer.status == http.HTTPStatus.OK else f"{answer.status} {text[:200]}"
-        except OSError as error:
-            connection.close()
-            told = repr(error)
-        with self._lock:
-            self.ok += not told
-            if told:
-                self.errors[told] += 1
 
 
 class Scraper:
@@ -125,13 +68,13 @@ class Driver:
 
     def send(self, model, command, times=1):
         """Run a command, one request each time, each of which must succeed."""
-        clients = Clients(self.server.http_url, model, command)
+        clients = self.clients(model, command)
         clients.send(times)
         assert clients.errors == Counter()
 
     def clients(self, model, command="work"):
         """Clients under full load while the block runs."""
-        return Clients(self.server.http_url, model, command)
+        return ClosedLoop(self.server.http_url, model, tensor="IN", datatype="BYTES", row=[command])
 
     def scraper(self):
         """A Prometheus of the interval the server was told."""
