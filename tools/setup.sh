@@ -22,5 +22,9 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
 fi
 
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
-"$VENV/bin/python" -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+pip() { "$VENV/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
+# The pip of Debian 12 needs a quarter of an hour to find versions that fit together, a newer one seconds.
+pip install --upgrade 'pip>=24.2'
+echo "installing tritonobs with a Triton server into $VENV (about 400 MB)"
+pip install -e '.[dev]'
 "$VENV/bin/tritonobs" tools
