@@ -8,7 +8,8 @@ TritonobsError
 │   ├── TimedOut      gave no answer in time
 │   └── BadAnswer     gave an answer that is not what its documentation says
 ├── StackError        a part of the local stack is missing, did not start, or died
-└── SecretUnusable    a secret's file or variable is missing, empty or readable by others
+├── SecretUnusable    a secret's file or variable is missing, empty or readable by others
+└── SnapshotUnusable  a saved snapshot is missing, damaged or of another format
 
 Wrong use by a programmer is `TypeError` or `ValueError`, raised at once. Nothing from requests, yaml or
 jsonnet escapes as itself.
@@ -62,3 +63,7 @@ class StackError(TritonobsError):
 
 class SecretUnusable(TritonobsError):  # noqa: N818
     """A secret's file or variable is missing, empty or readable by others. Never names the secret itself."""
+
+
+class SnapshotUnusable(TritonobsError):  # noqa: N818
+    """A saved snapshot is missing, damaged or of another format."""

@@ -35,12 +35,13 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One scrape target; `health` is up, down or unknown; `last_scrape` is Prometheus' own text."""
+    """One scrape target; `health` is up, down or unknown; `last_scrape` and `interval` are as Prometheus says."""
 
     url: str
     health: str
     last_error: str
     last_scrape: str
+    interval: str
     labels: Mapping[str, str]
 
 
@@ -93,6 +94,11 @@ class PrometheusClient:
         """The expression at every step from `start` to `end` (Unix seconds), both included."""
         times = {"start": f"{start:.3f}", "end": f"{end:.3f}", "step": f"{step_seconds:g}"}
         return self._read("/api/v1/query_range", {"query": expression} | times, _matrix)
+
+    def label_values(self, label: str, selector: str, *, start: float, end: float) -> tuple[str, ...]:
+        """The values of a label among the series that match, in a span of Unix seconds."""
+        params = {"match[]": selector, "start": f"{start:.3f}", "end": f"{end:.3f}"}
+        return self._read(f"/api/v1/label/{label}/values", params, tuple)
 
     def targets(self) -> tuple[Target, ...]:
         """The active scrape targets."""
@@ -155,6 +161,7 @@ def _targets(data: Json) -> tuple[Target, ...]:
             health=item["health"],
             last_error=item.get("lastError", ""),
             last_scrape=item.get("lastScrape", ""),
+            interval=item.get("scrapeInterval", ""),
             labels=item["labels"],
         )
         for item in data["activeTargets"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tritonobs import names
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.live.timings import PipelineCall, Subject, Timings
 
-QUEUE, COMPUTE, OTHER = "(queue)", "(compute)", "(other)"
-"""Rows that are no stage: waiting in Triton, the rest of Triton's time, time no stage accounts for."""
+QUEUE, COMPUTE, CALL, OTHER = "(queue)", "(compute)", "(call)", "(other)"
+"""Rows that are no stage: waiting in Triton, all of a model without stages, the way to a called model and back,
+time no stage accounts for."""
 
 _WORTH_A_ROW = 0.005
 _NOBODY = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
@@ -26,11 +28,13 @@ _NOBODY = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
 class Row:
     """A part of a request. `path` leads to it: ("preprocess", "decode") is stage decode of what it calls.
 
-    `seconds` is what it adds to one request of the table's model, repeats counted; `share` is that over the
-    whole request. A `leaf` has no parts of its own in the table.
+    `model` and `version` are whose stage it is. `seconds` is what it adds to one request of the table's
+    model, repeats counted; `share` is that over the whole request. A `leaf` has no parts of its own.
     """
 
     path: tuple[str, ...]
+    model: str
+    version: str
     timing: Timing
     seconds: float | None
     share: float | None
@@ -109,15 +113,10 @@ class _Reader:
             window_seconds=self.timings.window_seconds,
             request=request,
             rows=tuple(
-                Row(
-                    path=path,
-                    timing=timing,
-                    seconds=seconds,
-                    share=seconds / whole if whole and seconds is not None else None,
-                    leaf=leaf,
-                )
-                for path, timing, seconds, leaf in rows
-                if path[-1] != OTHER or (whole and seconds and seconds / whole > _WORTH_A_ROW)
+                replace(row, share=row.seconds / whole if whole and row.seconds is not None else None)
+                for row in rows
+                if row.name not in {CALL, OTHER}
+                or (whole and row.seconds and row.seconds / whole > _WORTH_A_ROW)
             ),
             notes=tuple(self._notes(subject, request)),
         )
@@ -142,25 +141,27 @@ class _Reader:
 
     def _rows(
         self, subject: Subject, calls: float, path: tuple[str, ...], above: frozenset[str]
-    ) -> Iterator[tuple[tuple[str, ...], Timing, float | None, bool]]:
+    ) -> Iterator[Row]:
         """Queue, stages and the rest of a model passed `calls` times a request; `above` stops circles."""
         server, request = self._server(subject), self._request(subject)
+        row = partial(_row, subject, calls)
         if server.queue is not None:
-            waiting = Timing(rate=server.rate, mean=server.queue)
-            yield (*path, QUEUE), waiting, server.queue * calls, True
+            yield row((*path, QUEUE), Timing(rate=server.rate, mean=server.queue), server.queue)
         spent = server.queue or 0.0
         parts = self._parts(subject, request.rate)
         for stage, (timing, seconds, call) in sorted(parts.items(), key=lambda part: -(part[1][1] or 0.0)):
             spent += seconds or 0.0
             callee = self._callee(call) if call and call.model not in above else None
-            yield (*path, stage), timing, None if seconds is None else seconds * calls, callee is None
+            yield row((*path, stage), timing, seconds, leaf=callee is None)
             if callee and call:
                 below = (*path, stage)
                 yield from self._rows(callee, calls * call.per_request, below, above | {call.model})
-                inside = (self._request(callee).mean or 0.0) * call.per_request
-                yield from _rest(below, OTHER, timing.rate, (seconds or 0.0) - inside, calls)
-        if request.mean is not None:
-            yield from _rest(path, OTHER if parts else COMPUTE, request.rate, request.mean - spent, calls)
+                rest = (seconds or 0.0) - (self._request(callee).mean or 0.0) * call.per_request
+                if rest > 0:
+                    yield row((*below, CALL), Timing(rate=timing.rate, mean=rest), rest)
+        rest = (request.mean or 0.0) - spent
+        if rest > 0:
+            yield row((*path, OTHER if parts else COMPUTE), Timing(rate=request.rate, mean=rest), rest)
 
     def _parts(
         self, subject: Subject, rate: float
@@ -207,9 +208,21 @@ class _Reader:
                 yield f"{call.model} also serves others: {served:.3g} requests/s, {expected:.3g} from {model}"
 
 
-def _rest(
-    path: tuple[str, ...], name: str, rate: float, seconds: float, calls: float
-) -> Iterator[tuple[tuple[str, ...], Timing, float | None, bool]]:
-    """What is left of a whole; stages that overlap leave nothing."""
-    if seconds > 0:
-        yield (*path, name), Timing(rate=rate, mean=seconds), seconds * calls, True
+def _row(
+    subject: Subject,
+    calls: float,
+    path: tuple[str, ...],
+    timing: Timing,
+    seconds: float | None,
+    *,
+    leaf: bool = True,
+) -> Row:
+    return Row(
+        path=path,
+        model=subject[0],
+        version=subject[1],
+        timing=timing,
+        seconds=None if seconds is None else seconds * calls,
+        share=None,
+        leaf=leaf,
+    )

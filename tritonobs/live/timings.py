@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from tritonobs import names
 from tritonobs.live import promql
@@ -19,6 +19,8 @@ Subject = tuple[str, str]
 """A model and its version."""
 StageSubject = tuple[str, str, str]
 """A model, its version and a stage."""
+Answers: TypeAlias = "Mapping[str, tuple[Reading, ...]]"
+"""What Prometheus said, by the name of the question."""
 
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -63,7 +65,6 @@ class Timings:
     servers: Mapping[Subject, ServerTiming]
     stages: Mapping[StageSubject, Timing]
     calls: tuple[PipelineCall, ...] = ()
-    ensembles: frozenset[str] = field(default_factory=frozenset)
 
     def subjects(self) -> tuple[Subject, ...]:
         """Every model version of which anything was measured."""
@@ -78,22 +79,27 @@ def read_timings(
     Raises:
         ClientError: Prometheus did not answer all of it.
     """
-    graph = ask_all(prometheus, {"calls": names.PIPELINE_CALLS, "info": names.MODEL_INFO}, at=at)
-    calls = tuple(_calls(graph["calls"]))
-    chosen = promql.selector(promql.one_of(names.MODEL, _with_callees(models, calls)))
-    answers = ask_all(prometheus, _questions(chosen, window_seconds), at=at)
-    ensembles = {reading.labels.get(names.MODEL, "") for reading in graph["info"] if _is_ensemble(reading)}
+    calls = prometheus.query(names.PIPELINE_CALLS, at=at)
+    chosen = promql.selector(promql.one_of(names.MODEL, with_callees(models, pipeline_calls(calls))))
+    questions = mean_questions(chosen, window_seconds) | quantile_questions(chosen, window_seconds)
+    answers = {"calls": calls, **ask_all(prometheus, questions, at=at)}
+    return timings_from(answers, at=at, window_seconds=window_seconds)
+
+
+def timings_from(answers: Answers, *, at: float, window_seconds: float) -> Timings:
+    """The answers to this module's questions (and to `calls`) as timings; what was not asked is not there."""
     return Timings(
         at=at,
         window_seconds=window_seconds,
         servers=_servers(answers),
         stages=_stages(answers),
-        calls=calls,
-        ensembles=frozenset(ensembles),
+        calls=pipeline_calls(answers.get("calls", ())),
     )
 
 
-def _questions(chosen: str, window_seconds: float) -> dict[str, str]:
+def mean_questions(chosen: str, window_seconds: float) -> dict[str, str]:
+    """PromQL for rates and means of these models, of Triton and of the stages; few series."""
+
     def per_model(*metrics: str) -> str:
         rates = " + ".join(promql.rate(metric, chosen, window_seconds) for metric in metrics)
         return promql.summed(rates, promql.MODEL_VERSION)
@@ -109,33 +115,40 @@ def _questions(chosen: str, window_seconds: float) -> dict[str, str]:
         "compute": per_model(*promql.COMPUTE_US),
         "count": per_stage("count"),
         "sum": per_stage("sum"),
-    } | {
+    }
+
+
+def quantile_questions(chosen: str, window_seconds: float) -> dict[str, str]:
+    """PromQL for the stages' percentiles of these models; reads every bucket."""
+    return {
         name: promql.quantile(ratio, names.STAGE_DURATION, chosen, window_seconds, promql.MODEL_VERSION_STAGE)
         for name, ratio in _QUANTILES.items()
     }
 
 
-def _servers(answers: Mapping[str, tuple[Reading, ...]]) -> dict[Subject, ServerTiming]:
-    spent = {name: _by(answers[name], promql.MODEL_VERSION) for name in ("request", "queue", "compute")}
+def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
+    spent = {
+        name: _by(answers.get(name, ()), promql.MODEL_VERSION) for name in ("request", "queue", "compute")
+    }
     return {
         (key[0], key[1]): ServerTiming(
             rate=rate,
             **{name: _mean(values.get(key, math.nan) / 1e6, rate) for name, values in spent.items()},
         )
-        for key, rate in _by(answers["requests"], promql.MODEL_VERSION).items()
+        for key, rate in _by(answers.get("requests", ()), promql.MODEL_VERSION).items()
     }
 
 
-def _stages(answers: Mapping[str, tuple[Reading, ...]]) -> dict[StageSubject, Timing]:
-    seconds = _by(answers["sum"], promql.MODEL_VERSION_STAGE)
-    quantiles = {name: _by(answers[name], promql.MODEL_VERSION_STAGE) for name in _QUANTILES}
+def _stages(answers: Answers) -> dict[StageSubject, Timing]:
+    seconds = _by(answers.get("sum", ()), promql.MODEL_VERSION_STAGE)
+    quantiles = {name: _by(answers.get(name, ()), promql.MODEL_VERSION_STAGE) for name in _QUANTILES}
     return {
         (key[0], key[1], key[2]): Timing(
             rate=rate,
             mean=_mean(seconds.get(key, math.nan), rate),
             **{name: _number(values.get(key, math.nan)) for name, values in quantiles.items()},
         )
-        for key, rate in _by(answers["count"], promql.MODEL_VERSION_STAGE).items()
+        for key, rate in _by(answers.get("count", ()), promql.MODEL_VERSION_STAGE).items()
     }
 
 
@@ -151,7 +164,8 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _calls(readings: Iterable[Reading]) -> Iterable[PipelineCall]:
+def pipeline_calls(readings: Iterable[Reading]) -> tuple[PipelineCall, ...]:
+    """What pipelines call, from the series the fleet file made."""
     found = {
         (
             reading.labels.get(names.PIPELINE, ""),
@@ -160,17 +174,17 @@ def _calls(readings: Iterable[Reading]) -> Iterable[PipelineCall]:
         ): reading.value
         for reading in readings
     }
-    for (pipeline, stage, model), per_request in sorted(found.items()):
-        yield PipelineCall(pipeline=pipeline, stage=stage, model=model, per_request=per_request)
+    return tuple(
+        PipelineCall(pipeline=pipeline, stage=stage, model=model, per_request=per_request)
+        for (pipeline, stage, model), per_request in sorted(found.items())
+    )
 
 
-def _with_callees(models: Iterable[str], calls: tuple[PipelineCall, ...]) -> set[str]:
+def with_callees(models: Iterable[str], calls: Iterable[PipelineCall]) -> set[str]:
+    """These models and every model they call, directly or not."""
+    calls = tuple(calls)
     wanted, fresh = set[str](), set(models)
     while fresh:
         wanted |= fresh
         fresh = {call.model for call in calls if call.pipeline in fresh} - wanted
     return wanted
-
-
-def _is_ensemble(reading: Reading) -> bool:
-    return reading.labels.get(names.KIND) == "ensemble"

@@ -4,15 +4,20 @@ from tritonobs.report.console import print_table, print_text, progress_bar, tabl
 from tritonobs.report.formats import json_text
 from tritonobs.report.load import load_progress, load_tables
 from tritonobs.report.stages import stage_table, stages_table
+from tritonobs.report.triage import links, print_verdict, questions, verdict_text
 
 __all__ = [
     "json_text",
+    "links",
     "load_progress",
     "load_tables",
     "print_table",
     "print_text",
+    "print_verdict",
     "progress_bar",
+    "questions",
     "stage_table",
     "stages_table",
     "table_text",
+    "verdict_text",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import sys
+import textwrap
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -80,8 +81,19 @@ def table_text(table: Table) -> str:
 
 
 def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> None:
-    """Print a sentence, wrapped between words on a terminal."""
-    _console(file or sys.stdout).print(Text(plain(text), style=style))
+    """Print a sentence, wrapped between words; what is indented stays so, addresses stay whole."""
+    console = _console(file or sys.stdout)
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = textwrap.wrap(
+        plain(text),
+        console.width,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    for line in lines or [""]:
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,49 @@
+"""Alerts do not reach people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Fleet
+
+    from tritonobs.clients.prometheus import Target
+
+
+def test_serve_that_does_not_answer_is_a_cause(fleet: Fleet, make_target: Callable[..., Target]) -> None:
+    """Alerts fire, and nobody is told."""
+    fleet.targets[-1] = make_target("tritonobs", "c:9900", health="down", error="connection refused")
+
+    assert fleet.verdict().sentence == "tritonobs at c:9900 does not answer: connection refused"
+
+
+def test_a_muted_robot_is_a_cause(fleet: Fleet) -> None:
+    """Ten minutes of silence after twenty messages."""
+    fleet.now.put("robot_muted", 1.0, robot="oncall")
+
+    assert fleet.verdict().sentence == "DingTalk mutes robot oncall: more than 20 messages in a minute"
+
+
+def test_refused_messages_are_a_cause(fleet: Fleet) -> None:
+    """With the robot's own code."""
+    fleet.now.put("delivery_errors", 4.0, robot="oncall", code="310000")
+
+    assert fleet.checks() == ["delivery"]
+
+
+def test_a_fleet_file_that_cannot_be_used_is_a_cause(fleet: Fleet) -> None:
+    """Yesterday's limits are still in force."""
+    fleet.now.put("config_valid", 0.0, instance="c:9900")
+
+    assert fleet.checks() == ["delivery"]
+
+
+def test_a_robot_that_works_is_no_cause(fleet: Fleet) -> None:
+    """Not muted, nothing refused, the file in use."""
+    fleet.now.put("robot_muted", 0.0, robot="oncall")
+    fleet.now.put("delivery_errors", 0.0, robot="oncall", code="310000")
+    fleet.now.put("config_valid", 1.0, instance="c:9900")
+
+    assert fleet.checks() == []

@@ -1,0 +1,44 @@
+"""A model gets more requests than its limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def test_traffic_above_the_limit_is_the_cause(fleet: Fleet) -> None:
+    """Whatever is slow then is slow because of it."""
+    fleet.now.model("inspect", rate=120.0)
+    fleet.now.wait("detector", 0.300)
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "qps_limit"
+    assert verdict.sentence == "inspect got 120 requests/s, its limit is 100 requests/s"
+    assert "queue_saturation" in [cause.check for cause in verdict.following]
+
+
+def test_a_short_peak_above_the_limit_is_a_cause(fleet: Fleet) -> None:
+    """The mean is within; half a minute was not."""
+    fleet.now.put("peak", 130.0, model="inspect", version="1")
+
+    assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
+
+
+def test_a_limit_over_all_versions_counts_them_together(fleet: Fleet) -> None:
+    """60 and 50 are 110, and each alone is within."""
+    for version, rate in (("1", 60.0), ("2", 50.0)):
+        fleet.now.model("inspect", rate=rate, version=version)
+        fleet.before.model("inspect", rate=rate, version=version)
+
+    assert fleet.checks() == ["qps_limit"]
+
+
+def test_traffic_at_the_limit_is_within_it(fleet: Fleet) -> None:
+    """The limit is what is agreed."""
+    for window in (fleet.now, fleet.before):
+        window.model("inspect", rate=100.0)
+
+    assert fleet.checks() == []

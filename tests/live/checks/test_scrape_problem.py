@@ -1,0 +1,61 @@
+"""What cannot be seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tritonobs.live.ask import Unseen
+from tritonobs.live.snapshot import Snapshot, Span
+from tritonobs.live.triage import triage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Fleet
+
+    from tritonobs.clients.prometheus import Target
+
+SPAN = Span(start=0.0, end=60.0)
+EMPTY = {"now": {}, "before": {}, "trends": {}, "asked": {}}
+
+
+def test_a_model_that_stopped_reporting_stages_is_told(fleet: Fleet) -> None:
+    """It serves, and says nothing of its stages: a deployment without the instrumentation."""
+    for question in ("count", "sum", "p50", "p95", "p99"):
+        for stage in ("total", "suppress"):
+            fleet.now.put(question, None, model="nms", version="1", stage=stage)
+
+    assert fleet.checks() == ["scrape_problem"]
+
+
+def test_lost_records_are_told(fleet: Fleet) -> None:
+    """A label set over the cap makes every number of that model a little too small."""
+    fleet.now.put("flush_dropped", 250.0, model="preprocess", version="1", reason="label_cap")
+
+    assert (
+        fleet.verdict().sentence
+        == "250 records were dropped in preprocess version 1: its stages are incomplete"
+    )
+
+
+def test_a_target_that_is_up_is_fine(fleet: Fleet, make_target: Callable[..., Target]) -> None:
+    """Also one that was down for a scrape and is back."""
+    fleet.targets[0] = make_target("triton", "a:8002", error="")
+    fleet.now.put("flush_dropped", 0.0, model="preprocess", version="1", reason="label_cap")
+
+    assert fleet.checks() == []
+
+
+def test_what_could_not_be_asked_is_never_fine(fleet: Fleet) -> None:
+    """Nothing found, but not everything seen: neither healthy nor wrong."""
+    unseen = Unseen(what="replica http://a:8000", why="connection refused")
+    verdict = triage(replace(fleet.snapshot(), unseen=(unseen,)))
+
+    assert (verdict.status, verdict.causes) == ("blind", ())
+    assert verdict.sentence == "could not judge the fleet: 1 things could not be looked at"
+
+
+def test_an_empty_prometheus_is_never_fine() -> None:
+    """No series at all: the scrape configuration is the first suspect."""
+    assert triage(Snapshot(model="", version="", incident=SPAN, baseline=SPAN, **EMPTY)).status == "blind"

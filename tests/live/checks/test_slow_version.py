@@ -1,0 +1,46 @@
+"""A new version is slower than the one before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def _second_version(fleet: Fleet, mean: float) -> None:
+    fleet.now.model("preprocess", version="2")
+    fleet.now.stage("preprocess", "total", mean, version="2")
+    fleet.now.put("request", (mean + 0.001) * 10 * 1e6, model="preprocess", version="2")
+    fleet.now.model("preprocess", rate=0.0, version="1")
+
+
+def test_a_new_version_that_takes_longer_is_the_cause(fleet: Fleet) -> None:
+    """Version 2 came, and with it 40 ms."""
+    _second_version(fleet, 0.058)
+    fleet.now.stage("preprocess", "decode", 0.052, version="2")
+    for part in ("preprocess", "total"):
+        fleet.now.stage("inspect", part, {"preprocess": 0.060, "total": 0.090}[part])
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "slow_version"
+    assert verdict.sentence == "version 2 of preprocess takes 59 ms, version 1 took 19 ms"
+    assert "slow_stage" not in [cause.check for cause in verdict.causes]
+
+
+def test_a_new_version_as_fast_as_the_old_is_no_cause(fleet: Fleet) -> None:
+    """A rollout that nobody notices."""
+    _second_version(fleet, 0.018)
+
+    assert fleet.checks() == []
+
+
+def test_versions_are_numbers_not_words(fleet: Fleet) -> None:
+    """Version 10 is newer than version 9."""
+    for window in (fleet.now, fleet.before):
+        for version in ("9", "10"):
+            window.model("nms", version=version)
+    fleet.now.put("request", 0.100 * 10 * 1e6, model="nms", version="10")
+
+    assert fleet.verdict().causes[0].place == ("nms", "10")

@@ -1,0 +1,29 @@
+"""A model gets many more requests than before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def test_more_traffic_that_is_served_worse_is_the_cause(fleet: Fleet) -> None:
+    """Four times the requests, and the detector's queue grows: the queue follows from the traffic."""
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+    fleet.now.stage("inspect", "detector", 0.125, rate=40.0)
+    fleet.now.wait("detector", 0.100)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "traffic_surge"
+    assert "queue_saturation" in [cause.check for cause in verdict.following]
+
+
+def test_more_traffic_that_is_served_well_is_good_news(fleet: Fleet) -> None:
+    """That is what the fleet is for."""
+    fleet.now.model("inspect", rate=40.0)
+
+    assert fleet.checks() == []

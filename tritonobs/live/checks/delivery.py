@@ -1,0 +1,69 @@
+"""Alerts do not reach people: serve, a robot or the fleet file is the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.live.cause import Cause, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.live.view import View
+
+ID = "delivery"
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Every break on the way from an alert to a person."""
+    for target in view.snapshot.targets:
+        if target.health == "down" and not view.is_replica(target):
+            job = target.labels.get("job", "")
+            yield _cause(
+                f"{job} at {target.labels.get('instance', target.url)} does not answer: {target.last_error}",
+                job,
+                (Evidence(what=f"up of {job}", before=None, now=0.0),),
+                "start it again; Alertmanager keeps what is not delivered and repeats it",
+                ("up",),
+            )
+    for (robot,), muted in view.rows("robot_muted", names.ROBOT).items():
+        if muted:
+            yield _cause(
+                f"DingTalk mutes robot {robot}: more than 20 messages in a minute",
+                robot,
+                (Evidence(what="muted", before=None, now=muted),),
+                "wait ten minutes; find who else sends through that robot, or give alerts one of their own",
+                ("robot_muted",),
+            )
+    for (robot, code), errors in view.rows("delivery_errors", names.ROBOT, "code").items():
+        if errors >= 1:
+            yield _cause(
+                f"robot {robot} refused {errors:.0f} messages with {code}",
+                robot,
+                (Evidence(what=f"messages refused with {code}", before=None, now=errors, unit="count"),),
+                "send a test message: tritonobs notify; check webhook, secret and the robot's settings",
+                ("delivery_errors",),
+            )
+    if view.value("config_valid") == 0:
+        yield _cause(
+            "the fleet file was changed and cannot be used; serve keeps the last good one",
+            "fleet file",
+            (Evidence(what="fleet file in use", before=None, now=0.0),),
+            "tritonobs validate says what is wrong with it",
+            ("config_valid",),
+        )
+
+
+def _cause(
+    sentence: str, what: str, evidence: tuple[Evidence, ...], step: str, asked: tuple[str, ...]
+) -> Cause:
+    return Cause(
+        check=ID,
+        place=("", "", what),
+        sentence=sentence,
+        confidence=0.9,
+        evidence=evidence,
+        next_steps=(step,),
+        asked=asked,
+    )

@@ -1,0 +1,68 @@
+"""Requests wait in Triton's queue for a free model instance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.live.cause import Cause, Evidence
+from tritonobs.live.stages import QUEUE
+from tritonobs.live.wording import model_labels
+from tritonobs.units import format_latency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.live.case import Case, Change
+    from tritonobs.live.view import View
+
+ID = "queue_saturation"
+_LONG_SECONDS = 0.005
+_SHARE = 0.25
+_GROWTH = 2.0
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Queues that take a good part of a request, and more than they used to."""
+    for case in view.cases:
+        for change in case.changes():
+            row = change.now
+            if row.name != QUEUE or (row.seconds or 0.0) < _LONG_SECONDS or (row.share or 0.0) < _SHARE:
+                continue
+            if change.before is None or (row.timing.mean or 0.0) > _GROWTH * (
+                change.before.timing.mean or 0.0
+            ):
+                yield _cause(view, case, change)
+
+
+def _cause(view: View, case: Case, change: Change) -> Cause:
+    row = change.now
+    labels = dict(model_labels((row.model, row.version)))
+    pending, before = view.value("pending", labels), view.value("pending", labels, before=True)
+    was = change.before.timing.mean if change.before else None
+    waits = f", was {format_latency(was)}" if was is not None else ""
+    return Cause(
+        check=ID,
+        place=(row.model, row.version, *row.path),
+        sentence=(
+            f"requests wait {format_latency(row.timing.mean or 0.0)} for a free instance of {row.model}"
+            f"{waits}: {row.share or 0:.0%} of a request to {case.now.model}"
+        ),
+        confidence=0.8 if (pending or 0.0) >= 1 else 0.6,
+        evidence=(
+            Evidence(what=f"wait for {row.model}", before=was, now=row.timing.mean, unit="seconds"),
+            Evidence(what=f"requests waiting for {row.model}", before=before, now=pending, unit="count"),
+            Evidence(
+                what=f"requests to {row.model}",
+                before=change.before.timing.rate if change.before else None,
+                now=row.timing.rate,
+                unit="per_second",
+            ),
+        ),
+        next_steps=(
+            f"add instances of {row.model} (instance_group) or a replica, if there is CPU or GPU left",
+            f"set a QPS limit that {row.model} can serve: tritonobs limits suggest --model {row.model}",
+        ),
+        trend=("queue", ((names.MODEL, row.model), (names.VERSION, row.version))),
+        asked=("queue", "pending"),
+    )

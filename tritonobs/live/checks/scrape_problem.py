@@ -1,0 +1,67 @@
+"""Something could not be looked at: what is not seen here may be anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.live.cause import Cause, Evidence
+from tritonobs.live.view import requests
+from tritonobs.live.wording import titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.live.view import View
+
+ID = "scrape_problem"
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Targets that are not scraped, models that stopped reporting, records that were lost."""
+    for target in view.replica_targets():
+        if target.health == "down":
+            address = target.labels.get("instance", target.url)
+            yield Cause(
+                check=ID,
+                place=("", "", address),
+                sentence=f"{address} is not scraped: {target.last_error or 'no reason given'}",
+                confidence=0.9,
+                evidence=(Evidence(what=f"up of {address}", before=view.was_up(address), now=0.0),),
+                next_steps=(
+                    f"open {target.url} from Prometheus' machine; check the port, metrics_path and firewall",
+                ),
+                asked=("up",),
+            )
+    yield from _lost(view)
+    for subject in view.subjects():
+        stage = (*subject, names.TOTAL_STAGE)
+        if stage in view.before.stages and stage not in view.now.stages and requests(view.now, subject) > 0:
+            yield Cause(
+                check=ID,
+                place=subject,
+                sentence=f"{titled(subject)} serves requests but does not report its stages any more",
+                confidence=0.9,
+                next_steps=(
+                    f"read the log of {subject[0]} for lines of tritonobs.stage; was it deployed without it?",
+                ),
+                asked=("count",),
+            )
+
+
+def _lost(view: View) -> Iterator[Cause]:
+    """Records that the models' own instrumentation could not hand over."""
+    for name, what in (("flush_errors", "metric calls failed"), ("flush_dropped", "records were dropped")):
+        for (model, version), number in view.rows(name, names.MODEL, names.VERSION).items():
+            if number >= 1:
+                yield Cause(
+                    check=ID,
+                    place=(model, version),
+                    sentence=f"{number:.0f} {what} in {titled((model, version))}: its stages are incomplete",
+                    confidence=0.6,
+                    evidence=(Evidence(what=what, before=None, now=number, unit="count"),),
+                    next_steps=(
+                        f"read the log of {model} for lines of tritonobs.stage; they name the first example",
+                    ),
+                    asked=(name,),
+                )

@@ -1,0 +1,111 @@
+"""Snapshots as files: JSON, readable by people, judged again by any later tritonobs of the same format."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tritonobs.clients.alertmanager import Silence
+from tritonobs.clients.prometheus import FiringAlert, Reading, Series, Target
+from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
+from tritonobs.errors import SnapshotUnusable
+from tritonobs.live.ask import Unseen
+from tritonobs.live.replicas import ReplicaState
+from tritonobs.live.snapshot import Snapshot, Span
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT = 1
+_Json: TypeAlias = Any
+
+
+def save_snapshot(snapshot: Snapshot, path: Path) -> None:
+    """Write the snapshot."""
+    body = {"tritonobs_snapshot": FORMAT, **_written(snapshot)}
+    path.write_text(
+        json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")), encoding="utf-8"
+    )
+
+
+def load_snapshot(path: Path) -> Snapshot:
+    """Read a snapshot.
+
+    Raises:
+        SnapshotUnusable: the file is missing, is no snapshot, or one of another format.
+    """
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SnapshotUnusable(f"{path}: {error}") from None
+    found = body.get("tritonobs_snapshot") if isinstance(body, dict) else None
+    if found != FORMAT:
+        raise SnapshotUnusable(
+            f"{path}: no snapshot of format {FORMAT} (found {found!r}); make one with --save"
+        )
+    try:
+        return _snapshot(body)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise SnapshotUnusable(f"{path}: damaged at {error}") from None
+
+
+def _written(value: _Json) -> _Json:
+    if isinstance(value, Reading):
+        return [value.labels, _number(value.value), value.time]
+    if isinstance(value, Series):
+        return [value.labels, [[time, _number(number)] for time, number in value.points]]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _written(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {name: _written(item) for name, item in value.items()}
+    if isinstance(value, tuple):
+        return [_written(item) for item in value]
+    return _number(value) if isinstance(value, float) else value
+
+
+def _number(value: float) -> float | str:
+    """JSON has no NaN and no infinity; Prometheus' API writes them as text, and so do we."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _snapshot(body: _Json) -> Snapshot:
+    return Snapshot(
+        model=body["model"],
+        version=body["version"],
+        incident=Span(**body["incident"]),
+        baseline=Span(**body["baseline"]),
+        now={name: _readings(items) for name, items in body["now"].items()},
+        before={name: _readings(items) for name, items in body["before"].items()},
+        trends={name: tuple(_series(item) for item in items) for name, items in body["trends"].items()},
+        asked=dict(body["asked"]),
+        targets=tuple(Target(**item) for item in body["targets"]),
+        alerts=tuple(FiringAlert(**{**item, "value": float(item["value"])}) for item in body["alerts"]),
+        silences=tuple(Silence(**{**item, "matchers": tuple(item["matchers"])}) for item in body["silences"]),
+        replicas=tuple(_replica(item) for item in body["replicas"]),
+        unseen=tuple(Unseen(**item) for item in body["unseen"]),
+    )
+
+
+def _readings(items: _Json) -> tuple[Reading, ...]:
+    return tuple(
+        Reading(labels=labels, value=float(value), time=float(time)) for labels, value, time in items
+    )
+
+
+def _series(item: _Json) -> Series:
+    labels, points = item
+    return Series(labels=labels, points=tuple((float(time), float(value)) for time, value in points))
+
+
+def _replica(item: _Json) -> ReplicaState:
+    return ReplicaState(
+        address=item["address"],
+        ready=item["ready"],
+        entries=tuple(RepositoryEntry(**entry) for entry in item["entries"]),
+        configs=tuple(
+            ModelConfig(**{**config, "steps": tuple(EnsembleStep(**step) for step in config["steps"])})
+            for config in item["configs"]
+        ),
+    )
