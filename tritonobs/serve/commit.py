@@ -168,7 +168,7 @@ class Committer:
     async def _send_through(self, lane: Lane, alerts: Sequence[Alert], named: set[State]) -> None:
         loop = asyncio.get_running_loop()
         for page in await self._compose(alerts, lane.robot, lane.most_bytes):
-            wait = lane.ready_at(loop.time()) - loop.time()
+            wait = lane.open_at(loop.time()) - loop.time()
             if wait > _PAGE_PATIENCE_SECONDS:
                 return
             await asyncio.sleep(max(0.0, wait))

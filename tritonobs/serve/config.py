@@ -131,7 +131,8 @@ class Watcher:
     def _signature(self) -> tuple[object, ...]:
         notify = self._served.plan.notify
         files = [self._path, *(robot.template_file for robot in notify.robots if robot.template_file)]
-        return tuple(_stat(file) for file in (*files, *([notify.auth.file] if notify.auth else [])))
+        files += [*([notify.auth.file] if notify.auth else []), *self._served.plan.read_files]
+        return tuple(_stat(file) for file in files)
 
 
 def _stat(path: Path) -> tuple[int, ...]:

@@ -62,18 +62,29 @@ class Lane:
         """Whether the vendor said so, less than ten minutes ago."""
         return now < self._muted_until
 
-    def ready_at(self, now: float) -> float:
-        """The first moment from `now` on at which a message may go."""
+    def open_at(self, now: float) -> float:
+        """The first moment from `now` on at which the vendor would take a message."""
         self._forget(now)
         allowed, used = self.allowed(now), len(self._sent)
-        ready = max(now, self._muted_until, self._paused_until)
-        if used >= allowed:
-            freed = self._sent[used - allowed] + _MINUTE
-            ramp = self._started + _MINUTE
-            ready = max(ready, min(freed, ramp) if now < ramp else freed)
-        elif used > allowed // 2 or (used and now - self._started < _MINUTE):
-            ready = max(ready, self._sent[-1] + _MINUTE / allowed)
-        return ready
+        opens = max(now, self._muted_until, self._paused_until)
+        if used < allowed:
+            return opens
+        freed = self._sent[used - allowed] + _MINUTE
+        ramp = self._started + _MINUTE
+        return max(opens, min(freed, ramp) if now < ramp else freed)
+
+    def ready_at(self, now: float) -> float:
+        """The first moment from `now` on at which a new digest may begin.
+
+        After the first few of a minute, what is left is spread over the rest of it: no alert has to wait for
+        the whole window.
+        """
+        opens = self.open_at(now)
+        allowed, used = self.allowed(now), len(self._sent)
+        if not used or used >= allowed or used <= (0 if now - self._started < _MINUTE else allowed // 4):
+            return opens
+        rest = self._sent[0] + _MINUTE - self._sent[-1]
+        return max(opens, self._sent[-1] + rest / (allowed - used))
 
     async def send(self, message: Markdown) -> bool:
         """Whether the robot took the message; if not, `trouble` says why and `ready_at` when to try again."""

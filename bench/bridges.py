@@ -1,0 +1,103 @@
+"""Three ways from Alertmanager's calls to a DingTalk robot, in virtual time: two common ones, and ours."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.dingtalk import Markdown, Reply
+from tritonobs.plan.build import build_plan
+from tritonobs.serve.commit import Committer, Pace
+from tritonobs.serve.composer import Composer
+from tritonobs.serve.lane import Lane
+from tritonobs.serve.metrics import DeliveryMetrics
+from tritonobs.spec.load import load_fleet
+from tritonobs.testing.robot import RobotRules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tritonobs.plan.notify import Robot
+    from tritonobs.serve.digest import DigestPage
+    from tritonobs.serve.payload import Alert, Payload
+
+_ANSWER_SECONDS = 0.2
+_EXAMPLE = Path(__file__).parent.parent / "examples" / "fleet.yaml"
+
+
+class Vendor:
+    """One robot, as strict as DingTalk's; `shown` is (second, text) of every message in the group."""
+
+    def __init__(self) -> None:
+        self.rules = RobotRules(token="")
+        self.shown: list[tuple[float, str]] = []
+        self.attempts = 0
+
+    async def send(self, message: Markdown) -> Reply:
+        """Judge one message; the answer takes a fifth of a second."""
+        await asyncio.sleep(_ANSWER_SECONDS)
+        self.attempts += 1
+        now = asyncio.get_running_loop().time()
+        judgement, _ = self.rules.judge({"access_token": ""}, message.body(), now)
+        if judgement.errcode == 0:
+            self.shown.append((now, message.text))
+        return Reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
+
+
+class PerGroup:
+    """One message for each call; DingTalk's refusal becomes a 400."""
+
+    name = "one message per group, 400 on error"
+
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
+
+    async def webhook(self, payload: Payload) -> int:
+        """Send and pass the verdict on."""
+        text = "\n".join(alert.labels["model"] for alert in payload.alerts)
+        reply = await self._vendor.send(Markdown(title="alerts", text=text))
+        return 200 if reply.errcode == 0 else 400
+
+
+class PerAlert:
+    """One message for each alert; 200 whatever DingTalk said."""
+
+    name = "one message per alert, 200 always"
+
+    def __init__(self, vendor: Vendor) -> None:
+        self._vendor = vendor
+
+    async def webhook(self, payload: Payload) -> int:
+        """Send and forget."""
+        for alert in payload.alerts:
+            await self._vendor.send(Markdown(title="alert", text=alert.labels["model"]))
+        return 200
+
+
+class GroupCommit:
+    """What `tritonobs serve` runs, without its sockets."""
+
+    name = "tritonobs (group commit)"
+
+    def __init__(self, vendor: Vendor) -> None:
+        plan = build_plan(load_fleet(_EXAMPLE), _EXAMPLE.parent)
+        self._vendor = vendor
+        self._composer = Composer(plan=plan, templates={})
+        metrics = DeliveryMetrics()
+        (robot,) = plan.notify.robots
+        lane = Lane(robot, self._send, metrics, now=asyncio.get_running_loop().time())
+        self._committer = Committer(robot.name, lambda: (lane,), self._compose, metrics, Pace())
+
+    async def webhook(self, payload: Payload) -> int:
+        """200 when every alert of the call stands in an accepted message, else 503."""
+        answer = await self._committer.commit(payload)
+        return 200 if answer.accepted else 503
+
+    async def _send(self, _: Robot, message: Markdown) -> Reply:
+        return await self._vendor.send(message)
+
+    async def _compose(
+        self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
+    ) -> tuple[DigestPage, ...]:
+        return self._composer.write(alerts, {}, robot, most_bytes)
