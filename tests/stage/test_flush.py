@@ -52,7 +52,7 @@ def test_a_series_stands_at_zero_for_one_scrape_before_it_rises(fake, make, wait
     assert wait(lambda: fake.total(HEARTBEAT) > flushed)
     assert fake.total(name) == 0
 
-    stages._flusher._scrape_interval_seconds = 0
+    stages._flusher._scrape_seconds = 0
     assert wait(lambda: fake.total(name) == 1)
 
 
@@ -88,7 +88,7 @@ def test_finalize_of_an_idle_worker_does_not_wait(fake, make, wait):
     stages = make(fake)
     stages.outcome("ok")
     assert wait(lambda: fake.total(REQUESTS) == 1)
-    stages._flusher._scrape_interval_seconds = 300
+    stages._flusher._scrape_seconds = 300
     stages._flusher._changed -= 300
 
     stages.finalize()

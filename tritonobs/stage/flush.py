@@ -36,8 +36,8 @@ class _Series:
 class Flusher(threading.Thread):
     """Hands over what `cells` gained, every `interval_seconds`, until `stop`.
 
-    A label set is born at 0 and raised one scrape interval later, so that Prometheus sees the step. After the
-    last flush the thread waits for one more scrape, then releases its families; no other process has them.
+    A label set is born at 0 and raised `scrape_seconds` later, so that Prometheus sees the step. After its last
+    change the thread waits as long for one more scrape, then releases its families; no other process has any.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Flusher(threading.Thread):
         *,
         sink: str,
         interval_seconds: float,
-        scrape_interval_seconds: float,
+        scrape_seconds: float,
     ) -> None:
         super().__init__(name="tritonobs-flusher", daemon=True)
         self._pb_utils = pb_utils
@@ -56,7 +56,7 @@ class Flusher(threading.Thread):
         self._cells = cells
         self._as_histogram = sink == "histogram"
         self._interval_seconds = interval_seconds
-        self._scrape_interval_seconds = scrape_interval_seconds
+        self._scrape_seconds = scrape_seconds
         self._abandoned = False
         self._stopping = threading.Event()
         self._families: dict[str, Any] = {}
@@ -89,7 +89,7 @@ class Flusher(threading.Thread):
                 if last:
                     break
                 self._stopping.wait(self._interval_seconds)
-            time.sleep(max(0.0, self._changed + self._scrape_interval_seconds - time.monotonic()))
+            time.sleep(max(0.0, self._changed + self._scrape_seconds - time.monotonic()))
         except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
             _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
         if not self._abandoned:
@@ -117,7 +117,7 @@ class Flusher(threading.Thread):
             known = self._series.get(key)
             if known is None:
                 known = self._series[key] = self._open(key, now)
-            if not last and now - known.born < self._scrape_interval_seconds:
+            if not last and now - known.born < self._scrape_seconds:
                 continue
             if key[0] not in series.DISTRIBUTIONS:
                 rises.append((known, numbers))

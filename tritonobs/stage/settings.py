@@ -23,6 +23,7 @@ SINKS: Final = ("counters", "histogram")
 
 _DEFAULT_SCRAPE_INTERVAL_SECONDS: Final = 5.0
 _LONGEST_SCRAPE_INTERVAL_SECONDS: Final = 300.0
+_SLACK: Final = 1.25
 # Unlike a pid, never the same twice: not within a process, nor when a later process gets the same pid.
 _serial = itertools.count(time.time_ns() // 1_000_000)
 _log = logging.getLogger("tritonobs.stage")
@@ -30,13 +31,17 @@ _log = logging.getLogger("tritonobs.stage")
 
 @dataclass(frozen=True)
 class Settings:
-    """`model_instance` is empty where the arguments were not those of `initialize`: then metrics stay off."""
+    """What a model's stages need to know.
+
+    `model_instance` is empty where the arguments were not those of `initialize`: then metrics stay off.
+    Within `scrape_seconds` every scraper was here: its interval and a quarter, scrapes are not on the dot.
+    """
 
     identity: Mapping[str, str]
     model_instance: str
     bounds_seconds: tuple[float, ...]
     sink: str
-    scrape_interval_seconds: float
+    scrape_seconds: float
 
 
 def read_settings(args: Mapping[str, str]) -> Settings:
@@ -64,7 +69,7 @@ def read_settings(args: Mapping[str, str]) -> Settings:
         model_instance=instance,
         bounds_seconds=_bounds(model, parameters.get(BOUNDS_PARAMETER)),
         sink=sink,
-        scrape_interval_seconds=_scrape_interval(),
+        scrape_seconds=_scrape_interval() * _SLACK,
     )
 
 

@@ -50,14 +50,14 @@ class Stages:
         self._cells.declare((series.FLUSH_DROPPED, reason) for reason in series.DROP_REASONS)
         self._cells.declare([(STAGE_DURATION, series.TOTAL), (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)])
         self._process = os.getpid()
-        self._finalize_seconds = settings.scrape_interval_seconds + _GIVE_UP_SECONDS
+        self._finalize_seconds = settings.scrape_seconds + _GIVE_UP_SECONDS
         self._flusher = Flusher(
             pb_utils,
             settings.identity,
             self._cells,
             sink=settings.sink,
             interval_seconds=flush_interval_seconds,
-            scrape_interval_seconds=settings.scrape_interval_seconds,
+            scrape_seconds=settings.scrape_seconds,
         )
         # Only `initialize` is told a model instance; anywhere else, a metric call would hang Triton for ever.
         if settings.model_instance:
@@ -117,9 +117,12 @@ class Stages:
     def finalize(self) -> None:
         """Hand over what is left, wait until it was scraped, release the series; for the model's `finalize`.
 
-        Waits at most one scrape interval after the last change (5 s; TRITONOBS_SCRAPE_INTERVAL_SECONDS), and
-        5 s more for a Triton that does not answer.
+        Waits at most 1.25 scrape intervals after the last change (TRITONOBS_SCRAPE_INTERVAL_SECONDS, or 5 s),
+        and 5 s more for a Triton that does not answer.
         """
-        # A child of a fork has no flusher and no Triton to talk to.
-        if os.getpid() == self._process and not self._flusher.stop(self._finalize_seconds):
+        if os.getpid() != self._process:
+            return  # a child of a fork has no flusher and no Triton to talk to
+        if self._flusher.stop(self._finalize_seconds):
+            atexit.unregister(self._flusher.abandon)
+        else:
             _log.warning("worker %s: Triton did not take the last metrics in time", self.worker)
