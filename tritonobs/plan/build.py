@@ -40,6 +40,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         models=models,
         limits=resolve_limits(models, declared),
         declared_limits=declared,
+        read_files=spec.read_files,
         slos=tuple(slo(promise) for promise in promises(spec)),
         slo_period_days=int(spec.slo_period / _DAY_SECONDS),
         limits_source=spec.limits_source,

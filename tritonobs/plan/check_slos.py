@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tritonobs.plan.check_imported import imported_findings
 from tritonobs.plan.objectives import bounds_of, nearest_two, promises, shown
 from tritonobs.spec.words import listed
 
@@ -14,30 +15,31 @@ if TYPE_CHECKING:
     from tritonobs.findings import Finding
     from tritonobs.plan.objectives import Promise
     from tritonobs.spec.schema import Spec
+    from tritonobs.spec.source import Step
 
-    Path = tuple[str, ...]
+    Path = tuple[Step, ...]
 
 
 def slo_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about SLOs; what many models inherit is told once."""
     yield from _bounds(spec)
-    told: set[tuple[Path, str]] = set()
-    off_bounds: dict[tuple[Path, str], list[str]] = {}
+    yield from imported_findings(spec)
+    told: set[tuple[str, Path, str]] = set()
+    off_bounds: dict[tuple[str, Path, str, str], list[Promise]] = {}
     for promise in promises(spec):
         for path, message in _incomplete(spec, promise):
-            if (path, message) not in told:
-                told.add((path, message))
-                yield spec.source.finding(path, message, key=path == promise.written)
+            if (promise.source.file, path, message) not in told:
+                told.add((promise.source.file, path, message))
+                yield promise.source.finding(path, message, key=path == promise.written)
         bounds = bounds_of(spec.models[promise.model])
         if promise.target is not None and promise.target not in bounds:
             beside = " and ".join(shown(bound) for bound in nearest_two(promise.target, bounds))
-            models = off_bounds.setdefault((promise.target_written, f"{shown(promise.target)} {beside}"), [])
-            if promise.model not in models[-1:]:
-                models.append(promise.model)
-    for (path, numbers), models in off_bounds.items():
-        target, beside = numbers.split(" ", 1)
-        message = f"{target} is no latency bound of {listed(models)}; the nearest are {beside}"
-        yield spec.source.finding(path, message)
+            key = (promise.source.file, promise.target_written, shown(promise.target), beside)
+            off_bounds.setdefault(key, []).append(promise)
+    for (_, path, target, beside), off in off_bounds.items():
+        models = listed(dict.fromkeys(promise.model for promise in off))
+        message = f"{target} is no latency bound of {models}; the nearest are {beside}"
+        yield off[0].source.finding(path, message)
 
 
 def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:

@@ -11,6 +11,7 @@ from tritonobs.plan.notify import Notify
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
+    from pathlib import Path
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -122,5 +123,7 @@ class Plan:
     prometheus: PrometheusSettings
     notify: Notify = field(default_factory=Notify)
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
+    read_files: tuple[Path, ...] = ()
+    """Files that were read besides the fleet file."""
     declared_limits: tuple[QpsLimit, ...] = ()
     """The limits as written, before inheritance and pipelines; infinite for `unlimited`."""

@@ -12,23 +12,26 @@ from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
 from tritonobs.units import format_duration, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from tritonobs.spec.openslo import ImportedSlo
     from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
+    from tritonobs.spec.source import Source, Step
 
-    Path = tuple[str, ...]
+    Path = tuple[Step, ...]
 
 DEFAULT_BOUNDS = tuple(Decimal(str(bound)) for bound in DEFAULT_BOUNDS_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """An SLO of one model or version after inheritance, with the fields of the fleet file that decided it."""
+    """An SLO of one model or version after inheritance; what decided it stands in `source` at these paths."""
 
     name: str
     model: str
     version: str
-    written: Path
+    source: Source
+    written: Path = ()
     objective: Decimal | None = None
     target: Decimal | None = None
     target_written: Path = ()
@@ -38,16 +41,22 @@ class Promise:
 
 def promises(spec: Spec) -> Iterator[Promise]:
     """Every SLO of every model and version, complete or not; those taken back with `none` are left out."""
+    imported: dict[tuple[str, str], list[ImportedSlo]] = {}
+    for one in spec.imported_slos:
+        imported.setdefault((one.model, one.version), []).append(one)
     for name, model in spec.models.items():
-        whole = _merge({}, spec.defaults.slos, name, ALL_VERSIONS, ("defaults", "slos"))
+        nobody = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
+        whole = _merge({}, spec.defaults.slos, nobody, ("defaults", "slos"))
         if model.pipeline == "ensemble":
             # An ensemble has no code of ours that could time a request: latency must be asked for by name.
             whole = {slo: promise for slo, promise in whole.items() if promise.target is None}
-        whole = _merge(whole, model.slos, name, ALL_VERSIONS, ("models", name, "slos"))
+        whole = _merge(whole, model.slos, nobody, ("models", name, "slos"))
+        whole |= _imported(imported.get((name, ALL_VERSIONS), ()))
         yield from whole.values()
         for version, own in model.versions.items():
             path = ("models", name, "versions", version, "slos")
-            yield from _merge(whole, own.slos, name, version, path).values()
+            merged = _merge(whole, own.slos, replace(nobody, version=version), path)
+            yield from (merged | _imported(imported.get((name, version), ()))).values()
 
 
 def slo(promise: Promise) -> Slo:
@@ -82,11 +91,13 @@ def shown(seconds: Decimal) -> str:
 
 
 def _merge(
-    inherited: Mapping[str, Promise], own: Mapping[str, SloSpec], model: str, version: str, path: Path
+    inherited: Mapping[str, Promise], own: Mapping[str, SloSpec], subject: Promise, path: Path
 ) -> dict[str, Promise]:
+    """What a section makes of the promises it inherits; `subject` is a promise of nothing."""
+    model, version = subject.model, subject.version
     merged = {name: replace(promise, model=model, version=version) for name, promise in inherited.items()}
     for name, written in own.items():
-        promise = merged.pop(name, None) or Promise(name=name, model=model, version=version, written=())
+        promise = merged.pop(name, None) or replace(subject, name=name)
         if not written.promised:
             continue
         here = (*path, name)
@@ -99,3 +110,20 @@ def _merge(
             promise = replace(promise, stage=TOTAL)
         merged[name] = promise
     return merged
+
+
+def _imported(slos: Iterable[ImportedSlo]) -> dict[str, Promise]:
+    return {
+        one.name: Promise(
+            name=one.name,
+            model=one.model,
+            version=one.version,
+            source=one.source,
+            written=one.path,
+            objective=one.objective,
+            target=one.target,
+            target_written=(*one.path, "value"),
+            stage=one.stage or (TOTAL if one.target is not None else ""),
+        )
+        for one in slos
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -11,14 +12,14 @@ from pydantic import ValidationError
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Place, Severity
+from tritonobs.spec.imported import read_openslo
 from tritonobs.spec.problems import schema_finding
 from tritonobs.spec.reading import read_document
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.syntax import decode, syntax_finding
+from tritonobs.spec.words import quoted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pydantic_core import ErrorDetails
 
     from tritonobs.spec.source import Source, Step
@@ -82,7 +83,21 @@ def read_text(text: str, file: str) -> Reading:
         spec = _what_is_left(source, errors)
     findings = source.findings + [schema_finding(error, source, Spec) for error in errors]
     findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
-    return Reading(spec=spec, findings=tuple(findings))
+    return Reading(spec=spec, findings=(*findings, *(_import(spec, Path(file).parent) if spec else ())))
+
+
+def _import(spec: Spec, base: Path) -> tuple[Finding, ...]:
+    """Read the OpenSLO documents that the fleet file names."""
+    files: list[Path] = []
+    missing: list[Finding] = []
+    for position, pattern in enumerate(spec.openslo):
+        matches = sorted(base.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
+        files += matches
+        if not matches:
+            missing.append(spec.source.finding(("openslo", position), f"no file matches {quoted(pattern)}"))
+    slos, findings = read_openslo(files)
+    spec.with_imported(slos, tuple(files))
+    return (*missing, *findings)
 
 
 def _follows(error: ErrorDetails) -> bool:

@@ -12,6 +12,7 @@ from tritonobs.spec.words import found, listed, nearest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
     from tritonobs.findings import Finding
@@ -46,7 +47,7 @@ def schema_finding(error: ErrorDetails, source: Source, schema: type[BaseModel])
     written = source.written(path)
     if kind == "literal_error":
         words = _words(error)
-        message = f"found {_shown(path, value)}; allowed are {listed(words)}"
+        message = f"found {_shown(path, value)}; allowed {'are' if len(words) > 1 else 'is'} {listed(words)}"
         return source.finding(written, message, hint=nearest(str(value), words))
     return source.finding(written, _message(error, path, schema), key=_KEY in error["loc"])
 
@@ -86,14 +87,22 @@ def _words(error: ErrorDetails) -> list[str]:
 def _fields(schema: type[BaseModel], path: Sequence[Step]) -> list[str]:
     """The fields allowed in the mapping at `path`."""
     at = _type_at(schema, path)
-    return list(at.model_fields) if isinstance(at, type) and issubclass(at, BaseModel) else []
+    return list(_named(at)) if isinstance(at, type) and issubclass(at, BaseModel) else []
+
+
+def _named(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model by the names their authors write."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _description(schema: type[BaseModel], path: Sequence[Step]) -> str:
     parent = _type_at(schema, path[:-1])
-    if isinstance(parent, type) and issubclass(parent, BaseModel) and path[-1] in parent.model_fields:
-        return (parent.model_fields[str(path[-1])].description or "").rstrip(".")
-    return ""
+    field = (
+        _named(parent).get(str(path[-1]))
+        if isinstance(parent, type) and issubclass(parent, BaseModel)
+        else None
+    )
+    return ((field.description if field else "") or "").rstrip(".")
 
 
 def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation is whatever its author wrote)
@@ -101,7 +110,8 @@ def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an anno
     at = _bare(schema)
     for step in path:
         if isinstance(at, type) and issubclass(at, BaseModel):
-            at = _bare(at.model_fields[str(step)].annotation) if step in at.model_fields else None
+            field = _named(at).get(str(step))
+            at = _bare(field.annotation) if field else None
         elif get_origin(at) in (dict, tuple, list):
             at = _bare(get_args(at)[1 if get_origin(at) is dict else 0])
         else:

@@ -6,7 +6,7 @@ stays `1.10`, a team called `no` stays a name. What a field makes of its text is
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import yaml
 from yaml import events
@@ -14,6 +14,9 @@ from yaml import events
 from tritonobs.findings import Finding, Place
 from tritonobs.spec.source import Node, Source, Step
 from tritonobs.spec.words import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -37,11 +40,24 @@ def read_document(text: str, file: str) -> Source:
         yaml.YAMLError: the text is no YAML; `syntax.syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
-    try:
-        root = reader.document()
-    except _Stopped:
-        root = Node(line=1, column=1)
-    return Source(file=file, root=root, findings=reader.findings)
+    first = next(reader.documents(), None)
+    if first is None:
+        return Source(file=file, root=Node(line=1, column=1), findings=reader.findings)
+    after = reader.next()
+    if isinstance(after, events.DocumentStartEvent):
+        reader.say(after, "a second document begins here; allowed is one document a file")
+    return first
+
+
+def read_documents(text: str, file: str) -> tuple[Source, ...]:
+    """Every document of `text`, divided by `---`; one with a value of null where the text is unreadable.
+
+    Raises:
+        yaml.YAMLError: as for `read_document`.
+    """
+    reader = _Reader(file, _Loader(text))
+    found = tuple(reader.documents())
+    return found or (Source(file=file, root=Node(line=1, column=1), findings=reader.findings),)
 
 
 class _Reader:
@@ -54,18 +70,21 @@ class _Reader:
         self.anchors: dict[str, Node | None] = {}
         self.depth = 0
 
-    def document(self) -> Node:
-        """The first document, and a finding if another follows."""
+    def documents(self) -> Iterator[Source]:
+        """One document after the other, each with the findings so far; ends where one cannot be read."""
         self.next()
         start = self.next()
         if isinstance(start, events.StreamEndEvent):
-            self.stop(start, "the file is empty")
-        root = self.node(self.next())
-        self.next()
-        after = self.next()
-        if isinstance(after, events.DocumentStartEvent):
-            self.say(after, "a second document begins here; allowed is one document a file")
-        return root
+            self.say(start, "the file is empty")
+        while not isinstance(start, events.StreamEndEvent):
+            self.anchors.clear()
+            try:
+                root = self.node(self.next())
+            except _Stopped:
+                return
+            self.next()
+            yield Source(file=self.file, root=root, findings=self.findings)
+            start = self.next()
 
     def node(self, event: events.Event) -> Node:
         """The value that `event` begins, with everything below it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -14,6 +15,7 @@ from pydantic import (
 
 from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec
+from tritonobs.spec.openslo import ImportedSlo
 from tritonobs.spec.section import Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
@@ -209,12 +211,29 @@ class Spec(Section):
     models: dict[Name, Annotated[ModelSpec, BeforeValidator(_nothing_is_empty)]] = Field(
         min_length=1, description="The models, by their name in the model repository."
     )
+    openslo: tuple[str, ...] = Field(
+        default=(),
+        description="Files with OpenSLO v1 documents, or patterns like `slo/*.yaml`, whose SLOs count too.",
+    )
     kubernetes: KubernetesSpec | None = Field(
         default=None, description="Limits from annotations, and objects for the Prometheus operator."
     )
     notify: NotifySpec = Field(default_factory=NotifySpec, description="Who is told.")
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(file="", root=Node(line=0, column=0)))
+
+    _imported: tuple[ImportedSlo, ...] = PrivateAttr(default=())
+    _read_files: tuple[Path, ...] = PrivateAttr(default=())
+
+    @property
+    def imported_slos(self) -> tuple[ImportedSlo, ...]:
+        """The SLOs of the OpenSLO documents."""
+        return self._imported
+
+    @property
+    def read_files(self) -> tuple[Path, ...]:
+        """The files that were read besides the fleet file."""
+        return self._read_files
 
     @property
     def source(self) -> Source:
@@ -224,6 +243,11 @@ class Spec(Section):
     def read_from(self, source: Source) -> Spec:
         """Remember the file, so that later findings can name places in it."""
         self._source = source
+        return self
+
+    def with_imported(self, slos: tuple[ImportedSlo, ...], files: tuple[Path, ...]) -> Spec:
+        """Add the SLOs of the OpenSLO documents, and remember their files."""
+        self._imported, self._read_files = slos, files
         return self
 
 

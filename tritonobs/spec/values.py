@@ -46,6 +46,14 @@ def _parse_calls(value: object) -> Decimal:
     return number
 
 
+def _parse_seconds(value: object) -> Decimal:
+    allowed = "allowed is a number of seconds above 0, like 0.25"
+    number = _number(value, allowed)
+    if number <= 0:
+        raise ValueError(f"found {found(value)}; {allowed}")
+    return number
+
+
 def _number(value: object, allowed: str) -> Decimal:
     try:
         number = (
@@ -161,6 +169,9 @@ Duration = Annotated[
     Decimal,
     BeforeValidator(_parse_duration),
     _schema("string", ["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
+]
+Seconds = Annotated[
+    Decimal, BeforeValidator(_parse_seconds), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]
 Objective = Annotated[
     Decimal,
