@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.grafana import render_grafana
+from tritonobs.render.kubernetes import render_kubernetes
 from tritonobs.render.objectives import render_objectives
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import render_rules
@@ -24,4 +25,5 @@ def render_fleet(plan: Plan) -> tuple[Artifact, ...]:
     Raises:
         RenderFailed: the rules could not be made.
     """
-    return tuple(chain.from_iterable(render(plan) for render in _RENDERERS))
+    artifacts = tuple(chain.from_iterable(render(plan) for render in _RENDERERS))
+    return (*artifacts, *render_kubernetes(plan, artifacts))
