@@ -1,4 +1,4 @@
-"""What was rendered as Kubernetes objects: rules for the Prometheus operator, boards for Grafana, access rights.
+"""What was rendered as Kubernetes objects: rules for the operator, boards for Grafana, access rights.
 
 The rights are those `tritonobs serve` needs to follow annotations: list and watch Deployments, nothing else.
 """
