@@ -8,6 +8,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
 PYTEST_ARGS ?=
+# program, or program:its-argument
+BENCHES := record_cost stage_overhead pipeline rules_cost build_cost delivery:burst delivery:calls delivery:overflow triage
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +28,16 @@ test: setup ## every test, the end-to-end ones on real servers included
 
 test-unit: setup ## the tests that start no server
 	$(BIN)/pytest -m "not e2e" $(PYTEST_ARGS)
+
+bench: setup ## every benchmark, results into bench/RESULTS.md (an hour on two cores; one alone: make bench ONLY=pipeline)
+	@set -e; for each in $(or $(ONLY),$(BENCHES)); do \
+	  echo "== $$each"; $(BIN)/python bench/$${each%%:*}.py $$(echo "$$each" | sed -n 's/^[^:]*:/ /p' | tr ':' ' ') --write; done
+
+soak: setup ## reloads, unloads and kills under full load for a quarter of an hour, results into bench/RESULTS.md
+	$(BIN)/python bench/soak.py --write
+
+mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
+	$(BIN)/python tools/mutants.py
 
 check: setup ## format, lint, types, layers, spelling, jsonnet, promtool, amtool, pint when present
 	$(BIN)/ruff format --check .
