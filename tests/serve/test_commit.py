@@ -42,6 +42,7 @@ class Bench:
     answers: dict[str, list[Reply | Exception]] = field(default_factory=dict)
     delay_seconds: float = 0.0
     page_size: int = 100
+    slips: list[Exception] = field(default_factory=list)
 
     async def send(self, robot: Robot, message: Markdown) -> Reply:
         """The robot's next answer; accepted when it has none left."""
@@ -58,6 +59,8 @@ class Bench:
     async def compose(self, alerts: Sequence[Alert], robot: Robot, most_bytes: int) -> list[_Page]:
         """Pages of `page_size` names."""
         assert (robot.language, most_bytes) == ("en", MOST_BYTES)
+        if self.slips:
+            raise self.slips.pop()
         pages = [alerts[at : at + self.page_size] for at in range(0, len(alerts), self.page_size)]
         return [
             _Page(
@@ -255,6 +258,20 @@ def test_rest_of_a_digest_goes_through_the_stand_in(bench, alert, payload) -> No
             ("oncall", ["m0:firing", "m1:firing"]),
             ("backup", ["m2:firing", "m3:firing"]),
         ]
+
+    run_virtual(main())
+
+
+def test_slip_of_ours_costs_one_digest_only(bench, alert, payload) -> None:
+    """The caller is told to come again, and the next digest is made as ever."""
+
+    async def main() -> None:
+        one = bench(slips=[RuntimeError("slip")])
+        answer = await one.committer.commit(payload(alert()))
+        assert not answer.accepted
+        assert answer.reason.startswith("internal error")
+        assert (await one.committer.commit(payload(alert()))).accepted
+        assert one.told == ["inspect:firing"]
 
     run_virtual(main())
 

@@ -86,6 +86,13 @@ def test_anything_else_is_refused_unquoted(body: bytes, words: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_alerts_left_out_are_told_by_number() -> None:
+    """An Alertmanager with max_alerts says how many it cut; so do we."""
+    payload = read_payload(json.dumps({"groupKey": "g", "truncatedAlerts": 7, "alerts": [ALERT]}).encode())
+    assert [alert.labels["alertname"] for alert in payload.alerts] == ["A", "AlertsLeftOut"]
+    assert "left out 7 alerts of group g" in payload.alerts[-1].annotations["description"]
+
+
 def test_state_tells_episodes_apart() -> None:
     """The same alert firing again later, or resolved, is other news."""
     states = {_read().state, _read(status="resolved").state, _read(startsAt="2026-03-02T12:00:00Z").state}

@@ -8,36 +8,23 @@ remembered for some minutes in memory, so that the repeated call does not tell i
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from tritonobs.serve.flush import flush
 from tritonobs.serve.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from tritonobs.clients.dingtalk import Markdown
-    from tritonobs.plan.notify import Robot
+    from tritonobs.serve.flush import Compose
     from tritonobs.serve.lane import Lane
     from tritonobs.serve.metrics import DeliveryMetrics
     from tritonobs.serve.payload import Alert, Payload
 
-State = tuple[str, str, str]
-_PATIENCE_SECONDS = 5.0
-_PAGE_PATIENCE_SECONDS = 15.0
+_log = logging.getLogger(__name__)
 _LAST_SEND_SECONDS = 8.0
-
-
-class Page(Protocol):
-    """One message of a digest and the alerts it names."""
-
-    @property
-    def message(self) -> Markdown:
-        """What to send."""
-
-    @property
-    def states(self) -> frozenset[State]:
-        """Which alerts it names, in which state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +39,6 @@ class Answer:
 class _Call:
     group_key: str
     alerts: tuple[Alert, ...]
-    external_url: str
-    arrived: float
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -72,7 +57,7 @@ class Committer:
         self,
         name: str,
         lanes: Callable[[], Sequence[Lane]],
-        compose: Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence[Page]]],
+        compose: Compose,
         metrics: DeliveryMetrics,
         pace: Pace,
     ) -> None:
@@ -104,9 +89,7 @@ class Committer:
         if not untold:
             self._ledger.acknowledge(payload.group_key, [one.state for one in payload.alerts])
             return self._answered(Answer(accepted=True), now)
-        call = _Call(
-            group_key=payload.group_key, alerts=untold, external_url=payload.external_url, arrived=now
-        )
+        call = _Call(group_key=payload.group_key, alerts=untold)
         self._waiting.append(call)
         self._arrived.set()
         try:
@@ -138,7 +121,7 @@ class Committer:
             calls = [call for call in self._waiting if not call.answer.done()]
             self._leaving = calls
             if calls:
-                await self._flush(calls)
+                await self._try_flush(calls)
             self._leaving = []
             if any(not call.answer.done() for call in self._waiting):
                 self._arrived.set()
@@ -152,34 +135,24 @@ class Committer:
             # In steps: a reload may bring another robot, a caller may give up.
             await asyncio.sleep(min(wait, 1.0))
 
+    async def _try_flush(self, calls: Sequence[_Call]) -> None:
+        """Whatever goes wrong inside, the callers get an answer and the next digest its turn."""
+        try:
+            await self._flush(calls)
+        except Exception:  # noqa: BLE001 (a slip of ours must not end all deliveries)
+            _log.exception("the digest for robot %s could not be made", self._name)
+            self._metrics.failed(self._name, "internal")
+            for call in calls:
+                _settle(call, Answer(accepted=False, reason="internal error, see the log of tritonobs serve"))
+
     async def _flush(self, calls: Sequence[_Call]) -> None:
         newest: dict[str, Alert] = {}
         for call in calls:
             newest.update({alert.fingerprint: alert for alert in call.alerts})
-        named: set[State] = set()
-        for lane in self._in_order():
-            await self._send_through(lane, [one for one in newest.values() if one.state not in named], named)
-            if len(named) == len(newest):
-                break
+        named = await flush(tuple(newest.values()), self._lanes(), self._compose)
         told = {alert.fingerprint for alert in newest.values() if alert.state in named}
         for call in calls:
             self._close_call(call, told)
-
-    async def _send_through(self, lane: Lane, alerts: Sequence[Alert], named: set[State]) -> None:
-        loop = asyncio.get_running_loop()
-        for page in await self._compose(alerts, lane.robot, lane.most_bytes):
-            wait = lane.open_at(loop.time()) - loop.time()
-            if wait > _PAGE_PATIENCE_SECONDS:
-                return
-            await asyncio.sleep(max(0.0, wait))
-            if not await lane.send(page.message):
-                return
-            named |= page.states
-
-    def _in_order(self) -> list[Lane]:
-        """The robots that are ready soon, the preferred one first."""
-        now = asyncio.get_running_loop().time()
-        return [lane for lane in self._lanes() if lane.ready_at(now) - now <= _PATIENCE_SECONDS]
 
     def _close_call(self, call: _Call, told: set[str]) -> None:
         now = asyncio.get_running_loop().time()

@@ -110,6 +110,10 @@ class Watcher:
         except TritonobsError as error:
             self._refuse(str(error))
             return
+        except Exception as error:  # noqa: BLE001 (a slip of ours must not end the watching)
+            _log.exception("%s could not be read", self._path)
+            self._refuse(f"internal error: {type(error).__name__}")
+            return
         self._served = served
         self._seen = self._signature()
         self._complaint = ""

@@ -51,6 +51,7 @@ class Delivery:
                 self._metrics.known(name)
         for name in self._committers.keys() - robots.keys():
             del self._lanes[name]
+            self._metrics.forget(name)
             self._leave(self._committers.pop(name).close(f"robot {name} is no longer in the fleet file"))
         if served.plan.addresses.prometheus_url != self._evidence.url:
             self._evidence.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -70,6 +71,12 @@ class DeliveryMetrics:
         self._messages.labels(robot)
         self._mutes.labels(robot)
         self._wait.labels(robot)
+
+    def forget(self, robot: str) -> None:
+        """Take back what a robot that is gone would go on claiming: that it is mute, that calls wait."""
+        for gauge in (self.waiting, self.budget, self.mute):
+            with contextlib.suppress(KeyError):
+                gauge.remove(robot)
 
     def answered(self, robot: str, *, accepted: bool, seconds: float) -> None:
         """One call has its answer."""

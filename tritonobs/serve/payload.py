@@ -87,9 +87,21 @@ def read_payload(body: bytes) -> Payload:
     except (ValueError, RecursionError):
         raise ValueError("the body is no JSON") from None
     try:
-        return Payload.model_validate(said)
+        payload = Payload.model_validate(said)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"]))
-        raise ValueError(
-            f"the body is no webhook call of Alertmanager's: look at {where or 'its shape'}"
-        ) from None
+        where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "its shape"
+        raise ValueError(f"the body is no webhook call of Alertmanager's: look at {where}") from None
+    if not payload.truncated:
+        return payload
+    return payload.model_copy(update={"alerts": (*payload.alerts, _left_out(payload))})
+
+
+def _left_out(payload: Payload) -> Alert:
+    """Stands for the alerts that Alertmanager's own `max_alerts` cut: at least their number is told."""
+    firing = any(alert.firing for alert in payload.alerts)
+    told = f"Alertmanager left out {payload.truncated} alerts of group {payload.group_key} (max_alerts)."
+    return Alert(
+        status="firing" if firing else "resolved",
+        labels={"alertname": "AlertsLeftOut", "group": payload.group_key, "count": str(payload.truncated)},
+        annotations={"description": told},
+    )

@@ -24,9 +24,6 @@ class Words:
     runbook: str
     silence: str
     evidence: str
-    part: str
-    comma: str
-    truncated: str
 
 
 LANGUAGES: Final[Mapping[str, Words]] = {
@@ -42,9 +39,6 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         runbook="runbook",
         silence="silence",
         evidence="Time goes to: {}",
-        part="message {} of {}",
-        comma=", ",
-        truncated="{} more alerts were cut by Alertmanager (max_alerts)",
     ),
     "zh": Words(
         firing="{} 条告警中",
@@ -58,8 +52,5 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         runbook="处置手册",
         silence="静默",
         evidence="耗时分布:{}",
-        part="第 {}/{} 条消息",
-        comma="、",
-        truncated="另有 {} 条告警被 Alertmanager 截断(max_alerts)",
     ),
 }
