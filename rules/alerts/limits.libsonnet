@@ -5,17 +5,24 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
-  // At once when it cannot be chance any more, and for less than that after 5 m, as long as it lasts.
+  // At once when it can hardly be chance any more; for less than that after 5 m, as long as it lasts.
   local exceeds(share) = |||
     (
       subject:triton_requests:rate%%(short)s
         > on (%%(subject)s)
       %(share)s * subject:tritonobs_qps_limit:held
-        + %%(limitNoise)s * sqrt(%(share)s * subject:tritonobs_qps_limit:held / %%(shortSeconds)s)
+        + clamp_min(
+          %%(limitNoise)s * sqrt(%(share)s * subject:tritonobs_qps_limit:held / %%(shortSeconds)s),
+          %%(limitExcess)s / %%(shortSeconds)s
+        )
     )
     or
     (
-      (subject:triton_requests:rate5m > on (%%(subject)s) %(share)s * subject:tritonobs_qps_limit:held)
+      (
+        subject:triton_requests:rate5m
+          > on (%%(subject)s)
+        %(share)s * subject:tritonobs_qps_limit:held + %%(limitExcess)s / 300
+      )
       and on (%%(subject)s)
       (
         avg_over_time(subject:triton_requests:rate%%(short)s[%%(medium)s])

@@ -4,8 +4,10 @@
     // Share of a limit at which we warn, while there is still time.
     limitWarningRatio: 0.8,
     // Requests come at random: in a short window a rate of 8 reads 9 or 10 now and then. A limit counts as exceeded
-    // there when it is by more than this many standard deviations of such chance, at once, or over 5 m by anything.
+    // at once by more than this many standard deviations of such chance, and after 5 m by anything; in both cases by
+    // so many requests at least, or models that get one a minute would be above their limit every night.
     limitNoise: 2,
+    limitExcess: 10,
     // Keeps an alert up through the dips of bursty traffic: one message, not ten.
     limitKeepFiring: '1m',
     // A burst between two scrapes: this much above the limit, and at least so many requests too many.

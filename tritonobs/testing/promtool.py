@@ -76,6 +76,22 @@ def reads(expr: str, minute: float, *samples: tuple[Mapping[str, str], float]) -
     )
 
 
+def near(
+    expr: str, minute: float, labels: Mapping[str, str], value: float, *, tolerance: float = 0.02
+) -> Check:
+    """The expression has exactly one sample at this minute, with these labels, and within `tolerance` of a value."""
+    return Check(
+        expr=f"abs(({expr}) / {value} - 1) <= bool {tolerance}",
+        minute=minute,
+        samples={series_name("", labels): 1},
+    )
+
+
+def absent(expr: str, minute: float) -> Check:
+    """The expression has no sample at this minute."""
+    return Check(expr=expr, minute=minute)
+
+
 def needed(
     groups: Iterable[Mapping[str, Any]], names: Iterable[str], given: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
