@@ -1,0 +1,105 @@
+"""The notify section: what is inherited, and what cannot be meant."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+MODELS = 'models: {inspect: {versions: {"1": {}}}}\n'
+
+
+def test_robot_inherits_the_language_and_paths_become_absolute(plan_of) -> None:
+    """Relative paths count from the fleet file's folder."""
+    notify = plan_of(
+        MODELS
+        + """\
+notify:
+  language: zh
+  dingtalk:
+    a: {webhook_file: secrets/a, secret_env: A_SECRET}
+    b: {webhook_file: /abs/b, language: en, messages_per_minute: 10}
+"""
+    ).notify
+    a, b = notify.robots
+    assert (a.language, b.language) == ("zh", "en")
+    assert (a.webhook.file, b.webhook.file) == (Path("/etc/shop/secrets/a"), Path("/abs/b"))
+    assert a.secret is not None
+    assert (a.secret.env, b.secret) == ("A_SECRET", None)
+    assert (a.messages_per_minute, b.messages_per_minute) == (20, 10)
+
+
+def test_one_value_is_as_good_as_a_list(plan_of) -> None:
+    """In matches, receivers and addresses."""
+    notify = plan_of(
+        MODELS
+        + """\
+notify:
+  webhook: {x: {url: "http://x"}}
+  routes: [{match: {tier: critical, team: [a, b]}, to: webhook/x}]
+"""
+    ).notify
+    (route,) = notify.routes
+    assert route.match == (("tier", ("critical",)), ("team", ("a", "b")))
+    assert route.receivers == ("webhook/x",)
+
+
+def test_timing_changes_only_what_it_names(plan_of) -> None:
+    """The rest stays as usual."""
+    notify = plan_of(MODELS + "notify: {timing: {critical: {repeat: 1h}}}\n").notify
+    critical = notify.timings[0]
+    assert (critical.wait_seconds, critical.repeat_seconds) == (Decimal(1), Decimal(3600))
+
+
+def test_secret_addresses_are_passed_on_by_serve(plan_of) -> None:
+    """Those of webhooks and of the dead man's switch."""
+    notify = plan_of(
+        MODELS
+        + """\
+notify:
+  webhook: {open: {url: "http://x"}, closed: {url_file: s/x}}
+  dead_man: {url_env: PING}
+"""
+    ).notify
+    assert [webhook.name for webhook in notify.relayed] == ["closed", "dead-man"]
+
+
+@pytest.mark.parametrize(
+    ("notify", "complaint"),
+    [
+        pytest.param(
+            "dingtalk: {a: {webhook_file: x, failover: [b]}, c: {webhook_file: y}}",
+            'notify.dingtalk.a.failover[0]: found "b", which is no other robot; allowed are c',
+            id="a stand-in nobody knows",
+        ),
+        pytest.param(
+            "dingtalk: {a: {webhook_file: x, failover: [a]}}",
+            'found "a", which is no other robot; allowed are none',
+            id="its own stand-in",
+        ),
+        pytest.param(
+            "{dingtalk: {oncall: {webhook_file: x}}, routes: [{to: dingtalk/oncal}]}",
+            'notify.routes[0].to[0]: found "dingtalk/oncal", which is no receiver',
+            id="a receiver misspelt",
+        ),
+        pytest.param(
+            "{webhook: {x: {url: 'http://x'}}, routes: [{to: webhook/x, mute: [night]}]}",
+            'notify.routes[0].mute[0]: found "night", which is no mute time',
+            id="a mute time nobody knows",
+        ),
+        pytest.param(
+            "email: {a: {to: a@b}}", "needs notify.mail_server, which is missing", id="no mail server"
+        ),
+        pytest.param(
+            'wecom: {a: {corp_id: c, agent_id: "1", secret_file: s, to_user: x}}',
+            "needs Alertmanager 0.31",
+            id="an Alertmanager too old for WeCom",
+        ),
+    ],
+)
+def test_names_nobody_has_are_findings(complaints_of, notify: str, complaint: str) -> None:
+    """Each with its place, and the nearest right word."""
+    inner = notify if notify.startswith("{") else f"{{{notify}}}"
+    (found,) = complaints_of(MODELS + f"notify: {inner}\n")
+    assert complaint in found
