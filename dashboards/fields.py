@@ -30,7 +30,7 @@ def basics(signal: Signal, custom: dict[str, Any] | None = None) -> dict[str, An
     return {key: value for key, value in defaults.items() if value not in (None, [])}
 
 
-def lines(*, stacked: bool, thresholds: bool) -> dict[str, Any]:
+def lines(*, stacked: bool, thresholds: bool, logarithmic: bool) -> dict[str, Any]:
     """How lines are drawn: filled when they add up, thin when they do not."""
     return {
         "drawStyle": "line",
@@ -43,7 +43,7 @@ def lines(*, stacked: bool, thresholds: bool) -> dict[str, Any]:
         "stacking": {"mode": "normal" if stacked else "none", "group": "A"},
         "axisPlacement": "auto",
         "thresholdsStyle": {"mode": "dashed" if thresholds else "off"},
-        "scaleDistribution": {"type": "linear"},
+        "scaleDistribution": {"type": "log", "log": 10} if logarithmic else {"type": "linear"},
         "hideFrom": NOWHERE,
     }
 

@@ -50,7 +50,7 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "Latency",
                 timeseries(latency.P50, wide=True),
-                timeseries(latency.P99, limits=(latency.TARGET,), wide=True),
+                timeseries(latency.P99, limits=(latency.TARGET,), wide=True, logarithmic=True),
             ),
             row(
                 "Saturation",

@@ -22,9 +22,9 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Alive",
-                stat(hosts.UP_SHARE, size=(4, 6)),
-                timeline(hosts.UP, size=(20, 6)),
-                timeline(hosts.HEARTBEATS, size=(24, 8)),
+                stat(hosts.UP_SHARE, size=(4, 4)),
+                timeline(hosts.UP, size=(20, 4)),
+                timeline(hosts.HEARTBEATS, size=(24, 6)),
             ),
             row(
                 "Hosts",

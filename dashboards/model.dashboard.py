@@ -39,7 +39,12 @@ def build(knobs: Knobs) -> Dashboard:
                 "Latency",
                 heatmap(latency.HEATMAP),
                 timeseries(
-                    latency.P50, latency.P95, latency.P99, limits=(latency.TARGET,), title="Percentiles"
+                    latency.P50,
+                    latency.P95,
+                    latency.P99,
+                    limits=(latency.TARGET,),
+                    logarithmic=True,
+                    title="Percentiles",
                 ),
                 timeseries(stages.P99),
             ),

@@ -54,21 +54,28 @@ def timeseries(
     limits: Sequence[Signal] = (),
     stacked: bool = False,
     wide: bool = False,
+    logarithmic: bool = False,
     title: str = "",
     size: tuple[int, int] = (12, 8),
 ) -> Panel:
-    """Lines over time. `limits` are dashed; `wide` puts a legend with numbers to the right."""
+    """Lines over time. `limits` are dashed; `wide` puts a legend with numbers to the right.
+
+    `logarithmic` is for values of very different size, none of them 0.
+    """
     first = signals[0]
     aside = {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull", "max"]}
     below: dict[str, Any] = {"displayMode": "list", "placement": "bottom", "calcs": []}
+    custom = fields.lines(stacked=stacked, thresholds=first.lines, logarithmic=logarithmic)
     return Panel(
         sort="timeseries",
         title=title or first.title,
         description=first.description,
         signals=(*signals, *limits),
         size=size,
-        defaults=fields.basics(first, fields.lines(stacked=stacked, thresholds=first.lines))
-        | {"color": {"mode": "palette-classic-by-name"}},
+        defaults=fields.basics(first, custom)
+        | {"color": {"mode": "palette-classic-by-name"}}
+        # A logarithm has no zero to begin at.
+        | ({"min": None} if logarithmic else {}),
         overrides=[*fields.fixed_colours(signals), *map(fields.dashed, limits)],
         options={
             "legend": {"showLegend": True, **(aside if wide else below)},
@@ -189,9 +196,13 @@ def table(
     by: Sequence[str],
     *,
     links: Iterable[tuple[str, str, str]] = (),
+    worst_is_least: bool = False,
     size: tuple[int, int] = (24, 9),
 ) -> Panel:
-    """One row for each set of the labels `by`, one column a signal; `links` are (column, words, address)."""
+    """One row for each set of the labels `by`, one column a signal; `links` are (column, words, address).
+
+    The rows stand in the order of the first column, the largest on top unless `worst_is_least`.
+    """
     labels = ", ".join(by)
     found = [f"Value #{letter}" for letter in ascii_uppercase[: len(columns)]]
     wanted = [signal.title for signal in columns]
@@ -215,7 +226,7 @@ def table(
             "cellHeight": "sm",
             "footer": {"show": False, "reducer": ["sum"], "countRows": False, "fields": ""},
             "showHeader": True,
-            "sortBy": [{"displayName": wanted[0], "desc": True}],
+            "sortBy": [{"displayName": wanted[0], "desc": not worst_is_least}],
         },
         transformations=[
             {"id": "merge", "options": {}},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from house import Knobs, board
 from panels import row, timeseries
-from signals import latency, stages, traffic
+from signals import stages, traffic
 from variables import PIPELINE, STAGE, VERSION
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def build(knobs: Knobs) -> Dashboard:
                 "The pipeline",
                 timeseries(stages.SHARE, stacked=True),
                 timeseries(stages.P99, wide=True),
-                timeseries(stages.MEAN, stacked=True, limits=(latency.TARGET,)),
+                timeseries(stages.MEAN, stacked=True),
                 timeseries(traffic.SERVED),
             ),
             row(
@@ -40,8 +40,8 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "What goes in, what comes out",
-                timeseries(stages.SIZES, size=(8, 8)),
-                timeseries(stages.ITEMS, size=(8, 8)),
+                timeseries(stages.SIZES, logarithmic=True, size=(8, 8)),
+                timeseries(stages.ITEMS, logarithmic=True, size=(8, 8)),
                 timeseries(stages.ERRORS, stacked=True, size=(8, 8)),
             ),
         ),

@@ -23,9 +23,9 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Now",
-                stat(slo.BROKEN),
-                stat(slo.FASTEST),
-                stat(alerts.FIRING),
+                stat(slo.BROKEN, size=(4, 8)),
+                stat(slo.FASTEST, size=(4, 8)),
+                stat(alerts.FIRING, size=(4, 8)),
                 bars(slo.REMAINING, size=(12, 8)),
             ),
             row(
@@ -47,7 +47,9 @@ def build(knobs: Knobs) -> Dashboard:
                     "Every SLO with what is left of its budget and how long that lasts at the pace of the "
                     "last hour. Good: budgets above what is left of the period. From the `slo:…` records.",
                     (slo.REMAINING, slo.OBJECTIVE, slo.BURN_NOW, slo.EXHAUSTED_IN),
-                    ("sloth_service", "sloth_slo", "version"),
+                    ("model", "slo", "version"),
+                    worst_is_least=True,
+                    size=(24, 11),
                 ),
             ),
         ),

@@ -60,8 +60,8 @@ BY_REASON = Signal(
 OF_TRITON = Signal(
     title="Failures as Triton counts them",
     unit="reqps",
-    expr=("sum by (model, reason) (model_version_reason:triton_requests_failed:rate%(short)s{%(subject)s})"),
-    legend="{{model}} {{reason}}",
+    expr=("sum by (reason) (model_version_reason:triton_requests_failed:rate%(short)s{%(subject)s})"),
+    legend="{{reason}}",
     description=(
         "Failures a second that Triton itself saw: `REJECTED` waited too long in the queue, `CANCELED` was "
         "given up, `BACKEND` raised or died. Good: all at 0. From `nv_inference_request_failure`."

@@ -29,11 +29,9 @@ P99 = _percentile("p99", "99 %")
 TARGET = Signal(
     title="Latency target",
     unit="s",
-    expr=(
-        'min by (model) (\n  subject_slo:tritonobs_latency_target_seconds:held{stage="total", %(subject)s}\n)'
-    ),
-    legend="target {{model}}",
-    description="The tightest target of an SLO. Good: above P99. From `tritonobs_latency_target_seconds`.",
+    expr='max by (le) (subject_slo:tritonobs_latency_target_seconds:held{stage="total", %(model)s})',
+    legend="target {{le}} s",
+    description="The targets of latency SLOs. Good: above P99. From `tritonobs_latency_target_seconds`.",
 )
 
 WORST = Signal(

@@ -71,13 +71,13 @@ FROM_CACHE = Signal(
     title="Answered from the cache",
     unit="percentunit",
     expr=(
-        "clamp_min(\n"
-        "  1 -\n"
-        "    model_version:triton_requests_computed:rate%(short)s{%(subject)s}\n"
-        "      /\n"
-        "    (model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} > 0),\n"
-        "  0\n"
-        ")"
+        "(\n"
+        "  model_version:triton_cache_hits:rate%(short)s{%(subject)s}\n"
+        "    or\n"
+        "  model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} * 0\n"
+        ")\n"
+        "  /\n"
+        "(model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} > 0)"
     ),
     legend="{{model}} {{version}}",
     description=(

@@ -6,8 +6,20 @@ import palette
 
 from signals import Signal, Step
 
-_SELECTED = '{%(cluster)s, model=~"$model", slo=~"$slo"}'
-_LEGEND = "{{sloth_service}} {{sloth_slo}}"
+_SELECTED = '%(model)s, slo=~"$slo"'
+# Versions only where there are several: otherwise they say what the model says.
+_SEVERAL = 'count by (cluster, model, slo) (slo:objective:ratio{version!="", %(model)s}) > 1'
+
+
+def _of(record: str, without: str = "") -> str:
+    """The record of every chosen SLO."""
+    whole, versions = (f'{record}{{version{sign}"", {_SELECTED}}}' for sign in ("=", "!="))
+    if without:
+        whole, versions = (f"max without ({without}) ({one})" for one in (whole, versions))
+    return f"(\n  {whole}\n    or\n  {versions} and on (cluster, model, slo) ({_SEVERAL})\n)"
+
+
+_LEGEND = "{{model}} {{slo}} {{version}}"
 _BUDGET_STEPS = (
     Step(value=None, colour=palette.CRITICAL),
     Step(value=0, colour=palette.BAD),
@@ -25,14 +37,14 @@ _BURN_STEPS = (
 REMAINING = Signal(
     title="Error budget remaining",
     unit="percentunit",
-    expr=f"slo:period_error_budget_remaining:ratio{_SELECTED}",
+    expr=_of("slo:period_error_budget_remaining:ratio"),
     legend=_LEGEND,
     description=(
         "What is left of the bad requests that the objective allows in its period; below 0 the promise is "
         "broken. Good: above the share of the period that is still to come. From "
         "`slo:period_error_budget_remaining:ratio`."
     ),
-    minimum=None,
+    minimum=-1,
     maximum=1,
     steps=_BUDGET_STEPS,
 )
@@ -40,13 +52,13 @@ REMAINING = Signal(
 REMAINING_OF_MODEL = Signal(
     title="Error budget remaining",
     unit="percentunit",
-    expr="slo:period_error_budget_remaining:ratio{%(model)s}",
-    legend="{{sloth_slo}}",
+    expr='slo:period_error_budget_remaining:ratio{version="", %(model)s}',
+    legend="{{slo}}",
     description=(
         "What is left of the error budgets of this model. Good: above the share of the period still to "
         "come. From `slo:period_error_budget_remaining:ratio`."
     ),
-    minimum=None,
+    minimum=-1,
     maximum=1,
     steps=_BUDGET_STEPS,
 )
@@ -54,7 +66,7 @@ REMAINING_OF_MODEL = Signal(
 BROKEN = Signal(
     title="Promises broken",
     unit="none",
-    expr=f"count(slo:period_error_budget_remaining:ratio{_SELECTED} < 0) or vector(0)",
+    expr=f"count({_of('slo:period_error_budget_remaining:ratio')} < 0) or vector(0)",
     legend="broken",
     description="SLOs whose budget is spent. Good: 0. From `slo:period_error_budget_remaining:ratio`.",
     decimals=0,
@@ -64,7 +76,7 @@ BROKEN = Signal(
 FASTEST = Signal(
     title="Fastest burn",
     unit="none",
-    expr=f"max(slo:current_burn_rate:ratio{_SELECTED})",
+    expr=f"max({_of('slo:current_burn_rate:ratio')})",
     legend="burn rate",
     description=(
         "The highest burn rate of the chosen SLOs over five minutes; 1 spends the budget exactly in one "
@@ -80,9 +92,9 @@ def _burn(title: str, window: str, rest: str) -> Signal:
         title=title,
         unit="none",
         expr=(
-            f"max without (sloth_window) (slo:sli_error:ratio_rate{window}{_SELECTED})\n"
-            "  /\n"
-            f"slo:error_budget:ratio{_SELECTED}"
+            f"{_of(f'slo:sli_error:ratio_rate{window}', without='sloth_window')}\n"
+            "  / on (cluster, model, version, slo)\n"
+            "slo:error_budget:ratio"
         ),
         legend=_LEGEND,
         description=(
@@ -107,7 +119,7 @@ BURN_6H = _burn(
 BAD_SHARE = Signal(
     title="Share of bad requests",
     unit="percentunit",
-    expr=f"max without (sloth_window) (slo:sli_error:ratio_rate5m{_SELECTED})",
+    expr=_of("slo:sli_error:ratio_rate5m", without="sloth_window"),
     legend=_LEGEND,
     description=(
         "Bad requests of all that count, over five minutes: errors for availability, too slow for latency. "
@@ -118,15 +130,15 @@ BAD_SHARE = Signal(
 ALLOWED = Signal(
     title="Allowed share",
     unit="percentunit",
-    expr=f"slo:error_budget:ratio{_SELECTED}",
-    legend="limit " + _LEGEND,
-    description="What the objective allows. Good: above the measured share. From `slo:error_budget:ratio`.",
+    expr='max by (slo) (slo:error_budget:ratio{%(model)s, slo=~"$slo"})',
+    legend="limit {{slo}}",
+    description="What the objectives allow. Good: above the measured share. From `slo:error_budget:ratio`.",
 )
 
 BAD_REQUESTS = Signal(
     title="Bad requests",
     unit="reqps",
-    expr=f"slo:sli_bad_requests:rate5m{_SELECTED}",
+    expr=_of("slo:sli_bad_requests:rate5m"),
     legend=_LEGEND,
     description=(
         "Bad requests a second by SLO: where the budget goes in absolute terms. Good: 0. From "
@@ -137,7 +149,7 @@ BAD_REQUESTS = Signal(
 EXHAUSTED_IN = Signal(
     title="Time to exhaustion",
     unit="s",
-    expr=f"slo:time_to_exhaustion:seconds{_SELECTED}",
+    expr=_of("slo:time_to_exhaustion:seconds"),
     legend=_LEGEND,
     description=(
         "When the budget is spent at the pace of the last hour; an SLO that does not burn has no row. Good: "
@@ -154,7 +166,7 @@ EXHAUSTED_IN = Signal(
 OBJECTIVE = Signal(
     title="Objective",
     unit="percentunit",
-    expr=f"slo:objective:ratio{_SELECTED}",
+    expr=_of("slo:objective:ratio"),
     legend=_LEGEND,
     description="The promised share of good requests. Good: as agreed. From `slo:objective:ratio`.",
     decimals=3,
@@ -163,7 +175,7 @@ OBJECTIVE = Signal(
 BURN_NOW = Signal(
     title="Burn rate now",
     unit="none",
-    expr=f"slo:current_burn_rate:ratio{_SELECTED}",
+    expr=_of("slo:current_burn_rate:ratio"),
     legend=_LEGEND,
     description="Burn rate over five minutes. Good: below 1. From `slo:current_burn_rate:ratio`.",
     decimals=2,

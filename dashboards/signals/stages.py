@@ -82,7 +82,7 @@ BUDGET_USED = Signal(
     unit="percentunit",
     expr=(
         "max by (model, stage) (\n"
-        "  model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{%(stage)s}\n"
+        "  model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{%(model)s}\n"
         ")"
     ),
     legend="{{model}} {{stage}}",

@@ -8,9 +8,17 @@ import thresholds
 from signals import Signal, Step
 
 
-def _named(expr: str) -> str:
-    """A row over all versions has no version: on a board it says so."""
-    return f'label_replace(\n  {expr},\n  "version", "all", "version", ""\n)'
+def _subjects(record: str) -> str:
+    """Versions, and models over all their versions where they have more than one; the latter say `all`."""
+    several = "count by (cluster, model) (model_version:triton_requests:rate5m{%(model)s}) > 1"
+    return (
+        f'{record}{{model!="", version!="", %(subject)s}}\n'
+        "or\n"
+        "label_replace(\n"
+        f'  {record}{{model!="", version="", %(model)s}} and on (cluster, model) ({several}),\n'
+        '  "version", "all", "", ""\n'
+        ")"
+    )
 
 
 FROM_CLIENTS = Signal(
@@ -39,7 +47,7 @@ SERVED = Signal(
 AGAINST_LIMIT = Signal(
     title="Requests a second and their limit",
     unit="reqps",
-    expr=_named('subject:triton_requests:rate5m{model!="", %(subject)s}'),
+    expr=_subjects("subject:triton_requests:rate5m"),
     legend="{{model}} {{version}}",
     description=(
         "Requests over five minutes (lines) and what was agreed (dashed); `all` is a model over its "
@@ -51,7 +59,7 @@ AGAINST_LIMIT = Signal(
 LIMIT = Signal(
     title="QPS limit",
     unit="reqps",
-    expr=_named('subject:tritonobs_qps_limit:held{model!="", %(subject)s}'),
+    expr=_subjects("subject:tritonobs_qps_limit:held"),
     legend="limit {{model}} {{version}}",
     description="The agreed limit. Good: above the traffic. From `subject:tritonobs_qps_limit:held`.",
 )
@@ -59,10 +67,10 @@ LIMIT = Signal(
 LIMIT_USED = Signal(
     title="Share of the limit in use",
     unit="percentunit",
-    expr=_named(
-        'subject:triton_requests:rate5m{model!="", %(subject)s}\n'
-        "    / on (%(by_subject)s)\n"
-        "  subject:tritonobs_qps_limit:held"
+    expr=(
+        f"(\n{_subjects('subject:triton_requests:rate5m')}\n)\n"
+        "  / on (%(by_subject)s)\n"
+        f"(\n{_subjects('subject:tritonobs_qps_limit:held')}\n)"
     ),
     legend="{{model}} {{version}}",
     description=(

@@ -30,6 +30,7 @@ COMMANDS = {
     "load": ("load", "Send real images at a steady rate, whatever the answers do."),
     "stages": ("live", "Show where the time of a request goes, stage by stage."),
     "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
+    "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
     "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
 }
 

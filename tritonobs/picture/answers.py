@@ -1,0 +1,148 @@
+"""The queries of a panel, asked."""
+
+from __future__ import annotations
+
+import math
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tritonobs.errors import ClientError
+from tritonobs.picture.choices import fill, intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.picture.board import Board, Mark, Panel, Target
+
+_SIDE_BY_SIDE: Final = 4
+_STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+_POINTS_A_COLUMN: Final = 20
+_LABEL: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """What is looked at, in Unix seconds, and how often Prometheus scrapes."""
+
+    start: float
+    end: float
+    scrape_seconds: float
+
+    @property
+    def span(self) -> float:
+        """Seconds from the start to the end."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One series; points are (Unix seconds, value), without what is not a number."""
+
+    ref: str
+    name: str
+    labels: Mapping[str, str]
+    points: tuple[tuple[float, float], ...]
+
+    @property
+    def last(self) -> float:
+        """The latest value."""
+        return self.points[-1][1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The series of a panel; `trouble` is Prometheus' own words when it could not answer."""
+
+    panel: Panel
+    lines: tuple[Line, ...] = ()
+    step_seconds: float = 1
+    queries: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When a mark began."""
+
+    mark: Mark
+    time: float
+
+
+def step_of(panel: Panel, times: Times) -> float:
+    """Seconds between two points: as many as the panel's width can show, never closer than scrapes."""
+    points = panel.most_points or panel.place[2] * _POINTS_A_COLUMN
+    least = max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds)
+    return next((step for step in _STEPS if step >= least), _STEPS[-1])
+
+
+def ask(client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times) -> tuple[Answer, ...]:
+    """The answers to every panel, in the board's order; a panel without one says why."""
+    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
+        return tuple(pool.map(lambda panel: ask_panel(client, panel, words, times), board.panels))
+
+
+def ask_panel(client: PrometheusClient, panel: Panel, words: Mapping[str, str], times: Times) -> Answer:
+    """The answer to one panel."""
+    step = step_of(panel, times)
+    known = {**words, **intervals(step, times.scrape_seconds, times.span)}
+    queries = tuple(fill(target.expr, known) for target in panel.targets)
+    try:
+        lines = tuple(
+            line
+            for target, query in zip(panel.targets, queries, strict=True)
+            for line in ask_target(client, target, query, times, step)
+        )
+    except ClientError as error:
+        return Answer(panel=panel, queries=queries, step_seconds=step, trouble=str(error))
+    return Answer(panel=panel, lines=lines, step_seconds=step, queries=queries)
+
+
+def ask_target(
+    client: PrometheusClient, target: Target, query: str, times: Times, step_seconds: float
+) -> tuple[Line, ...]:
+    """The series of one query.
+
+    Raises:
+        ClientError: Prometheus gave no answer.
+    """
+    found: list[tuple[Mapping[str, str], tuple[tuple[float, float], ...]]]
+    if target.instant:
+        readings = client.query(query, at=times.end)
+        found = [(one.labels, ((one.time, one.value),)) for one in readings]
+    else:
+        # As Grafana does: the same moments whenever it is asked, so that a picture can be drawn again.
+        start = math.floor(times.start / step_seconds) * step_seconds
+        end = math.floor(times.end / step_seconds) * step_seconds
+        series = client.query_range(query, start=start, end=end, step_seconds=step_seconds)
+        found = [(one.labels, one.points) for one in series]
+    return tuple(
+        Line(ref=target.ref, name=_name(target, labels), labels=labels, points=kept)
+        for labels, points in found
+        if (kept := tuple(point for point in points if math.isfinite(point[1])))
+    )
+
+
+def moments(
+    client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times
+) -> tuple[Moment, ...]:
+    """When each of the board's marks began, in the order of time."""
+    step = max(times.scrape_seconds, next(step for step in _STEPS if step >= times.span / 1000))
+    begun: dict[tuple[str, float], Moment] = {}
+    for mark in board.marks:
+        query = fill(mark.expr, words)
+        for series in client.query_range(query, start=times.start, end=times.end, step_seconds=step):
+            previous = -math.inf
+            for time, _ in series.points:
+                if time - previous > 1.5 * step and time > times.start + step:
+                    begun[mark.name, time] = Moment(mark=mark, time=time)
+                previous = time
+    return tuple(sorted(begun.values(), key=lambda moment: moment.time))
+
+
+def _name(target: Target, labels: Mapping[str, str]) -> str:
+    if not target.legend:
+        return ", ".join(f"{key}={value}" for key, value in sorted(labels.items())) or target.expr
+    return " ".join(_LABEL.sub(lambda found: labels.get(found[1], ""), target.legend).split())

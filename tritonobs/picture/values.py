@@ -1,0 +1,61 @@
+"""Numbers as Grafana shows them: a value with its unit, few digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+_SECONDS: Final = (
+    (1e-6, "µs", 1e6),
+    (1e-3, "ms", 1e3),
+    (1.0, "s", 1.0),
+    (60.0, "min", 1 / 60),
+    (3600.0, "h", 1 / 3600),
+    (86400.0, "d", 1 / 86400),
+)
+_LONG_SECONDS: Final = 120.0
+_SHORT: Final = ((1.0, "", 1.0), (1e3, " K", 1e-3), (1e6, " M", 1e-6), (1e9, " G", 1e-9))
+_BYTES: Final = tuple(
+    (float(1024**power), f" {name}", 1 / 1024**power)
+    for power, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))
+)
+_AFTER: Final = {
+    "reqps": " req/s",
+    "cps": " /s",
+    "watt": " W",
+    "celsius": " °C",
+    "none": "",
+    "percentunit": " %",
+}
+_DIGITS: Final = 3
+
+
+def text_of(value: float, unit: str, decimals: int | None = None, *, like: float | None = None) -> str:
+    """The value in its unit; `like` is a value whose scale it shares, so that an axis has one unit."""
+    scale = abs(value if like is None else like)
+    if unit == "s":
+        number, after = _scaled(value, scale, _SECONDS if scale >= _LONG_SECONDS else _SECONDS[:3])
+        after = f" {after}"
+    elif unit in {"short", "bytes"}:
+        number, after = _scaled(value, scale, _SHORT if unit == "short" else _BYTES)
+    else:
+        number, after = value * (100 if unit == "percentunit" else 1), _AFTER.get(unit, f" {unit}")
+    return f"{_digits(number, decimals)}{after}"
+
+
+def _scaled(value: float, scale: float, units: tuple[tuple[float, str, float], ...]) -> tuple[float, str]:
+    if scale == 0:
+        first = next(one for one in units if one[0] >= 1)
+        return value, first[1]
+    _, name, factor = next((one for one in reversed(units) if scale >= one[0] * 0.9995), units[0])
+    return value * factor, name
+
+
+def _digits(number: float, decimals: int | None) -> str:
+    """Three digits that count, or as many decimals as asked for; no zeros at the end."""
+    if decimals is None:
+        size = math.floor(math.log10(abs(number))) if number else 0
+        decimals = max(0, min(_DIGITS, _DIGITS - 1 - size))
+        text = f"{number:.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{number:.{decimals}f}"
