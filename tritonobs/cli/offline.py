@@ -9,7 +9,7 @@ import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, examine, line_of, value_of, worst
 from tritonobs.findings import Severity
-from tritonobs.spec.schema import spec_schema
+from tritonobs.spec.reference import json_schema, markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,9 +40,10 @@ def validate(*, fleet: Path, fail_on: str, form: str) -> int:
 
 
 @click.command(epilog="Example: tritonobs schema > fleet.schema.json")
-def schema() -> None:
+@click.option("--markdown", "as_markdown", is_flag=True, help="Tables for people instead.")
+def schema(*, as_markdown: bool) -> None:
     """Print the JSON Schema of the fleet file, for editors."""
-    click.echo(json.dumps(spec_schema(), ensure_ascii=False, indent=2))
+    click.echo(markdown() if as_markdown else json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
 def _summary(fleet: Path, findings: Sequence[object]) -> str:

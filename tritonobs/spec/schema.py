@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -19,9 +19,6 @@ from tritonobs.spec.openslo import ImportedSlo
 from tritonobs.spec.section import Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def _nothing_is_empty(value: object) -> object:
@@ -127,7 +124,7 @@ class ModelSpec(Section):
     slos: Slos = _SLOS
     latency_bounds: tuple[Duration, ...] = Field(
         default=(),
-        description="The model's histogram bounds when its config.pbtxt sets others than the default.",
+        description="The histogram bounds, when `latency_buckets` in the model's config.pbtxt sets its own.",
     )
     versions: dict[Version, Annotated[VersionSpec, BeforeValidator(_nothing_is_empty)]] = Field(
         default_factory=dict, description="The versions in service, each with what differs from the model."
@@ -249,8 +246,3 @@ class Spec(Section):
         """Add the SLOs of the OpenSLO documents, and remember their files."""
         self._imported, self._read_files = slos, files
         return self
-
-
-def spec_schema() -> Mapping[str, Any]:
-    """JSON Schema of the fleet file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Spec.model_json_schema()}

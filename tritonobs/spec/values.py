@@ -20,7 +20,7 @@ MIN_OBJECTIVE: Final = Decimal("0.5")
 UNLIMITED: Final = Decimal("Infinity")
 """The value of `qps_limit: unlimited`: no limit here, whatever is inherited."""
 
-_VERSION = re.compile(r"[1-9][0-9]{0,18}")
+_VERSION = re.compile(r"^[1-9][0-9]{0,18}$")
 
 
 def parse_qps(value: object) -> Decimal:
@@ -66,7 +66,12 @@ def _number(value: object, allowed: str) -> Decimal:
     return number
 
 
-def _parse_duration(value: object) -> Decimal:
+def duration_field(value: object) -> Decimal:
+    """Seconds, above 0, from a duration as people write it.
+
+    Raises:
+        ValueError: anything else.
+    """
     if isinstance(value, Decimal):
         return value
     allowed = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
@@ -167,7 +172,7 @@ CallCount = Annotated[
 ]
 Duration = Annotated[
     Decimal,
-    BeforeValidator(_parse_duration),
+    BeforeValidator(duration_field),
     _schema("string", ["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
 ]
 Seconds = Annotated[

@@ -1,0 +1,78 @@
+"""The schema for editors and the tables for readers say what the loader takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from tritonobs.spec.load import read_text
+from tritonobs.spec.reference import json_schema, markdown
+
+ROOT = Path(__file__).parents[2]
+MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
+HEAD = 'fleet: shop\nreplicas: [{name: a, url: "http://10.0.0.1:8000"}]\n'
+
+
+def test_the_page_holds_the_fields_as_they_are() -> None:
+    """Run `tritonobs schema --markdown` and put it below the mark when this fails."""
+    page = (ROOT / "docs" / "fleet-file.md").read_text()
+
+    assert page.split(MARK)[1].strip() == markdown().strip()
+
+
+def test_every_field_says_what_it_is_for() -> None:
+    """No row without a sentence."""
+    rows = [line.split(" | ") for line in markdown().splitlines() if line.startswith("| `")]
+
+    assert [row[0] for row in rows if not row[1].strip()] == []
+
+
+def test_the_schema_is_one() -> None:
+    """Of the dialect it names."""
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_examples_fit_the_schema_and_the_loader(path: Path) -> None:
+    """An editor finds nothing wrong with what we ship."""
+    text = path.read_text()
+
+    jsonschema.validate(yaml.safe_load(text), json_schema())
+    assert read_text(text, str(path)).findings == ()
+
+
+TAKEN = [
+    pytest.param("models: {a: , b: {versions: {'1': }}}", id="nothing to say"),
+    pytest.param("models: {a: {slos: {up: none}}}", id="a promise taken back"),
+    pytest.param("models: {a: {qps_limit: unlimited}}", id="unlimited"),
+    pytest.param("models: {p: {pipeline: bls, calls: {a: 2, b: {model: a}}}, a: }", id="calls in both forms"),
+    pytest.param("models: {a: {slos: {up: {objective: 0.999}}}}", id="a ratio"),
+]
+
+
+@pytest.mark.parametrize("text", TAKEN)
+def test_short_forms_are_fine_for_both(text: str) -> None:
+    """What the loader takes, an editor does not underline."""
+    jsonschema.validate(yaml.safe_load(HEAD + text), json_schema())
+    assert read_text(HEAD + text, "f").findings == ()
+
+
+REFUSED = [
+    pytest.param("models: {a: {qps_limit: -1}}", id="a negative limit"),
+    pytest.param("models: {a: {qps_limit: }}", id="a value forgotten"),
+    pytest.param("models: {a: {qps_limits: 1}}", id="a misspelt field"),
+    pytest.param("models: {a: {versions: {v1: {}}}}", id="a version that is none"),
+    pytest.param("models: {a: {pipeline: ensembel}}", id="a misspelt word"),
+    pytest.param("models: {}", id="no models"),
+]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_mistakes_are_mistakes_for_both(text: str) -> None:
+    """What the loader refuses, an editor underlines."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(HEAD + text), json_schema())
+    assert read_text(HEAD + text, "f").findings
