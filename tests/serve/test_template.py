@@ -19,7 +19,7 @@ def test_good_template_is_taken() -> None:
     [
         pytest.param("{% for a in alerts %}", "line 1", id="no Jinja2"),
         pytest.param("{{ headlin }}", "'headlin' is undefined", id="a word misspelt"),
-        pytest.param("{{ alerts[0].lables }}", "has no attribute", id="a field misspelt"),
+        pytest.param("{{ alerts[0].labelz }}", "has no attribute", id="a field misspelt"),
         pytest.param("{{ headline }}", "name and subject of every alert", id="an alert left out"),
         pytest.param("{{ alerts.__class__.__mro__ }}", "unsafe", id="a way out of the sandbox"),
         pytest.param("{% include '/etc/passwd' %}", "no loader", id="another file"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from prometheus_client.exposition import choose_encoder
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -28,11 +28,11 @@ def make_app(daemon: Daemon) -> Starlette:
     async def webhook(request: Request) -> Response:
         return await pass_on(request, daemon)
 
-    async def metrics(request: Request) -> Response:
+    async def metrics(_: Request) -> Response:
         daemon.delivery.measure()
-        encode, content_type = choose_encoder(request.headers.get("accept", ""))
-        page = await asyncio.to_thread(encode, daemon.metrics.registry)
-        return Response(page, headers={"Content-Type": content_type})
+        objectives = await asyncio.to_thread(daemon.objectives)
+        page = generate_latest(daemon.metrics.registry) + objectives
+        return Response(page, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def discovery(_: Request) -> Response:
         return JSONResponse(target_groups(daemon.served.plan.replicas))

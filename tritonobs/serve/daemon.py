@@ -21,7 +21,7 @@ from tritonobs.errors import TritonobsError
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
 from tritonobs.serve.delivery import Delivery
-from tritonobs.serve.exposition import ObjectiveCollector
+from tritonobs.serve.exposition import ObjectivePage
 from tritonobs.serve.limits import LiveLimits
 from tritonobs.serve.metrics import DeliveryMetrics
 
@@ -54,9 +54,13 @@ class Daemon:
         self.watcher = Watcher(path, served, self.apply, self.metrics)
         self.limits = LiveLimits(path, served.plan)
         self.metrics.registry.register(self.limits)
-        self.metrics.registry.register(ObjectiveCollector(lambda: self.limits.merged(self.served.plan)))
+        self._objectives = ObjectivePage()
         self.relay = Relay()
         self._dingtalk = dingtalk
+
+    def objectives(self) -> bytes:
+        """The plan's part of the metrics page, with the limits from wherever else they come."""
+        return self._objectives.text(self.limits.merged(self.served.plan))
 
     def apply(self, served: Served) -> None:
         """Use a fleet file that was loaded anew."""

@@ -1,36 +1,57 @@
-"""Limits and objectives on serve's metrics page, computed at the moment of the scrape."""
+"""Limits and objectives on serve's metrics page, as they hold at the moment of the scrape."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from tritonobs.plan.limits import limits_at
 from tritonobs.plan.series import objective_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tritonobs.plan.fleet import Plan
+    from tritonobs.plan.fleet import Plan, QpsLimit
 
 _HELP = "From the fleet file; see docs/delivery.md."
 
 
-class ObjectiveCollector(Collector):
-    """The plan's series; none when they reach Prometheus by a rules file: twice would be an error."""
+class ObjectivePage:
+    """The part of the page that is the plan's; made anew only when another limit has begun to hold.
 
-    def __init__(self, plan: Callable[[], Plan]) -> None:
-        self._plan = plan
+    Empty when the series reach Prometheus by a rules file: the same series twice would be an error.
+    """
+
+    def __init__(self) -> None:
+        self._plan: Plan | None = None
+        self._limits: tuple[QpsLimit, ...] = ()
+        self._page = b""
+
+    def text(self, plan: Plan) -> bytes:
+        """In Prometheus' text format."""
+        now = datetime.now(timezone.utc)
+        limits = tuple(limits_at(plan.limits, now))
+        if plan != self._plan or limits != self._limits:
+            registry = CollectorRegistry()
+            registry.register(_Objectives(plan, now))
+            self._plan, self._limits, self._page = plan, limits, generate_latest(registry)
+        return self._page
+
+
+class _Objectives(Collector):
+    def __init__(self, plan: Plan, now: datetime) -> None:
+        self._plan, self._now = plan, now
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """One family per name."""
-        plan = self._plan()
-        if plan.limits_source == "rules":
+        if self._plan.limits_source == "rules":
             return
         families: dict[str, GaugeMetricFamily] = {}
-        for sample in objective_series(plan, datetime.now(timezone.utc)):
+        for sample in objective_series(self._plan, self._now):
             family = families.get(sample.name)
             if family is None:
                 family = GaugeMetricFamily(sample.name, _HELP, labels=list(sample.labels))
