@@ -1,4 +1,5 @@
-"""The cases of tests/rules/cases, and the rules they are run against: generated, with windows fit for promtool."""
+# ruff: noqa: INP001 (run and loaded by path, beside the package)
+"""The cases of tests/rules/cases, and the generated rules they are run against."""
 
 from __future__ import annotations
 

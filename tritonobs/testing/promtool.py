@@ -79,7 +79,7 @@ def reads(expr: str, minute: float, *samples: tuple[Mapping[str, str], float]) -
 def near(
     expr: str, minute: float, labels: Mapping[str, str], value: float, *, tolerance: float = 0.02
 ) -> Check:
-    """The expression has exactly one sample at this minute, with these labels, and within `tolerance` of a value."""
+    """The expression has one sample at this minute, with these labels, within `tolerance` of a value."""
     return Check(
         expr=f"abs(({expr}) / {value} - 1) <= bool {tolerance}",
         minute=minute,
@@ -95,7 +95,7 @@ def absent(expr: str, minute: float) -> Check:
 def needed(
     groups: Iterable[Mapping[str, Any]], names: Iterable[str], given: Iterable[str] = ()
 ) -> list[dict[str, Any]]:
-    """The groups reduced to the rules called `names` and the records those read, in their order, without `given`.
+    """The groups reduced to the rules called `names` and the records they read, except `given`.
 
     Raises:
         KeyError: no rule has one of the names.

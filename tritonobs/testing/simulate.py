@@ -1,6 +1,6 @@
 """A Triton fleet that never ran: what Prometheus would have scraped from it, sample by sample.
 
-Rates, times and states are levels: a number, or a tuple of `(until_minute, value)` steps of which the last goes on
+Rates, times and states are levels: a number, or `(until_minute, value)` steps of which the last goes on
 to the end; None is a time without the series. Requests are whole: at 0.01 a second there is one every 100 s.
 """
 
@@ -16,7 +16,7 @@ from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, OUTCOMES, format_boun
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Level: TypeAlias = float | None | Sequence[tuple[float, float | None]]
+Level: TypeAlias = float | Sequence[tuple[float, float | None]] | None
 Values: TypeAlias = list[float | None]
 
 JOB = "triton"
@@ -44,7 +44,7 @@ class World:
         return self._put(name, labels, [self._at(level, time) for time in self.times])
 
     def counter(self, name: str, per_second: Level, **labels: str) -> World:
-        """A series that grows at its level, in whole numbers; after a time without it, it begins at 0 again."""
+        """A series that grows at its level, in whole numbers; after a gap it begins at 0 again."""
         return self._put(name, labels, self._whole(per_second))
 
     def info(self, model: str, version: str = "", **labels: str) -> World:
@@ -67,7 +67,7 @@ class World:
         pending: Level = 0,
         **labels: str,
     ) -> World:
-        """A loaded model version: `qps` successes a second, `batch` requests of `items` inferences an execution."""
+        """A loaded model version: `qps` successes a second, `batch` requests an execution."""
         own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica, **labels}
         own |= {"model": model, "version": version}
         done = self._whole(qps)
@@ -82,11 +82,7 @@ class World:
             (names.TRITON_COMPUTE_INPUT_US, 0),
             (names.TRITON_COMPUTE_OUTPUT_US, 0),
         ):
-            self._put(
-                name,
-                own,
-                self._charged(done, lambda time, level=charge: _MICRO * (self._at(level, time) or 0)),
-            )
+            self._put(name, own, self._charged(done, self._micros(charge)))
         self._put(names.TRITON_INFERENCES, own, self._charged(done, lambda _: items))
         self._put(names.TRITON_EXECUTIONS, own, self._charged(done, lambda _: 1 / batch))
         return self.gauge(names.TRITON_PENDING, pending if qps is not None else None, **own)
@@ -103,7 +99,7 @@ class World:
         outcomes: Mapping[str, Level] | None = None,
         **labels: str,
     ) -> World:
-        """A worker of a Python model: heartbeats while `alive` is 1, stuck at 0, gone at None; and its outcomes."""
+        """A worker of a Python model: it beats while `alive` is 1, is stuck at 0, gone at None."""
         own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica, **labels, "model": model}
         own |= {"version": version, "worker": f"{model}_0_{slot}-{pid}-1a2b3c"}
         last: float = 0
@@ -155,7 +151,7 @@ class World:
         return self._put(f"{names.STAGE_DURATION}_sum", own, spent)
 
     def outage(self, replica: str, *steps: tuple[float, float]) -> World:
-        """Between these minutes nothing of the replica is scraped and its `up` is 0; `up` is there from now on."""
+        """Nothing of the replica is scraped between these minutes; its `up` is told, so call this last."""
         lost = [any(60 * start <= time < 60 * end for start, end in steps) for time in self.times]
         for name, values in self.series.items():
             if f'replica="{replica}"' in name:
@@ -192,6 +188,9 @@ class World:
                 total, before = total + (now - before) * each(time - self.scrape_seconds), now
             values.append(None if now is None else round(total, 9))
         return values
+
+    def _micros(self, seconds: Level) -> Callable[[float], float]:
+        return lambda time: _MICRO * (self._at(seconds, time) or 0)
 
     def _at(self, level: Level, time: float) -> float | None:
         if not isinstance(level, Sequence):

@@ -30,7 +30,7 @@ GIVEN = ("slo:sli_valid_requests:rate5m", "slo:sli_bad_requests:rate5m")
 
 
 def burning(times, *, minutes, qps=10, objective=0.999):
-    """Days of a service whose errors are so many times what its objective allows, as its records show them."""
+    """Days of a service whose errors are so many times what is allowed, as its records show them."""
     steps = times if isinstance(times, list) else [(1e9, times)]
     world = World(minutes=minutes, scrape_seconds=300).info("nms", "1", team="vision", tier="critical")
     world.gauge("tritonobs_slo_objective_ratio", objective, **SUBJECT)

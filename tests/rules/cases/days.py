@@ -1,4 +1,4 @@
-"""Hours and days: the budget is weighted by requests, a clean rollout is silent, healthy noise pages nobody."""
+"""Hours and days: the budget counts requests, a clean rollout is silent, healthy noise pages nobody."""
 
 import math
 import random
@@ -54,7 +54,7 @@ def rollout():
 
 
 def noise(*, days=7, objective=0.99):
-    """Three models at 0.01, 0.1 and 1 request a second, at random, each request bad with half the budget's chance."""
+    """Models at 0.01, 0.1 and 1 request a second, at random, with errors at half of what is allowed."""
     chance = random.Random(20240229)  # noqa: S311 (a repeatable experiment, no secret)
     world = World(minutes=days * DAY, scrape_seconds=60)
     for rate in (0.01, 0.1, 1):
@@ -161,30 +161,32 @@ CASES = (
             f"slo:sli_error:ratio_rate{window}" for window in ("30m", "1h", "2h", "6h", "1d", "3d", "30d")
         ),
         given=("slo:sli_valid_requests:rate5m", "slo:sli_bad_requests:rate5m"),
-        checks=tuple(
-            check
-            for window, minutes in (
-                ("30m", 30),
-                ("1h", 60),
-                ("2h", 120),
-                ("6h", 360),
-                ("1d", DAY),
-                ("3d", 3 * DAY),
-            )
-            for check in (
-                reads(
-                    f"slo:sli_error:ratio_rate{window} > bool 0",
-                    HOUR + minutes - 20,
-                    (SLOTH | {"sloth_window": window}, 1),
-                ),
-                reads(
-                    f"slo:sli_error:ratio_rate{window} > bool 0",
-                    HOUR + minutes + 20,
-                    (SLOTH | {"sloth_window": window}, 0),
-                ),
-            )
-        )
-        + (reads("slo:sli_error:ratio_rate30d > bool 0", 80 * HOUR, (SLOTH | {"sloth_window": "30d"}, 1)),),
+        checks=(
+            *(
+                check
+                for window, minutes in (
+                    ("30m", 30),
+                    ("1h", 60),
+                    ("2h", 120),
+                    ("6h", 360),
+                    ("1d", DAY),
+                    ("3d", 3 * DAY),
+                )
+                for check in (
+                    reads(
+                        f"slo:sli_error:ratio_rate{window} > bool 0",
+                        HOUR + minutes - 20,
+                        (SLOTH | {"sloth_window": window}, 1),
+                    ),
+                    reads(
+                        f"slo:sli_error:ratio_rate{window} > bool 0",
+                        HOUR + minutes + 20,
+                        (SLOTH | {"sloth_window": window}, 0),
+                    ),
+                )
+            ),
+            reads("slo:sli_error:ratio_rate30d > bool 0", 80 * HOUR, (SLOTH | {"sloth_window": "30d"}, 1)),
+        ),
     ),
     Case(
         says="time to exhaustion is what is left at the pace of the last hour",

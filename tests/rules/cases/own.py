@@ -1,4 +1,4 @@
-"""tritonobs itself: the daemon, its fleet file, its robots, its rules; and tokens, which have limits like requests."""
+"""tritonobs itself: the daemon, its fleet file, its robots, its rules; and tokens against limits."""
 
 from tritonobs.testing.promtool import Case, fires, reads, silent
 from tritonobs.testing.simulate import World
