@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-import subprocess
+import io
+import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tritonobs import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Run = Callable[..., subprocess.CompletedProcess[str]]
+    Run = Callable[..., "Done"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """How a command ended, and what it said where."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
 
 FLEET = """\
 fleet: inspection
@@ -44,18 +59,23 @@ def fleet_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """`tritonobs` with these arguments, in the folder of the fleet file; nothing is asked, nothing raised."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """`tritonobs` with these arguments, in the folder of the fleet file; `env` is all of its environment.
 
-    def start(*arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "tritonobs", *arguments],
-            cwd=tmp_path,
-            env=env,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+    In this process, because a start of Python costs more than most of these commands.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def start(*arguments: str, env: dict[str, str] | None = None) -> Done:
+        with monkeypatch.context() as during:
+            during.setattr(sys, "argv", ["tritonobs", *arguments])
+            for name in os.environ if env is not None else ():
+                during.delenv(name)
+            for name, value in (env or {}).items():
+                during.setenv(name, value)
+            stdout, stderr = io.StringIO(), io.StringIO()
+            with redirect_stdout(stdout), redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
+                cli.run()
+        return Done(returncode=int(ended.value.code or 0), stdout=stdout.getvalue(), stderr=stderr.getvalue())
 
     return start
