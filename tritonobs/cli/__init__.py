@@ -29,6 +29,7 @@ COMMANDS = {
     "down": ("stack", "Stop the local stack."),
     "load": ("load", "Send real images at a steady rate, whatever the answers do."),
     "stages": ("live", "Show where the time of a request goes, stage by stage."),
+    "top": ("top", "Watch every model of the fleet, live."),
     "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
     "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
     "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),

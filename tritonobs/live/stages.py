@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from tritonobs.live.timings import PipelineCall, Subject, Timings
 
 QUEUE, COMPUTE, CALL, OTHER = "(queue)", "(compute)", "(call)", "(other)"
-"""Rows that are no stage: waiting in Triton, all of a model without stages, the way to a called model and back,
-time no stage accounts for."""
+"""Rows that are no stage: waiting in Triton, all of a model without stages, the way to a called model and
+back, time no stage accounts for."""
 
 _WORTH_A_ROW = 0.005
 _NOBODY = ServerTiming(rate=0.0, request=None, queue=None, compute=None)

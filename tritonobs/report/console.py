@@ -1,4 +1,4 @@
-"""Tables and progress on a terminal, a pipe or a log file; the only module that knows rich.
+"""Tables and progress on a terminal, a pipe or a log file.
 
 Honours NO_COLOR and COLUMNS. Without a terminal a table is plain text 80 columns wide, and progress is a line
 now and then instead of a bar.

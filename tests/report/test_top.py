@@ -1,0 +1,75 @@
+"""The live view, drawn and steered."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonobs.live.ask import Unseen
+from tritonobs.live.top import TopRow, TopView
+from tritonobs.report.top import Screen, draw, press, stage_bar
+
+ROW = TopRow(
+    model="inspect",
+    version="1",
+    qps=12.34,
+    limit=8.0,
+    error_ratio=0.05,
+    mean=0.0523,
+    p99=0.2,
+    queue=0.001,
+    pending=3,
+    batch=1.5,
+    stages=(("preprocess", 0.03), ("detector", 0.015), ("nms", 0.002)),
+    workers=1,
+    silent_workers=0,
+)
+HOSTILE = TopRow(
+    **{**{name: getattr(ROW, name) for name in ROW.__slots__}, "model": "x\x1b[2J" * 9, "silent_workers": 2}
+)
+VIEW = TopView(
+    at=0.0,
+    seconds=5.0,
+    source="2 metrics pages",
+    rows=(ROW, HOSTILE),
+    unseen=(Unseen(what="http://c:8002/metrics", why="connection refused"),),
+)
+
+
+@pytest.mark.parametrize("width", [80, 160])
+def test_the_picture_fits_the_terminal(width: int) -> None:
+    """No line is wider than the terminal, no name drives it, nothing unseen is left out."""
+    lines = draw(VIEW, Screen(), width).plain.splitlines()
+
+    assert max(map(len, lines)) <= width
+    assert all(line.isprintable() for line in lines)
+    assert any(line.startswith("inspect ") and "12.3" in line and "52.3ms" in line for line in lines)
+    assert any("2 DEAD" in line for line in lines)
+    assert lines[-1].startswith("not seen: http://c:8002/metrics")
+
+
+def test_stages_are_lengths_with_letters() -> None:
+    """Two thirds of the bar is preprocess, readable without colour."""
+    assert stage_bar((("preprocess", 0.02), ("nms", 0.01)), 30).plain == "preprocess==========nms======="
+
+
+@pytest.mark.parametrize(
+    ("keys", "screen"),
+    [
+        pytest.param("s", Screen(sort="errors"), id="sort by the next column"),
+        pytest.param("ssssss", Screen(sort="qps"), id="and round to the first"),
+        pytest.param(" ", Screen(paused=True), id="pause"),
+        pytest.param("  ", Screen(), id="and go on"),
+        pytest.param("/nmq\r", Screen(chosen="nmq"), id="filter: q is a letter there"),
+        pytest.param("/nmq\x7f\r", Screen(chosen="nm"), id="filter with a slip"),
+        pytest.param("/nm\x1b", Screen(), id="filter dropped"),
+        pytest.param("q", Screen(done=True), id="quit"),
+        pytest.param("x\x1b", Screen(), id="other keys do nothing"),
+    ],
+)
+def test_keys_do_what_the_foot_line_says(keys: str, screen: Screen) -> None:
+    """From a fresh screen, key by key."""
+    now = Screen()
+    for key in keys:
+        now = press(now, key)
+
+    assert now == screen

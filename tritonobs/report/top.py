@@ -1,0 +1,159 @@
+"""The live view: rows on a terminal, keys that sort, filter, pause and quit."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from tritonobs.live.top import SORT_KEYS, sorted_rows
+from tritonobs.report.console import plain
+from tritonobs.report.formats import latency, rate, share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tritonobs.live.top import SortKey, TopRow, TopView
+
+_COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
+_WIDE = 100
+_HELP = "q quit · space pause · s sort · / filter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screen:
+    """What the person at the keyboard chose."""
+
+    sort: SortKey = "qps"
+    chosen: str = ""
+    typing: bool = False
+    paused: bool = False
+    done: bool = False
+
+
+def press(screen: Screen, key: str) -> Screen:
+    """The screen after a key."""
+    if screen.typing:
+        return _type(screen, key)
+    if key in {"q", "Q", "\x03"}:
+        return replace(screen, done=True)
+    if key == " ":
+        return replace(screen, paused=not screen.paused)
+    if key == "s":
+        return replace(screen, sort=SORT_KEYS[(SORT_KEYS.index(screen.sort) + 1) % len(SORT_KEYS)])
+    return replace(screen, typing=True, chosen="") if key == "/" else screen
+
+
+def _type(screen: Screen, key: str) -> Screen:
+    """A letter of the filter; Enter keeps it, Escape drops it."""
+    if key in {"\r", "\n", "\x1b"}:
+        return replace(screen, typing=False, chosen="" if key == "\x1b" else screen.chosen)
+    if key in {"\x7f", "\b"}:
+        return replace(screen, chosen=screen.chosen[:-1])
+    return replace(screen, chosen=screen.chosen + key) if key.isprintable() else screen
+
+
+def draw(view: TopView, screen: Screen, width: int) -> Text:
+    """The whole picture, at most `width` columns wide."""
+    at = datetime.fromtimestamp(view.at, timezone.utc).strftime("%H:%M:%S UTC")
+    head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
+    head += "  PAUSED" if screen.paused else ""
+    lines = [Text(head[:width], style="bold")]
+    titles = ("model", "ver", "qps", "limit", "errors", "mean", "p99", "queue", "wait", "batch")
+    lines.append(Text((_columns(titles, width) + "  stages")[:width], style="dim"))
+    lines += [_row(row, width) for row in sorted_rows(view.rows, screen.sort, screen.chosen)]
+    lines += [Text(f"not seen: {unseen.what}: {unseen.why}"[:width], style="red") for unseen in view.unseen]
+    return Text("\n").join(lines)
+
+
+def print_top(view: TopView, *, sort: SortKey = "qps", chosen: str = "") -> None:
+    """The picture once, for a pipe or a script."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(draw(view, Screen(sort=sort, chosen=chosen), console.width), soft_wrap=True)
+
+
+def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval_seconds: float) -> None:
+    """Look and draw until someone presses q; Ctrl-C does the same."""
+    screen, console = Screen(sort=sort, chosen=chosen), Console(highlight=False, markup=False, emoji=False)
+    view = look()
+    with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
+        due = time.monotonic()
+        while not screen.done:
+            if time.monotonic() >= due:
+                due = time.monotonic() + interval_seconds
+                view = view if screen.paused else look()
+            foot = f"filter: {screen.chosen}_" if screen.typing else _HELP
+            foot += f" · only {screen.chosen!r}" if screen.chosen and not screen.typing else ""
+            live.update(
+                Group(draw(view, screen, console.width), Text(plain(foot), style="reverse")), refresh=True
+            )
+            for key in pressed(max(0.0, due - time.monotonic())):
+                screen = press(screen, key)
+
+
+def stage_bar(stages: tuple[tuple[str, float], ...], width: int) -> Text:
+    """Stages as lengths: the first letters of each name, as many as its share; readable without colour."""
+    whole, bar = sum(seconds for _, seconds in stages), Text()
+    for number, (stage, seconds) in enumerate(stages):
+        length = round(width * seconds / whole) if whole else 0
+        name = plain(stage)[:length]
+        bar.append(name + "=" * (length - len(name)), style=_COLOURS[number % len(_COLOURS)])
+    bar.truncate(width)
+    return bar
+
+
+def _row(row: TopRow, width: int) -> Text:
+    over = row.limit is not None and row.qps > row.limit
+    numbers = (
+        plain(row.model),
+        plain(row.version),
+        rate(row.qps),
+        "-" if row.limit is None else rate(row.limit),
+        share(row.error_ratio),
+        *(latency(value).replace(" ", "") for value in (row.mean, row.p99, row.queue)),
+        f"{row.pending:.0f}",
+        "-" if row.batch is None else f"{row.batch:.1f}",
+    )
+    line = Text(_columns(numbers, width), style="red" if over or row.silent_workers else "")
+    line.append("  ")
+    if row.silent_workers:
+        line.append(f"{row.silent_workers} DEAD ", style="bold red")
+    line.append_text(stage_bar(row.stages, max(0, width - len(line.plain))))
+    line.truncate(width)
+    return line
+
+
+def _columns(cells: tuple[str, ...], width: int) -> str:
+    """Cells under their titles; a narrow terminal has no room for the last two, the stages are worth more."""
+    named, rest = (17, (4, 5, 5, 6, 7, 7, 7, 4, 5)) if width >= _WIDE else (14, (3, 5, 5, 5, 7, 7, 7))
+    name = cells[0] if len(cells[0]) <= named else cells[0][: named - 1] + "~"
+    numbers = (cell[:size].rjust(size) for cell, size in zip(cells[1:], rest, strict=False))
+    return " ".join((name.ljust(named), *numbers))
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[float], str]]:
+    """Keys as they are pressed, without Enter and without an echo; the terminal is put back afterwards."""
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+
+    def pressed(timeout_seconds: float) -> str:
+        ready, _, _ = select.select([descriptor], [], [], timeout_seconds)
+        return os.read(descriptor, 64).decode(errors="ignore") if ready else ""
+
+    try:
+        tty.setcbreak(descriptor)
+        yield pressed
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
