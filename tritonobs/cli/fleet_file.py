@@ -11,7 +11,7 @@ import click
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.check import check, in_order
 from tritonobs.spec.load import read_fleet
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tritonobs.findings import Finding
     from tritonobs.plan.fleet import Plan
-    from tritonobs.spec.schema import Spec
+    from tritonobs.spec.load import Reading
 
 
 FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
@@ -35,7 +35,7 @@ FORMAT = click.option(
 
 def examine(path: Path) -> tuple[Finding, ...]:
     """Every finding about the file, of its syntax, its fields and its meaning, in the order of the file."""
-    return _examine(path)[1]
+    return _all(read_fleet(path))
 
 
 def load_plan(path: Path) -> Plan:
@@ -44,18 +44,15 @@ def load_plan(path: Path) -> Plan:
     Raises:
         SpecInvalid: with every error found.
     """
-    spec, findings = _examine(path)
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
-    if errors or spec is None:
-        raise SpecInvalid(errors)
-    return build_plan(spec, path.absolute().parent)
-
-
-def _examine(path: Path) -> tuple[Spec | None, tuple[Finding, ...]]:
     reading = read_fleet(path)
+    if reading.spec is None or any(finding.severity is Severity.ERROR for finding in reading.findings):
+        raise SpecInvalid([finding for finding in _all(reading) if finding.severity is Severity.ERROR])
+    return build_plan(reading.spec, path.absolute().parent)
+
+
+def _all(reading: Reading) -> tuple[Finding, ...]:
     found = [*reading.findings, *(check(reading.spec) if reading.spec else ())]
-    found.sort(key=lambda finding: (finding.place.line, finding.place.column))
-    return reading.spec, tuple(found)
+    return in_order(found, reading.spec.source.file if reading.spec else "")
 
 
 def line_of(finding: Finding) -> str:

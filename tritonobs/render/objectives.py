@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import yaml
 
 from tritonobs.plan.series import constant_series, limit_series
-from tritonobs.render.artifact import Artifact, yaml_text
+from tritonobs.render.artifact import Artifact
 from tritonobs.units import format_number
 
 if TYPE_CHECKING:
@@ -18,7 +22,8 @@ PATH = "prometheus/rules/objectives.rules.yml"
 RULES_PER_GROUP = 20
 """Safe on every ruler, also on those that cap the rules of a group."""
 _INTERVAL = "15s"
-_COMMENT = "Made by tritonobs build: the limits and objectives of the fleet file, one series each."
+_PLAIN = re.compile(r"[A-Za-z0-9_.:/ -]+")
+_COMMENT = "# Made by tritonobs build: the limits and objectives of the fleet file, one series each."
 
 
 def render_objectives(plan: Plan) -> tuple[Artifact, ...]:
@@ -26,26 +31,26 @@ def render_objectives(plan: Plan) -> tuple[Artifact, ...]:
     if plan.limits_source != "rules":
         return ()
     rules = [*_limits(plan), *_constants(plan)]
-    chunks = [rules[start : start + RULES_PER_GROUP] for start in range(0, len(rules), RULES_PER_GROUP)]
-    groups = [
-        {"name": f"tritonobs-objectives-{number:04d}", "interval": _INTERVAL, "rules": chunk}
-        for number, chunk in enumerate(chunks, start=1)
-    ]
-    return (Artifact(path=PATH, text=yaml_text({"groups": groups}, comment=_COMMENT)),)
+    groups = (rules[start : start + RULES_PER_GROUP] for start in range(0, len(rules), RULES_PER_GROUP))
+    lines = [_COMMENT, "groups:"]
+    for number, group in enumerate(groups, start=1):
+        lines.append(f"- name: tritonobs-objectives-{number:04d}\n  interval: {_INTERVAL}\n  rules:")
+        lines += group
+    return (Artifact(path=PATH, text="\n".join(lines) + "\n"),)
 
 
-def _limits(plan: Plan) -> Iterator[dict[str, Any]]:
+def _limits(plan: Plan) -> Iterator[str]:
     """One rule for each subject; its limits of different times exclude each other."""
     limits = sorted(plan.limits, key=lambda limit: (limit.model, limit.version))
     for _, group in groupby(limits, key=lambda limit: (limit.model, limit.version)):
         pieces = list(group)
         sample = next(limit_series(pieces[:1]))
-        yield _rule(sample.name, sample.labels, "\nor on ()\n".join(_expression(piece) for piece in pieces))
+        yield _rule(sample.name, sample.labels, [_expression(piece) for piece in pieces])
 
 
-def _constants(plan: Plan) -> Iterator[dict[str, Any]]:
+def _constants(plan: Plan) -> Iterator[str]:
     for sample in constant_series(plan):
-        yield _rule(sample.name, sample.labels, f"vector({format_number(sample.value)})")
+        yield _rule(sample.name, sample.labels, [f"vector({format_number(sample.value)})"])
 
 
 def _expression(limit: QpsLimit) -> str:
@@ -60,9 +65,20 @@ def _expression(limit: QpsLimit) -> str:
     return f"(vector({format_number(limit.qps)}) {' '.join(conditions)})"
 
 
-def _rule(name: str, labels: Mapping[str, str], expr: str) -> dict[str, Any]:
-    return {
-        "record": name,
-        "expr": expr,
-        "labels": {label: value for label, value in labels.items() if value},
-    }
+def _rule(name: str, labels: Mapping[str, str], alternatives: list[str]) -> str:
+    """One rule as YAML, written out by hand: a fleet of thousands has tens of thousands of them."""
+    expr = (
+        alternatives[0]
+        if len(alternatives) == 1
+        else "|-\n      " + "\n      or on ()\n      ".join(alternatives)
+    )
+    written = "".join(f"\n      {label}: {_scalar(value)}" for label, value in labels.items() if value)
+    return f"  - record: {name}\n    expr: {expr}" + (f"\n    labels:{written}" if written else "")
+
+
+@cache
+def _scalar(text: str) -> str:
+    """A label's value as YAML; whatever is not plain is left to the library."""
+    if _PLAIN.fullmatch(text):
+        return f'"{text}"'
+    return str(yaml.dump(text, default_style='"', allow_unicode=True, width=float("inf"))).rstrip("\n")
