@@ -15,7 +15,7 @@ from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
 from tritonobs.spec.words import listed, nearest, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
     from tritonobs.findings import Finding
@@ -33,7 +33,17 @@ def check(spec: Spec) -> tuple[Finding, ...]:
         found += limit_findings(spec, build_models(spec))
     found += slo_findings(spec)
     found += notify_findings(spec)
-    return tuple(sorted(found, key=lambda finding: (finding.place.line, finding.place.column)))
+    return in_order(found, spec.source.file)
+
+
+def in_order(findings: Iterable[Finding], first: str) -> tuple[Finding, ...]:
+    """The findings as they stand in their files, those of the file called `first` before others."""
+
+    def place(finding: Finding) -> tuple[bool, str, int, int]:
+        where = finding.place
+        return where.file != first, where.file, where.line, where.column
+
+    return tuple(sorted(findings, key=place))
 
 
 def _cluster(spec: Spec) -> Iterator[Finding]:
