@@ -1,36 +1,37 @@
 // Requests a second against their limits: a model version, a model over its versions, the fleet.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
   // At once when it can hardly be chance any more; for less than that after 5 m, as long as it lasts.
-  local exceeds(share) = |||
+  local exceeds(share) = put(|||
     (
-      subject:triton_requests:rate%%(short)s
-        > on (%%(subject)s)
-      %(share)s * subject:tritonobs_qps_limit:held
+      subject:triton_requests:rate%(short)s
+        > on (%(subject)s)
+      <share> * subject:tritonobs_qps_limit:held
         + clamp_min(
-          %%(limitNoise)s * sqrt(%(share)s * subject:tritonobs_qps_limit:held / %%(shortSeconds)s),
-          %%(limitExcess)s / %%(shortSeconds)s
+          %(limitNoise)s * sqrt(<share> * subject:tritonobs_qps_limit:held / %(shortSeconds)s),
+          %(limitExcess)s / %(shortSeconds)s
         )
     )
     or
     (
       (
         subject:triton_requests:rate5m
-          > on (%%(subject)s)
-        %(share)s * subject:tritonobs_qps_limit:held + %%(limitExcess)s / 300
+          > on (%(subject)s)
+        <share> * subject:tritonobs_qps_limit:held + %(limitExcess)s / 300
       )
-      and on (%%(subject)s)
+      and on (%(subject)s)
       (
-        avg_over_time(subject:triton_requests:rate%%(short)s[%%(medium)s])
-          > on (%%(subject)s)
-        %(share)s * subject:tritonobs_qps_limit:held
+        avg_over_time(subject:triton_requests:rate%(short)s[%(medium)s])
+          > on (%(subject)s)
+        <share> * subject:tritonobs_qps_limit:held
       )
     )
-  ||| % { share: share };
+  |||, { share: share });
   text.group('alerts.limits', config.evaluationInterval, [
     text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
       summary: say.subject + ' gets more requests than its limit.',

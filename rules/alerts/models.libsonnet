@@ -1,6 +1,7 @@
 // The health of models: waiting, saturation, batches, stages, errors, reloads, the cache.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local on_model(record) = boards.link('model', ['model', 'version'], record);
@@ -8,21 +9,21 @@ function(config)
   local errors = 'model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s';
   local failures = 'model_version_reason:triton_requests_failed:rate%(short)s';
   // Against the hour before; a reason new to the model counts too, a version new to it does not make a reason new.
-  local surges(record, by) = |||
+  local surges(record, by) = put(|||
     (
-      avg_over_time(%(record)s[5m])
-        > on (%%(subject)s, %(by)s)
-      %%(surgeRatio)s * avg_over_time(%(record)s[1h] offset 5m)
+      avg_over_time(<record>[5m])
+        > on (%(subject)s, <by>)
+      %(surgeRatio)s * avg_over_time(<record>[1h] offset 5m)
       or
-      avg_over_time(%(record)s[5m])
-        unless on (%%(model)s, %(by)s)
-      avg_over_time(%(record)s[1h] offset 5m)
-        and on (%%(model)s)
+      avg_over_time(<record>[5m])
+        unless on (%(model)s, <by>)
+      avg_over_time(<record>[1h] offset 5m)
+        and on (%(model)s)
       (model_version:triton_requests:rate5m offset 10m)
     )
-    and on (%%(subject)s, %(by)s)
-    (avg_over_time(%(record)s[5m]) * 300 >= %%(surgeErrors)d)
-  ||| % { record: record, by: by };
+    and on (%(subject)s, <by>)
+    (avg_over_time(<record>[5m]) * 300 >= %(surgeErrors)d)
+  |||, { record: record, by: by });
   text.group('alerts.models', config.stageInterval, [
     text.alert('TritonQueueWaitHigh', 'warning', text.owned(|||
       model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s
@@ -78,7 +79,7 @@ function(config)
       board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
     }, wait='5m'),
     text.alert('TritonErrorReasonSurge', 'warning', text.owned(
-      '%s\nor\n%s' % [std.stripChars(surges(errors, 'stage, reason'), '\n'), surges(failures, 'reason')]
+      text.all([surges(errors, 'stage, reason'), surges(failures, 'reason')])
     ), {
       summary: say.model + ' fails far more often for the reason {{ $labels.reason }}.',
       description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +

@@ -1,6 +1,7 @@
 // Error budgets: one set of alerts for every SLO there is.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local labels = ['model', 'version', 'slo'];
@@ -10,30 +11,30 @@ function(config)
   local gone = '{{ with printf "slo:time_to_exhaustion:seconds{model=%%q,version=%%q,slo=%%q}" (print $labels.model) (print $labels.version) (print $labels.slo) | query }}, at this pace gone in {{ . | first | value | humanizeDuration }}{{ end }}';
   // The stage that needs most of the time that requests may take.
   local eater = '{{ with printf "topk(1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{model=%%q})" (print $labels.model) | query }} Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the target.{{ end }}';
-  local exceeds(window, factor) = |||
+  local exceeds(window, factor) = put(|||
     (
-      max without (sloth_window) (slo:sli_error:ratio_rate%s)
+      max without (sloth_window) (slo:sli_error:ratio_rate<window>)
         >
-      clamp_max(%s * slo:error_budget:ratio, %%(sloThresholdCap)s)
+      clamp_max(<factor> * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
-  ||| % [window, factor];
+  |||, { window: window, factor: factor });
   // Bad requests in the window: samples times their distance.
   local count(window) =
-    if std.member(['1h', '6h'], window) then 'sum_over_time(slo:sli_bad_requests:rate5m[%s]) * %%(sloSeconds)d' % window
-    else 'sum_over_time(slo:sli_bad_requests:rate5m_sampled[%s]) * %%(longSeconds)d' % window;
+    if std.member(['1h', '6h'], window) then 'sum_over_time(slo:sli_bad_requests:rate5m[' + window + ']) * %(sloSeconds)d'
+    else 'sum_over_time(slo:sli_bad_requests:rate5m_sampled[' + window + ']) * %(longSeconds)d';
   local burn(tier) =
     local name = 'TritonErrorBudgetBurn' + std.asciiUpper(tier.name[0]) + tier.name[1:];
-    text.alert(name, tier.severity, text.owned(|||
-      %s
+    text.alert(name, tier.severity, text.owned(put(|||
+      <long>
       and
-      %s
+      <short>
       and
-      (%s >= %%(sloMinimumBad)d)
-    ||| % [
-      std.stripChars(exceeds(tier.long, tier.factor), '\n'),
-      std.stripChars(exceeds(tier.short, tier.factor), '\n'),
-      count(tier.long),
-    ]), {
+      (<count> >= %(sloMinimumBad)d)
+    |||, {
+      long: text.trimmed(exceeds(tier.long, tier.factor)),
+      short: text.trimmed(exceeds(tier.short, tier.factor)),
+      count: count(tier.long),
+    })), {
       summary: say.model + ' spends its error budget for {{ $labels.slo }} too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
                    tier.long + ', and it goes on: ' + left + gone + '.' + eater +

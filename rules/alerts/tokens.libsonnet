@@ -1,19 +1,20 @@
 // Tokens a second of language models against their limits.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local labels = ['model', 'version', 'kind'];
   local rate = 'model_version_kind:tritonobs_tokens:rate%(medium)s';
-  local exceeds(share) = |||
+  local exceeds(share) = put(|||
     (
-      %(rate)s
+      <rate>
       or
-      label_replace(sum by (%%(model)s, kind) (%(rate)s), "version", "", "", "")
+      label_replace(sum by (%(model)s, kind) (<rate>), "version", "", "", "")
     )
-      > on (%%(subject)s, kind)
-    %(share)s * subject_kind:tritonobs_tokens_per_second_limit:held
-  ||| % { share: share, rate: rate };
+      > on (%(subject)s, kind)
+    <share> * subject_kind:tritonobs_tokens_per_second_limit:held
+  |||, { share: share, rate: rate });
   local words = say.model + ' handles ' + say.number + ' {{ $labels.kind }}/s, its limit is ' +
                 say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels);
   text.group('alerts.tokens', config.stageInterval, [

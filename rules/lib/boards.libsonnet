@@ -1,13 +1,13 @@
 // Links with the alert's labels filled in: to a Grafana board, or to the record itself in Prometheus.
 function(config) {
-  local variable(name) = 'var-%s={{ $labels.%s | urlquery }}' % [name, name],
+  local variable(name) = 'var-' + name + '={{ $labels.' + name + ' | urlquery }}',
   local question(record, labels) =
     if labels == [] then record
     else
       std.join('', [
         '{{ printf ',
-        std.escapeStringJson('%s{%s}' % [record, std.join(',', [name + '=%q' for name in labels])]),
-        std.join('', [' (print $labels.%s)' % name for name in labels]),
+        '"' + record + '{' + std.join(',', [name + '=%q' for name in labels]) + '}"',
+        std.join('', [' (print $labels.' + name + ')' for name in labels]),
         ' | urlquery }}',
       ]),
 

@@ -10,11 +10,13 @@
 
   // The first value of another series with the same labels, or nothing when there is none.
   look(record, labels, how='printf "%%.4g"', modifier='')::
-    '{{ with printf "%s{%s}%s" %s | query }}{{ . | first | value | %s }}{{ end }}' % [
-      record,
-      std.join(',', [name + '=%%q' for name in labels]),
-      modifier,
-      std.join(' ', ['(print $labels.%s)' % name for name in labels]),
-      how,
-    ],
+    (import 'put.libsonnet')(
+      '{{ with printf "<record>{<matchers>}<modifier>" <values> | query }}{{ . | first | value | <how> }}{{ end }}', {
+        record: record,
+        matchers: std.join(',', [name + '=%%q' for name in labels]),
+        modifier: modifier,
+        values: std.join(' ', ['(print $labels.' + name + ')' for name in labels]),
+        how: how,
+      }
+    ),
 }

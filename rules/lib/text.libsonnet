@@ -1,4 +1,5 @@
 // The words every expression is made of, filled from the config.
+local put = import 'put.libsonnet';
 function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
@@ -49,16 +50,16 @@ function(config) {
   owned(expr):: $.joined(expr, 'subject', ''),
   // The same for expressions without a version: models over all of theirs, and the fleet.
   owned_whole(expr):: $.joined(expr, 'model', '{version=""}'),
-  joined(expr, on, rows):: |||
+  joined(expr, on, rows):: put(|||
     (
-      %s
+      <expr>
     )
-      * on (%%(%s)s) group_left (pipeline, team, tier)
-    subject:tritonobs_owner:info%s
-  ||| % [std.strReplace(std.stripChars(expr, '\n'), '\n', '\n  '), on, rows],
+      * on (%(<on>)s) group_left (pipeline, team, tier)
+    subject:tritonobs_owner:info<rows>
+  |||, { expr: std.strReplace($.trimmed(expr), '\n', '\n  '), on: on, rows: rows }),
 
   // The same for records of several expressions.
-  all(list):: std.join('\nor\n', [std.stripChars(expr, '\n') for expr in list]),
+  all(list):: std.join('\nor\n', [$.trimmed(expr) for expr in list]),
 
   // One alert. `text` says summary, description and board; `wait` and `keep` are durations.
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
@@ -70,7 +71,7 @@ function(config) {
     annotations: {
       summary: $.fill(text.summary),
       description: $.fill(text.description),
-      runbook_url: config.runbookUrl % name,
+      runbook_url: std.strReplace(config.runbookUrl, '%s', name),
       dashboard_url: text.board,
     },
   },

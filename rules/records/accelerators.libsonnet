@@ -1,28 +1,29 @@
 // Accelerators of every vendor under one name and unit. A card that Triton and DCGM both report counts once, DCGM's.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   // DCGM writes values it cannot read as numbers near 2^63.
-  local dcgm(expr) = { vendor: 'nvidia', id: 'UUID', expr: '(%s < 1e18)' % expr };
+  local dcgm(expr) = { vendor: 'nvidia', id: 'UUID', expr: '(' + expr + ' < 1e18)' };
   local triton(expr) = { vendor: 'nvidia', id: 'gpu_uuid', expr: expr };
   // Older exporters number their chips from 0 on every node.
-  local ascend(expr) = { vendor: 'ascend', id: 'vdie_id', expr: 'label_join(%s, "device", "/", "instance", "id")' % expr };
+  local ascend(expr) = { vendor: 'ascend', id: 'vdie_id', expr: 'label_join(' + expr + ', "device", "/", "instance", "id")' };
   local cambricon(expr) = { vendor: 'cambricon', id: 'uuid', expr: expr };
-  local device(source) = |||
-    max by (%%(device)s, vendor) (
+  local device(source) = put(|||
+    max by (%(device)s, vendor) (
       label_replace(
-        label_replace(%(expr)s, "device", "$1", "%(id)s", "(.+)"),
-        "vendor", "%(vendor)s", "", ""
+        label_replace(<expr>, "device", "$1", "<id>", "(.+)"),
+        "vendor", "<vendor>", "", ""
       )
-    )%(unit)s
-  ||| % ({ unit: '' } + source);
-  local divided(source, by) = source { unit: ' / %s' % by };
-  local times(source, by) = source { unit: ' * %s' % by };
+    )<unit>
+  |||, { unit: '' } + source);
+  local divided(source, by) = source { unit: ' / ' + by };
+  local times(source, by) = source { unit: ' * ' + by };
   // MiB, as DCGM and the Ascend driver count.
   local mebi = '1048576';
   local measure(name, sources) =
     text.record(
       'device:accelerator_' + name,
-      std.join('\nor on (device)\n', [std.stripChars(device(source), '\n') for source in sources])
+      std.join('\nor on (device)\n', [text.trimmed(device(source)) for source in sources])
     );
   [
     measure('utilization:ratio', [

@@ -1,20 +1,21 @@
 // Times of a request inside Triton, in seconds; successes only, as Triton counts them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local rate(level, by, name, counters) =
     text.record(
-      '%s:triton_%s_duration_seconds:rate%%(short)s' % [level, name],
-      'sum by (%s) (\n  %s\n) / 1e6' % [by, std.join('\n  + ', [
-        'rate(nv_inference_%s_duration_us{%%(triton)s}[%%(short)s])' % counter
+      level + ':triton_' + name + '_duration_seconds:rate%(short)s',
+      'sum by (' + by + ') (\n  ' + std.join('\n  + ', [
+        'rate(nv_inference_' + counter + '_duration_us{%(triton)s}[%(short)s])'
         for counter in counters
-      ])],
+      ]) + '\n) / 1e6',
     );
   local mean(level, name, requests) =
-    text.record('%s:triton_%s_duration_seconds:mean5m' % [level, name], |||
-      avg_over_time(%(level)s:triton_%(name)s_duration_seconds:rate%%(short)s[5m])
+    text.record(level + ':triton_' + name + '_duration_seconds:mean5m', put(|||
+      avg_over_time(<level>:triton_<name>_duration_seconds:rate%(short)s[5m])
         /
-      (avg_over_time(%(level)s:%(requests)s:rate%%(short)s[5m]) > 0)
-    ||| % { level: level, name: name, requests: requests });
+      (avg_over_time(<level>:<requests>:rate%(short)s[5m]) > 0)
+    |||, { level: level, name: name, requests: requests }));
   [
     rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
     text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||

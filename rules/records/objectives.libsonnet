@@ -3,20 +3,21 @@
 // versions, `model=""` the fleet.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local held(name, by, keep='') =
     local one(series) =
-      local rows = 'max by (%s) (%s)' % [by, series];
+      local rows = 'max by (' + by + ') (' + series + ')';
       // More than one row (two sources, one of them not up to date) would make every join with it fail.
-      if keep == '' then rows else 'topk by (%s) (1, %s)' % [keep, rows];
-    |||
-      %(now)s
+      if keep == '' then rows else 'topk by (' + keep + ') (1, ' + rows + ')';
+    put(|||
+      <now>
       or
       (
-        %(last)s
-          unless on (%%(cluster)s)
-        group by (%%(cluster)s) (tritonobs_model_info)
+        <last>
+          unless on (%(cluster)s)
+        group by (%(cluster)s) (tritonobs_model_info)
       )
-    ||| % { now: one(name), last: one('last_over_time(%s[1h])' % name) };
+    |||, { now: one(name), last: one('last_over_time(' + name + '[1h])') });
   [
     text.record(
       'subject:tritonobs_model_info:held',
@@ -36,26 +37,23 @@ function(config)
       held('tritonobs_latency_target_seconds', '%(subject)s, slo, stage, le', '%(subject)s, slo'),
     ),
     // The labels Sloth's boards select on: a service is a model, and "latency-v2" its SLO for version 2.
-    text.record(
-      'slo:objective:ratio',
-      |||
-        label_join(
+    text.record('slo:objective:ratio', put(|||
+      label_join(
+        label_replace(
           label_replace(
-            label_replace(
-              label_join(
-                %s,
-                "sloth_slo", "-v", "slo", "version"
-              ),
-              "sloth_slo", "$1", "sloth_slo", "(.*)-v"
+            label_join(
+              (<objective>),
+              "sloth_slo", "-v", "slo", "version"
             ),
-            "sloth_service", "$1", "model", "(.*)"
+            "sloth_slo", "$1", "sloth_slo", "(.*)-v"
           ),
-          "sloth_id", "-", "sloth_service", "sloth_slo"
-        )
-      ||| % std.strReplace(
-        '(' + std.stripChars(held('tritonobs_slo_objective_ratio', '%(subject)s, slo'), '\n') + ')',
-        '\n',
-        '\n        '
+          "sloth_service", "$1", "model", "(.*)"
+        ),
+        "sloth_id", "-", "sloth_service", "sloth_slo"
+      )
+    |||, {
+      objective: std.strReplace(
+        text.trimmed(held('tritonobs_slo_objective_ratio', '%(subject)s, slo')), '\n', '\n        '
       ),
-    ),
+    })),
   ]

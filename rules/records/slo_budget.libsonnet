@@ -1,11 +1,12 @@
 // Error budgets, under the names that Sloth made public.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local burning(window) = |||
-    max without (sloth_window) (slo:sli_error:ratio_rate%s)
+  local put = import '../lib/put.libsonnet';
+  local burning(window) = put(|||
+    max without (sloth_window) (slo:sli_error:ratio_rate<window>)
       /
     slo:error_budget:ratio
-  ||| % window;
+  |||, { window: window });
   [
     text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
     text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
@@ -13,12 +14,12 @@ function(config)
     text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
     text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
     // At the last hour's pace; nothing while that keeps the promise for ever.
-    text.record('slo:time_to_exhaustion:seconds', |||
+    text.record('slo:time_to_exhaustion:seconds', put(|||
       clamp_min(slo:period_error_budget_remaining:ratio, 0)
-        * %%(sloPeriodSeconds)d
+        * %(sloPeriodSeconds)d
         /
       (
-      %s
+      <burning>
       > 0)
-    ||| % std.stripChars(burning('1h'), '\n')),
+    |||, { burning: std.strReplace(text.trimmed(burning('1h')), '\n', '\n') })),
   ]

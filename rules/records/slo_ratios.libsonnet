@@ -2,14 +2,15 @@
 // as much as they should and an idle night counts for nothing.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local share(window, rate) =
-    text.record('slo:sli_error:ratio_rate' + window, |||
-      sum_over_time(slo:sli_bad_requests:%(rate)s[%(window)s])
+    text.record('slo:sli_error:ratio_rate' + window, put(|||
+      sum_over_time(slo:sli_bad_requests:<rate>[<window>])
         /
-      (sum_over_time(slo:sli_valid_requests:%(rate)s[%(window)s]) > 0)
-    ||| % { window: window, rate: rate }, { sloth_window: window });
+      (sum_over_time(slo:sli_valid_requests:<rate>[<window>]) > 0)
+    |||, { window: window, rate: rate }), { sloth_window: window });
   local sampled(name) =
-    text.record('slo:%s:rate5m_sampled' % name, 'avg_over_time(slo:%s:rate5m[5m])' % name);
+    text.record('slo:' + name + ':rate5m_sampled', 'avg_over_time(slo:' + name + ':rate5m[5m])');
   {
     // Pages depend on these.
     recent: [

@@ -1,17 +1,21 @@
 // Stages: rates of their histograms over all workers, and what people read of them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local rate(part) =
-    text.record('model_version_stage:tritonobs_stage_duration_seconds_%s:rate%%(medium)s' % part, |||
-      sum by (%%(subject)s, stage) (rate(tritonobs_stage_duration_seconds_%s{%%(triton)s}[%%(medium)s]))
-    ||| % part);
+    text.record(
+      'model_version_stage:tritonobs_stage_duration_seconds_' + part + ':rate%(medium)s',
+      put('sum by (%(subject)s, stage) (rate(tritonobs_stage_duration_seconds_<part>{%(triton)s}[%(medium)s]))', {
+        part: part,
+      })
+    );
   local percentile(name, quantile) =
-    text.record('model_version_stage:tritonobs_stage_duration_seconds:%s_5m' % name, |||
+    text.record('model_version_stage:tritonobs_stage_duration_seconds:' + name + '_5m', put(|||
       histogram_quantile(
-        %(quantile)s,
-        avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%%(medium)s[5m])
+        <quantile>,
+        avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s[5m])
       ) >= 0
-    ||| % { quantile: quantile });
+    |||, { quantile: quantile }));
   [
     // Prometheus 3 writes 1.0 where others write 1: both become 1, or targets would not find their bucket.
     text.record('model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s', |||

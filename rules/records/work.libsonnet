@@ -1,8 +1,12 @@
 // What stages were given and made, what went wrong in them, and tokens.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local put = import '../lib/put.libsonnet';
   local tokens(kind, series) =
-    'label_replace(sum by (%%(subject)s) (rate(%s{%%(triton)s}[%%(medium)s])), "kind", "%s", "", "")' % [series, kind];
+    put(
+      'label_replace(sum by (%(subject)s) (rate(<series>{%(triton)s}[%(medium)s])), "kind", "<kind>", "", "")',
+      { series: series, kind: kind }
+    );
   [
     text.record('model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s', |||
       sum by (%(subject)s, stage, reason) (rate(tritonobs_stage_errors_total{%(triton)s}[%(medium)s]))
