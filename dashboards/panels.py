@@ -65,6 +65,8 @@ def timeseries(
     first = signals[0]
     aside = {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull", "max"]}
     below: dict[str, Any] = {"displayMode": "list", "placement": "bottom", "calcs": []}
+    # A logarithm has no zero to begin at.
+    scaled = replace(first, minimum=None) if logarithmic else first
     custom = fields.lines(stacked=stacked, thresholds=first.lines, logarithmic=logarithmic)
     return Panel(
         sort="timeseries",
@@ -72,10 +74,7 @@ def timeseries(
         description=first.description,
         signals=(*signals, *limits),
         size=size,
-        defaults=fields.basics(first, custom)
-        | {"color": {"mode": "palette-classic-by-name"}}
-        # A logarithm has no zero to begin at.
-        | ({"min": None} if logarithmic else {}),
+        defaults=fields.basics(scaled, custom) | {"color": {"mode": "palette-classic-by-name"}},
         overrides=[*fields.fixed_colours(signals), *map(fields.dashed, limits)],
         options={
             "legend": {"showLegend": True, **(aside if wide else below)},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from house import Knobs, board
 from panels import bars, row, stat, table, timeseries
 from signals import alerts, slo, stages
-from variables import PROMISED, SLO
+from variables import PROMISED, PROMISED_VERSION, SLO
 
 if TYPE_CHECKING:
     from grafanalib.core import Dashboard
@@ -53,7 +53,7 @@ def build(knobs: Knobs) -> Dashboard:
                 ),
             ),
         ),
-        variables=(PROMISED, SLO),
+        variables=(PROMISED, PROMISED_VERSION, SLO),
         knobs=knobs,
         start="now-6h",
     )

@@ -85,6 +85,12 @@ PROMISED = Variable(
     query="label_values(slo:objective:ratio{%(cluster)s}, model)",
     description="Models with an SLO.",
 )
+PROMISED_VERSION = Variable(
+    name="version",
+    label="Version",
+    query="label_values(slo:objective:ratio{%(model)s}, version)",
+    description="Versions with an SLO; what holds for a whole model is shown besides.",
+)
 VENDOR = Variable(
     name="vendor",
     label="Vendor",

@@ -126,7 +126,7 @@ WAIT = Signal(
     unit="s",
     expr=(
         "histogram_quantile(\n"
-        f"  0.99, sum by (robot, le) (rate(tritonobs_delivery_wait_seconds_bucket{_SERVE}[1h]))\n"
+        f"  0.99, sum by (robot, le) (increase(tritonobs_delivery_wait_seconds_bucket{_SERVE}[1h]))\n"
         ") >= 0"
     ),
     legend="{{robot}}",
@@ -140,11 +140,9 @@ NOTIFIED = Signal(
     title="Notifications of Alertmanager",
     unit="cps",
     expr=(
-        "sum by (integration) (\n"
-        "  rate(alertmanager_notifications_total{%(cluster)s}[$__rate_interval])\n"
-        "    and on (integration)\n"
-        "  (alertmanager_notifications_total{%(cluster)s} > 0)\n"
-        ")"
+        "sum by (integration) (rate(alertmanager_notifications_total{%(cluster)s}[$__rate_interval]))\n"
+        "  and\n"
+        "sum by (integration) (increase(alertmanager_notifications_total{%(cluster)s}[$__range])) > 0"
     ),
     legend="{{integration}}",
     description=(

@@ -92,14 +92,14 @@ def _phase(name: str, expr: str, description: str) -> Signal:
     )
 
 
-IN_QUEUE = _phase(
-    "queue",
-    f"sum({_QUEUE})",
+IN_COMPUTE = _phase(
+    "compute",
+    f"sum({_COMPUTE})",
     "Where the mean time of a request goes. Queue: waiting for a model instance. Compute: copying in, the "
     "model, copying out; a request in a batch is charged the whole batch. Good: next to no queue. From "
-    "Triton's counters.",
+    "`nv_inference_queue_duration_us` and `nv_inference_compute_…`.",
 )
-IN_COMPUTE = _phase("compute", f"sum({_COMPUTE})", "Copying in, the model, copying out. Good: steady.")
+IN_QUEUE = _phase("queue", f"sum({_QUEUE})", "Waiting for a model instance. Good: next to nothing.")
 IN_OTHER = _phase(
     "other",
     f"clamp_min(sum({_REQUEST}) - sum({_QUEUE}) - sum({_COMPUTE}), 0)",

@@ -13,7 +13,8 @@ _SEVERAL = 'count by (cluster, model, slo) (slo:objective:ratio{version!="", %(m
 
 def _of(record: str, without: str = "") -> str:
     """The record of every chosen SLO."""
-    whole, versions = (f'{record}{{version{sign}"", {_SELECTED}}}' for sign in ("=", "!="))
+    whole = f'{record}{{version="", {_SELECTED}}}'
+    versions = f'{record}{{version!="", version=~"$version", {_SELECTED}}}'
     if without:
         whole, versions = (f"max without ({without}) ({one})" for one in (whole, versions))
     return f"(\n  {whole}\n    or\n  {versions} and on (cluster, model, slo) ({_SEVERAL})\n)"
@@ -66,7 +67,7 @@ REMAINING_OF_MODEL = Signal(
 BROKEN = Signal(
     title="Promises broken",
     unit="none",
-    expr=f"count({_of('slo:period_error_budget_remaining:ratio')} < 0) or vector(0)",
+    expr='count(slo:period_error_budget_remaining:ratio{version="", %(model)s} < 0) or vector(0)',
     legend="broken",
     description="SLOs whose budget is spent. Good: 0. From `slo:period_error_budget_remaining:ratio`.",
     decimals=0,

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "grafana/dashboards/boards"
 # What grafanalib writes for Grafana 4 to 7.
-_OLD: Final = frozenset({"__inputs", "gnetId", "hideControls", "rows", "sharedCrosshair", "style"})
+_OLD: Final = frozenset(
+    {"__inputs", "gnetId", "hideControls", "rows", "sharedCrosshair", "style", "timepicker"}
+)
 
 
 def board_knobs(plan: Plan) -> dict[str, str]:
