@@ -28,6 +28,7 @@ COMMANDS = {
     "status": ("stack", "Show which parts of the local stack run and answer."),
     "down": ("stack", "Stop the local stack."),
     "load": ("load", "Send real images at a steady rate, whatever the answers do."),
+    "discover": ("discover", "Write a fleet file of what runs."),
     "stages": ("live", "Show where the time of a request goes, stage by stage."),
     "top": ("top", "Watch every model of the fleet, live."),
     "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),

@@ -1,0 +1,188 @@
+"""What running replicas serve, as they tell it themselves: models, versions, pipelines, traffic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tritonobs import names
+from tritonobs.clients.exposition import read_page
+from tritonobs.errors import ClientError
+from tritonobs.stage import parse_bounds
+from tritonobs.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tritonobs.clients.exposition import MetricsPage
+    from tritonobs.clients.triton import ModelConfig, TritonClient
+
+CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
+"""Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""
+
+_METRICS_PORT = 8002
+_CALL = re.compile(r"([^:,\s][^:,]*?)(?::(\d+(?:\.\d+)?))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundVersion:
+    """A ready version, with its traffic since it was loaded; None where there was none or no metrics page."""
+
+    version: str
+    requests: float | None
+    mean_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """A ready model. `calls` are stage, model and calls per request; `kind` is model, bls or ensemble."""
+
+    name: str
+    kind: str
+    versions: tuple[FoundVersion, ...]
+    calls: tuple[tuple[str, str, float], ...] = ()
+    latency_bounds: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundReplica:
+    """A running server; `remarks` say what could not be seen."""
+
+    url: str
+    metrics_url: str
+    release: str
+    models: tuple[FoundModel, ...]
+    remarks: tuple[str, ...] = ()
+
+
+def discover(triton: TritonClient, metrics_url: str = "") -> FoundReplica:
+    """Ask one replica what it serves.
+
+    Raises:
+        ClientError: it does not answer; a missing metrics page is only remarked.
+    """
+    page_url = metrics_url or _usual_page(triton.address)
+    remarks, page = [], None
+    try:
+        page = read_page(page_url, prefixes=("nv_inference_", "tritonobs_stage_duration_seconds_count"))
+    except (ClientError, ValueError) as error:
+        remarks.append(f"no metrics page, so no traffic below: {error}")
+    ready = [entry for entry in triton.repository_index() if entry.ready]
+    versions: dict[str, list[str]] = {}
+    for entry in ready:
+        versions.setdefault(entry.name, []).append(entry.version)
+    models = tuple(
+        _model(triton.model_config(name), sorted(found, key=_number), page)
+        for name, found in sorted(versions.items())
+    )
+    return FoundReplica(
+        url=triton.address,
+        metrics_url=page_url,
+        release=triton.server_version(),
+        models=models,
+        remarks=tuple(remarks),
+    )
+
+
+def merged_models(replicas: tuple[FoundReplica, ...]) -> tuple[FoundModel, ...]:
+    """Every model once, with the versions and the traffic of all replicas together."""
+    found: dict[str, FoundModel] = {}
+    for model in (model for replica in replicas for model in replica.models):
+        known = found.get(model.name)
+        found[model.name] = model if known is None else _together(known, model)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _together(one: FoundModel, other: FoundModel) -> FoundModel:
+    versions = {version.version: version for version in one.versions}
+    for version in other.versions:
+        known = versions.get(version.version)
+        versions[version.version] = version if known is None else _added(known, version)
+    return FoundModel(
+        name=one.name,
+        kind=one.kind,
+        versions=tuple(versions[name] for name in sorted(versions, key=_number)),
+        calls=one.calls or other.calls,
+        latency_bounds=one.latency_bounds,
+        remarks=tuple(dict.fromkeys((*one.remarks, *other.remarks))),
+    )
+
+
+def _added(one: FoundVersion, other: FoundVersion) -> FoundVersion:
+    requests = (one.requests or 0.0) + (other.requests or 0.0)
+    spent = sum((each.requests or 0.0) * (each.mean_seconds or 0.0) for each in (one, other))
+    return FoundVersion(
+        version=one.version,
+        requests=None if one.requests is None and other.requests is None else requests,
+        mean_seconds=spent / requests if requests else None,
+    )
+
+
+def _model(config: ModelConfig, versions: list[str], page: MetricsPage | None) -> FoundModel:
+    calls, remarks = _calls(config)
+    kind = "ensemble" if config.steps else "bls" if calls else "model"
+    if config.decoupled:
+        remarks.append("decoupled: Triton's request time ends before the last response")
+    if page and not config.steps and not page.total(f"{names.STAGE_DURATION}_count", model=config.name):
+        remarks.append("reports no stages: see docs/instrument.md")
+    if not calls and config.platform in {"python", ""}:
+        remarks.append(
+            f"Python code: models it may call cannot be seen; set parameter {CALLS_PARAMETER} to tell"
+        )
+    bounds = _bounds(config.parameters)
+    if not all(bound.is_integer() for bound in bounds):
+        remarks.append(f"{BUCKETS_PARAMETER} below a millisecond cannot be written as latency_bounds")
+        bounds = []
+    return FoundModel(
+        name=config.name,
+        kind=kind,
+        versions=tuple(_version(config.name, kind, version, page) for version in versions),
+        calls=calls,
+        latency_bounds=tuple(format_duration(bound / 1000) for bound in bounds),
+        remarks=tuple(remarks),
+    )
+
+
+def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], list[str]]:
+    """Stage, model and calls per request; and what is wrong with what the configuration tells."""
+    if config.steps:
+        times: dict[str, float] = {}
+        for step in config.steps:
+            times[step.model] = times.get(step.model, 0.0) + 1
+        return tuple((model, model, number) for model, number in times.items()), []
+    text = config.parameters.get(CALLS_PARAMETER, "")
+    matches = [(part, _CALL.fullmatch(part.strip())) for part in text.split(",") if part.strip()]
+    wrong = [part for part, match in matches if match is None]
+    calls = tuple((match[1], match[1], float(match[2] or 1)) for _, match in matches if match)
+    return calls, [f"parameter {CALLS_PARAMETER} holds {part!r}; write model:calls" for part in wrong]
+
+
+def _version(model: str, kind: str, version: str, page: MetricsPage | None) -> FoundVersion:
+    # Ensembles report their traffic under version 1, whatever their version is.
+    labels = {names.MODEL: model} if kind == "ensemble" else {names.MODEL: model, names.VERSION: version}
+    requests = page.total(names.TRITON_SUCCESS, **labels) if page else None
+    spent = page.total(names.TRITON_REQUEST_US, **labels) / 1e6 if page else 0.0
+    return FoundVersion(
+        version=version, requests=requests, mean_seconds=spent / requests if requests else None
+    )
+
+
+def _bounds(parameters: Mapping[str, str]) -> list[float]:
+    """Bucket bounds in milliseconds; none when the model uses the usual ones, or nobody can read its own."""
+    try:
+        return [round(bound * 1000, 6) for bound in parse_bounds(parameters[BUCKETS_PARAMETER])]
+    except (KeyError, ValueError):
+        return []
+
+
+def _number(version: str) -> tuple[int, str]:
+    return (int(version), "") if version.isdecimal() else (-1, version)
+
+
+def _usual_page(url: str) -> str:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
