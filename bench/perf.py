@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tritonobs.stack.alone import LoneTriton
 
 _WINDOWS = 3
+_ATTEMPTS = 3  # on a busy machine a window without a single answer ends a run of perf_analyzer
 _LIBRARIES = {"libb64.so.0d": "libb64-*.so.0d*", "libcudart.so.12": "libcudart-*.so.12*"}
 
 
@@ -46,20 +47,23 @@ def measure(server: LoneTriton, model: str, *, concurrency: int, window_seconds:
         raise StackError("no perf_analyzer here; install it with: pip install 'tritonclient==2.50.0'")
     with tempfile.TemporaryDirectory(prefix="tritonobs-bench-") as scratch:
         report = Path(scratch) / "report.csv"
-        before = _spent(server, model)
-        done = subprocess.run(
-            [
-                *(str(program), "-m", model, "-u", urlsplit(server.http_url).netloc, "-i", "http"),
-                *("--concurrency-range", str(concurrency), "-f", str(report), "--percentile=99"),
-                *("-p", str(int(window_seconds * 1000)), "-r", str(_WINDOWS), "-s", "999", "-b", "1"),
-            ],
-            env={**os.environ, "LD_LIBRARY_PATH": _libraries(Path(scratch))},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        after = _spent(server, model)
-        if done.returncode or not report.exists():
+        for attempt in range(_ATTEMPTS):
+            before = _spent(server, model)
+            done = subprocess.run(
+                [
+                    *(str(program), "-m", model, "-u", urlsplit(server.http_url).netloc, "-i", "http"),
+                    *("--concurrency-range", str(concurrency), "-f", str(report), "--percentile=99"),
+                    *("-p", str(int(window_seconds * 1000)), "-r", str(_WINDOWS), "-s", "999", "-b", "1"),
+                ],
+                env={**os.environ, "LD_LIBRARY_PATH": _libraries(Path(scratch) / str(attempt))},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            after = _spent(server, model)
+            if not done.returncode and report.exists():
+                break
+        else:
             raise StackError(f"perf_analyzer failed on {model}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         with report.open(encoding="utf-8") as file:
             row = next(csv.DictReader(file))
@@ -85,6 +89,7 @@ def _spent(server: LoneTriton, model: str) -> tuple[float, float]:
 def _libraries(folder: Path) -> str:
     """The wheel's libraries under the names perf_analyzer looks for."""
     wheel = wheel_folder() / "nvidia_pytriton.libs"
+    folder.mkdir()
     for wanted, pattern in _LIBRARIES.items():
         for found in wheel.glob(pattern):
             (folder / wanted).symlink_to(found)

@@ -113,7 +113,7 @@ def _warm(server: LoneTriton, options: argparse.Namespace) -> None:
     assert all(client.model_ready(way) for way in WAYS)
     client.close()
     for way in WAYS:
-        measure(server, way, concurrency=options.concurrency, window_seconds=0.3)
+        measure(server, way, concurrency=options.concurrency, window_seconds=1.0)
 
 
 def _summary(way: str, readings: dict[str, list[Reading]]) -> tuple[list[str], dict[str, object]]:
