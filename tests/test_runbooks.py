@@ -1,0 +1,222 @@
+"""Every alert has a runbook, and what the runbooks say to type exists."""
+
+import re
+import shlex
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from tritonobs import cli, names
+from tritonobs.plan.windows import rule_windows
+from tritonobs.render.rules import evaluate_mixin, window_knobs
+from tritonobs.stack import binaries
+from tritonobs.stage import series
+
+ROOT = Path(__file__).parent.parent
+FOLDER = ROOT / "docs" / "runbooks"
+PAGES = {
+    page.stem: page.read_text(encoding="utf-8")
+    for page in sorted(FOLDER.glob("*.md"))
+    if page.stem != "README"
+}
+HEADINGS = (
+    ("##", ("Meaning", "Impact", "Diagnosis", "Mitigation", "中文")),
+    ("###", ("含义", "影响", "诊断", "处理")),
+)
+ALWAYS_THERE = {"up", "ALERTS", "scrape_samples_scraped", "scrape_samples_post_metric_relabeling"}
+ALWAYS_THERE |= {"scrape_duration_seconds"}
+OF_OTHERS = {
+    "nv_cache_util",
+    "nv_cache_num_evictions",
+    "alertmanager_notifications_failed_total",
+    "prometheus_notifications_alertmanagers_discovered",
+    "prometheus_notifications_errors_total",
+    "prometheus_rule_group_interval_seconds",
+    "prometheus_rule_group_iterations_missed_total",
+    "prometheus_rule_group_last_duration_seconds",
+}
+"""What neither our rules nor `names` mention: Triton's, Alertmanager's and Prometheus's own."""
+
+_WORDS = {"and", "or", "unless", "offset", "bool"}
+_NAME = re.compile(r"(?<![\w:.])[a-zA-Z_][\w:]*(?![\w:]*\s*\()")
+_LISTS = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\([^)]*\)")
+_QUOTED = re.compile(r'"[^"]*"')
+_INSIDE = re.compile(r"\{[^}]*\}|\[[^\]]*\]")
+
+
+def metrics_of(expression):
+    """The names of series in a PromQL expression."""
+    bare = _LISTS.sub(" ", _INSIDE.sub(" ", _QUOTED.sub("", expression)))
+    return {name for name in _NAME.findall(bare) if name not in _WORDS}
+
+
+def queries(page):
+    """The PromQL of a page, one expression a line."""
+    return [
+        line for block in re.findall(r"```promql\n(.*?)```", page, re.DOTALL) for line in block.splitlines()
+    ]
+
+
+def commands(page):
+    """Every `tritonobs …` of a page, in prose or to be pasted."""
+    pasted = re.findall(r"^\$ (tritonobs .*)$", page, re.MULTILINE)
+    return [shlex.split(line)[1:] for line in [*pasted, *re.findall(r"`(tritonobs [^`]+)`", page)]]
+
+
+def spoken(words):
+    """The command that words name, and the words after its name."""
+    command, context = cli.group, click.Context(cli.group)
+    for place, word in enumerate(words):
+        found = command.get_command(context, word) if isinstance(command, click.Group) else None
+        if found is None:
+            return command, words[place:]
+        command = found
+    return command, []
+
+
+@pytest.fixture(scope="module")
+def mixin():
+    """The rules for a scrape every 15 s."""
+    return evaluate_mixin({})
+
+
+@pytest.fixture(scope="module")
+def alerts(mixin):
+    """Alerts by name."""
+    return {rule["alert"]: rule for group in mixin["alerts"]["groups"] for rule in group["rules"]}
+
+
+@pytest.fixture(scope="module")
+def known(mixin, alerts):
+    """Every name a runbook may use: it must exist whatever the scrape interval is."""
+    slow = evaluate_mixin(window_knobs(rule_windows(Decimal(60), Decimal(60))))
+    records = [
+        {rule["record"] for group in one["records"]["groups"] for rule in group["rules"]}
+        for one in (mixin, slow)
+    ]
+    read = {
+        name
+        for file in mixin.values()
+        for group in file["groups"]
+        for rule in group["rules"]
+        for name in metrics_of(rule["expr"])
+    }
+    histograms = {f"{name}_{part}" for name in series.DISTRIBUTIONS for part in ("bucket", "sum", "count")}
+    constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
+    plain = constants | set(series.FAMILIES) | histograms | {name for name in read if ":" not in name}
+    vendors = {name for name in read if name.startswith("vllm:")}
+    return plain | vendors | (records[0] & records[1]) | set(alerts) | ALWAYS_THERE | OF_OTHERS
+
+
+def test_every_alert_has_its_page_and_every_page_its_alert(alerts):
+    """No alert links to nothing; no page outlives its alert."""
+    assert set(PAGES) == set(alerts)
+
+
+def test_every_alert_links_to_its_own_page(alerts):
+    """`runbook_url` ends in the path of the page in this repository."""
+    wrong = [
+        name
+        for name, rule in alerts.items()
+        if not rule["annotations"]["runbook_url"].endswith(f"/docs/runbooks/{name}.md")
+    ]
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_answers_the_same_questions_in_both_languages(name):
+    """Meaning, impact, diagnosis and mitigation, in this order, each with something below it."""
+    for level, expected in HEADINGS:
+        found = re.findall(rf"^{level} (.+)\n\n\S", PAGES[name], re.MULTILINE)
+        wanted = [heading for heading in expected if heading != "中文"]
+        assert [heading for heading in found if heading in wanted] == wanted
+    assert PAGES[name].index("\n## Mitigation\n") < PAGES[name].index("\n## 中文\n\n### 含义\n")
+    assert "False alarm: " in PAGES[name]
+    assert "误报:" in PAGES[name]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_short_enough_to_read_at_night(name):
+    """At most 60 lines a language, blank ones included."""
+    english, chinese = PAGES[name].split("\n## 中文\n")
+
+    assert max(english.count("\n"), chinese.count("\n")) <= 60
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_names_the_severity_of_its_alert(name, alerts):
+    """Title and severity are those of the rule."""
+    title, _, facts = PAGES[name].splitlines()[:3]
+
+    assert title == f"# {name}"
+    assert facts.startswith(f"`{alerts[name]['labels']['severity']}` · ")
+
+
+def test_index_lists_every_alert_with_its_severity(alerts):
+    """The table of docs/runbooks/README.md is whole and says what the rules say."""
+    rows = re.findall(
+        r"^\| \[(\w+)\]\((\w+)\.md\) \| (\w+) \| \S",
+        (FOLDER / "README.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+
+    assert sorted(rows) == sorted((name, name, rule["labels"]["severity"]) for name, rule in alerts.items())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_of_a_page_exist_with_their_options(name):
+    """Whoever pastes a command at night gets no usage message."""
+    for words in commands(PAGES[name]):
+        command, rest = spoken(words)
+        options = {option for param in command.params for option in param.opts}
+
+        assert not isinstance(command, click.Group) or rest == [], words
+        assert {word for word in rest if word.startswith("-")} <= options, words
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_queries_of_a_page_use_names_that_exist(name, known):
+    """Every series is Triton's, ours, or a record that exists at any scrape interval."""
+    used = {metric for query in queries(PAGES[name]) for metric in metrics_of(query)}
+
+    assert queries(PAGES[name]) != []
+    assert used - known == set()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_in_the_prose_of_a_page_exist(name, known, alerts):
+    """Series, alerts and knobs in backticks or in the text are spelled as they are in the rules."""
+    knobs = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "rules").rglob("config*/*.libsonnet")
+    )
+    knobs += (ROOT / "rules" / "config.libsonnet").read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```", "", PAGES[name], flags=re.DOTALL)
+    said = re.findall(r"`((?:tritonobs_|nv_|[a-z_]+:\w)[\w:]*)(\*?)", prose)
+    unknown = [text for text, rest in said if not rest and text not in known]
+    unknown += [text for text, rest in said if rest and not any(one.startswith(text) for one in known)]
+
+    assert unknown == []
+    assert [alert for alert in re.findall(r"\bTriton(?:obs)?[A-Z]\w+", prose) if alert not in alerts] == []
+    assert [knob for knob in re.findall(r"`([a-z]+[A-Z]\w*)`", prose) if f"{knob}:" not in knobs] == []
+
+
+def test_queries_are_promql(tmp_path):
+    """Prometheus parses every query."""
+    rules = [
+        {"record": f"page:{name}:{place}", "expr": query}
+        for name, page in PAGES.items()
+        for place, query in enumerate(queries(page))
+    ]
+    file = tmp_path / "queries.rules.yml"
+    file.write_text(yaml.safe_dump({"groups": [{"name": "pages", "rules": rules}]}), encoding="utf-8")
+
+    told = subprocess.run(
+        [binaries.find("promtool"), "check", "rules", file], capture_output=True, text=True, check=False
+    )
+
+    assert told.returncode == 0, told.stderr
