@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
+from tritonobs.cli.limits_history import backtest, suggest
 from tritonobs.cli.parsed import Parsed
 from tritonobs.plan.limits import limits_at
 from tritonobs.report.console import print_table
@@ -31,7 +32,11 @@ MOMENT = Parsed("moment", parse_moment)
 
 @click.group(epilog="Example: tritonobs limits list fleet.yaml")
 def limits() -> None:
-    """List, set and verify QPS limits."""
+    """List, set and verify QPS limits; find one that fits, and try it on the past."""
+
+
+limits.add_command(suggest)
+limits.add_command(backtest)
 
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")

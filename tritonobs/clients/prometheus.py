@@ -35,7 +35,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One scrape target; `health` is up, down or unknown; `last_scrape` and `interval` are as Prometheus says."""
+    """One scrape target; `health` is up, down or unknown; times are Prometheus' own text."""
 
     url: str
     health: str
@@ -47,7 +47,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One loaded rule; `kind` is alerting or recording, `health` is ok, err or unknown."""
+    """One loaded rule; `kind` is alerting or recording, `health` is ok, err or unknown.
+
+    An alert fires after its condition held for `wait_seconds`, and stays for `keep_seconds` after it ended.
+    """
 
     group: str
     name: str
@@ -56,6 +59,8 @@ class Rule:
     health: str
     last_error: str
     state: str
+    wait_seconds: float = 0.0
+    keep_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +183,8 @@ def _rules(data: Json) -> tuple[Rule, ...]:
             health=rule.get("health", "unknown"),
             last_error=rule.get("lastError", ""),
             state=rule.get("state", ""),
+            wait_seconds=float(rule.get("duration", 0.0)),
+            keep_seconds=float(rule.get("keepFiringFor", 0.0)),
         )
         for group in data["groups"]
         for rule in group["rules"]

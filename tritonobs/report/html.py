@@ -1,4 +1,4 @@
-"""A verdict as one HTML file that needs nothing else; names in it are data."""
+"""Verdicts and knees as HTML files that need nothing else; names in them are data."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from tritonobs.report.formats import latency, rate
 from tritonobs.report.triage import clock, evidence_text, slowdown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jinja2 import Template
+
+    from tritonobs.live.suggest import Suggestion
     from tritonobs.live.triage import Verdict
+
+_WIDTH, _HEIGHT, _MARGIN = 720, 360, 60
 
 
 def verdict_page(
     verdict: Verdict, *, links: Iterable[tuple[str, str]], questions: Iterable[tuple[str, str]]
 ) -> str:
     """The page: verdict, causes with evidence and steps, tables, links, PromQL."""
-    pages = Environment(
-        loader=PackageLoader("tritonobs.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    return pages.get_template("triage.html").render(
+    return _template("triage.html").render(
         verdict=verdict,
         tables=[slowdown_table(slowdown) for slowdown in verdict.slowdowns],
         links=list(links),
@@ -29,3 +32,44 @@ def verdict_page(
         clock=clock,
         evidence_text=evidence_text,
     )
+
+
+def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
+    """The knee drawn: mean request time over rate, with the limit."""
+    most_qps = max(point.qps for point in suggestion.operations) or 1.0
+    most_seconds = max(point.seconds for point in suggestion.operations) or 1.0
+
+    def x(qps: float) -> float:
+        return round(_MARGIN + (_WIDTH - 2 * _MARGIN) * qps / most_qps, 1)
+
+    def y(seconds: float) -> float:
+        return round(_HEIGHT - _MARGIN - (_HEIGHT - 2 * _MARGIN) * seconds / most_seconds, 1)
+
+    marks = [(suggestion.limit_qps, "#2e7d32", f"limit {suggestion.limit_qps:g}")]
+    if suggestion.knee_qps is not None:
+        marks.append((suggestion.knee_qps, "#c62828", f"waits from {suggestion.knee_qps:.3g}"))
+    return _template("suggestion.html").render(
+        title=suggestion.model,
+        sentence=sentence,
+        width=_WIDTH,
+        height=_HEIGHT,
+        margin=_MARGIN,
+        points=[
+            {
+                "x": x(point.qps),
+                "y": y(point.seconds),
+                "words": f"{rate(point.qps)}/s: {latency(point.seconds)}",
+            }
+            for point in suggestion.operations
+        ],
+        marks=[{"x": x(qps), "colour": colour, "words": words} for qps, colour, words in marks],
+        most_time=latency(most_seconds),
+        most_rate=rate(most_qps),
+    )
+
+
+def _template(name: str) -> Template:
+    pages = Environment(
+        loader=PackageLoader("tritonobs.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return pages.get_template(name)

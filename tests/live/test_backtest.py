@@ -1,0 +1,142 @@
+"""When a rule would have fired."""
+
+from __future__ import annotations
+
+import json
+import threading
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
+from tritonobs.errors import BadAnswer
+from tritonobs.live.backtest import Episode, backtest_limit, backtest_objective, episodes_of
+from tritonobs.live.snapshot import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STEP = 15.0
+
+
+def _rule(*, wait: float = 0.0, keep: float = 0.0) -> Rule:
+    return Rule(
+        group="g",
+        name="A",
+        kind="alerting",
+        query="",
+        health="ok",
+        last_error="",
+        state="inactive",
+        wait_seconds=wait,
+        keep_seconds=keep,
+    )
+
+
+def _series(*moments: int) -> Series:
+    return Series(labels={}, points=tuple((moment * STEP, float(moment)) for moment in moments))
+
+
+@pytest.mark.parametrize(
+    ("moments", "rule", "episodes"),
+    [
+        pytest.param((), _rule(), [], id="never"),
+        pytest.param((1, 2, 3), _rule(), [(15, 60, 3)], id="while the condition holds"),
+        pytest.param((1, 2, 10, 11), _rule(), [(15, 45, 2), (150, 180, 11)], id="two times"),
+        pytest.param((1, 2, 3, 4), _rule(wait=30), [(45, 75, 4)], id="after it held for a while"),
+        pytest.param((1, 3, 5), _rule(wait=30), [], id="too short each time"),
+        pytest.param((1, 2, 4), _rule(keep=60), [(15, 135, 4)], id="kept through a dip: one alert"),
+        pytest.param((1, 9), _rule(keep=60), [(15, 90, 1), (135, 210, 9)], id="kept, but not that long"),
+    ],
+)
+def test_episodes_begin_and_end_as_prometheus_would(
+    moments: tuple[int, ...], rule: Rule, episodes: list[tuple[float, float, float]]
+) -> None:
+    """`for` delays, `keep_firing_for` joins."""
+    found = episodes_of(_series(*moments), rule, STEP)
+
+    assert found == tuple(
+        Episode(alert="A", start=start, end=end, peak=peak) for start, end, peak in episodes
+    )
+
+
+class _Prometheus(BaseHTTPRequestHandler):
+    rules: tuple[dict[str, object], ...] = ()
+    asked: list[str] = []  # noqa: RUF012 (one server, one test at a time)
+
+    def do_GET(self) -> None:
+        path, fields = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
+        if path == "/api/v1/rules":
+            data: object = {"groups": [{"name": "g", "rules": list(self.rules)}]}
+        else:
+            self.asked.append(fields["query"][0])
+            data = {"resultType": "matrix", "result": [{"metric": {}, "values": [[100, "9"], [115, "12"]]}]}
+        body = json.dumps({"status": "success", "data": data}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+        """Nothing."""
+
+
+@pytest.fixture(name="client")
+def _client() -> Iterator[PrometheusClient]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    _Prometheus.asked.clear()
+    yield PrometheusClient(f"http://127.0.0.1:{server.server_port}")
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def _alert(name: str, query: str) -> dict[str, object]:
+    return {"name": name, "type": "alerting", "query": query, "duration": 0, "keepFiringFor": 60}
+
+
+SPAN = Span(start=0.0, end=3600.0)
+
+
+def test_the_rule_that_runs_is_replayed_with_another_limit(client: PrometheusClient) -> None:
+    """Only the limit is exchanged, everywhere it stands; names that merely look like it stay."""
+    limit = "subject:tritonobs_qps_limit:held"
+    _Prometheus.rules = (
+        _alert("TritonQpsAboveLimit", f"x > {limit} + sqrt({limit}) or {limit}_old > 1"),
+        _alert("TritonQpsNearLimit", f"x > 0.8 * {limit}"),
+    )
+
+    found = backtest_limit(client, SPAN, model='a"b', version="2", qps=Decimal(12))
+
+    instead = '(subject:triton_requests:rate5m{model="a\\"b",version="2"} * 0 + 12)'
+    assert _Prometheus.asked == [f"x > {instead} + sqrt({instead}) or {limit}_old > 1"]
+    assert found.episodes == (Episode(alert="TritonQpsAboveLimit", start=100, end=190, peak=12),)
+    assert found.firing_seconds == 90
+
+
+def test_all_alerts_on_the_error_budget_are_replayed(client: PrometheusClient) -> None:
+    """99 % instead of what is promised: every pair of windows."""
+    _Prometheus.rules = (
+        _alert("Fast", "e > 14.4 * slo:error_budget:ratio"),
+        _alert("Slow", 'e > 3 * slo:error_budget:ratio{slo="latency"}'),
+        _alert("Other", "up == 0"),
+    )
+
+    found = backtest_objective(client, SPAN, model="m", slo="availability", objective=Decimal("0.99"))
+
+    instead = '(slo:error_budget:ratio{model="m",slo="availability"} * 0 + 0.01)'
+    assert _Prometheus.asked == [f"e > 14.4 * {instead}", f"e > 3 * {instead}"]
+    assert sorted(episode.alert for episode in found.episodes) == ["Fast", "Slow"]
+
+
+def test_a_prometheus_without_the_rules_is_said(client: PrometheusClient) -> None:
+    """No alerts, because nobody asked, is not "never fires"."""
+    _Prometheus.rules = (_alert("Other", "up == 0"),)
+
+    with pytest.raises(BadAnswer, match="build and load the rules first"):
+        backtest_limit(client, SPAN, model="m", version="", qps=Decimal(1))

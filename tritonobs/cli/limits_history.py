@@ -1,0 +1,197 @@
+"""`limits suggest` and `limits backtest`: which limit fits, and what an alert would have done with it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tritonobs.cli.parsed import Parsed
+from tritonobs.cli.values import Address, Duration, format_option, prometheus_option
+from tritonobs.spec.values import parse_qps
+from tritonobs.units import parse_ratio
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from tritonobs.live.suggest import Operation
+
+
+def _ratio(value: object) -> Decimal:
+    return parse_ratio(str(value))
+
+
+@click.command(epilog="Example: tritonobs limits suggest --model inspect --over 7d")
+@click.option("--model", required=True, help="The model that needs a limit.")
+@click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to look at.")
+@click.option(
+    "--drive",
+    "url",
+    type=Address(),
+    help="Send load in rising steps to this replica instead of looking back.",
+)
+@click.option(
+    "--from",
+    "lowest",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="First step, requests/s.",
+)
+@click.option(
+    "--to",
+    "highest",
+    type=click.FloatRange(min=0, min_open=True),
+    default=50.0,
+    show_default=True,
+    help="Last step.",
+)
+@click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True)
+@click.option(
+    "--step", "seconds", type=Duration(), default="10s", show_default=True, help="Length of a step."
+)
+@click.option("--mix", default="1280x720", show_default=True, help="Images to send, as in `tritonobs load`.")
+@click.option(
+    "--headroom",
+    type=Parsed("share", _ratio),
+    default="20%",
+    show_default=True,
+    help="Left free below the knee.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write the knee as an HTML page."
+)
+@prometheus_option
+@format_option
+def suggest(
+    *,
+    model: str,
+    over: float,
+    url: str | None,
+    lowest: float,
+    highest: float,
+    steps: int,
+    seconds: float,
+    mix: str,
+    headroom: Decimal,
+    plot: Path | None,
+    prometheus_url: str,
+    form: str,
+) -> int:
+    """Find the rate at which requests begin to wait for each other, and a limit below it.
+
+    Looks at history, or with --drive finds it out by load: only against a replica nobody else needs. Exit
+    status 3 when too little was seen to say.
+    """
+    from tritonobs.live.suggest import describe  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.live.suggest import suggest as find_knee  # noqa: PLC0415
+    from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.limits_history import suggestion_table  # noqa: PLC0415
+
+    if url and highest <= lowest:
+        raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
+    rates = [lowest + (highest - lowest) * at / (steps - 1) for at in range(steps)]
+    operations = _driven(url, model, mix, rates, seconds) if url else _history(prometheus_url, model, over)
+    try:
+        found = find_knee(model, operations, headroom_ratio=float(headroom))
+    except ValueError as error:
+        click.echo(f"tritonobs: {error}; look further back (--over) or find out by load (--drive)", err=True)
+        return 3
+    if plot:
+        from tritonobs.report.html import suggestion_page  # noqa: PLC0415 (brings jinja2)
+
+        plot.write_text(suggestion_page(found, describe(found)), encoding="utf-8")
+    if form == "json":
+        click.echo(json_text(found))
+    else:
+        print_text(describe(found))
+        print_table(suggestion_table(found))
+    return 0
+
+
+@click.command(epilog="Example: tritonobs limits backtest --model inspect --qps 12 --over 30d")
+@click.option("--model", required=True, help="The model the limit or objective is about.")
+@click.option("--version", default="", help="One version of it; without one, all together.")
+@click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests a second.")
+@click.option("--slo", default="availability", show_default=True, help="The SLO an objective is for.")
+@click.option("--objective", type=Parsed("objective", _ratio), help="The objective to try, like 99.9%.")
+@click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to replay.")
+@prometheus_option
+@format_option
+def backtest(
+    *,
+    model: str,
+    version: str,
+    qps: Decimal | None,
+    slo: str,
+    objective: Decimal | None,
+    over: float,
+    prometheus_url: str,
+    form: str,
+) -> int:
+    """Say how often, when and how long an alert would have fired under another limit or objective.
+
+    Replays the rules that Prometheus runs, over what it recorded. Exit status 1 when an alert would have
+    fired.
+    """
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.live.backtest import backtest_limit, backtest_objective  # noqa: PLC0415
+    from tritonobs.live.snapshot import Span  # noqa: PLC0415
+    from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.limits_history import backtest_table  # noqa: PLC0415
+
+    if (qps is None) == (objective is None):
+        raise click.UsageError("give either --qps or --objective")
+    client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
+    span = Span(start=now - over, end=now)
+    if qps is not None:
+        if not qps.is_finite():
+            raise click.BadParameter("no alert fires without a limit; give a number", param_hint="--qps")
+        found = backtest_limit(client, span, model=model, version=version, qps=qps)
+    else:
+        assert objective is not None  # noqa: S101 (one of the two is given, see above)
+        found = backtest_objective(client, span, model=model, slo=slo, objective=objective)
+    if form == "json":
+        click.echo(json_text(found))
+    else:
+        print_table(backtest_table(found))
+    return int(bool(found.episodes))
+
+
+def _history(prometheus_url: str, model: str, over: float) -> tuple[Operation, ...]:
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.live.snapshot import Span  # noqa: PLC0415
+    from tritonobs.live.suggest import operations_in_history  # noqa: PLC0415
+
+    client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
+    return operations_in_history(client, Span(start=now - over, end=now), model=model)
+
+
+def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
+    """Steps of load, each waited for; ends early once a step is far too much."""
+    from tritonobs.live.suggest import Operation  # noqa: PLC0415
+    from tritonobs.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
+    from tritonobs.load.run import LoadPlan, run_load  # noqa: PLC0415
+    from tritonobs.load.schedule import Segment  # noqa: PLC0415
+    from tritonobs.report import load_progress  # noqa: PLC0415
+
+    try:
+        ingredients = parse_mix(mix)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--mix") from None
+    found = []
+    for qps in rates:
+        plan = LoadPlan(
+            segments=(Segment(qps=qps, seconds=seconds),), urls=(url,), model=model, mix=ingredients
+        )
+        with load_progress(f"{qps:.3g} requests/s") as show:
+            result = run_load(plan, show)
+        timing = result.latency_from_schedule
+        failed = result.failed / result.sent if result.sent else 0.0
+        if timing:
+            found.append(Operation(qps=qps, seconds=timing.mean, failed_ratio=failed))
+        if result.stopped:
+            break
+    return tuple(found)
