@@ -157,3 +157,12 @@ def test_own_template_is_used(views) -> None:
     template = "{% for a in alerts %}{{ a.name }}/{{ a.subject }};{% endfor %}"
     (page,) = compose(views(2), replace(EN, template=compile_template(template)), MOST_BYTES)
     assert page.message.text == "TritonQpsAboveLimit/m0 version 1;TritonQpsAboveLimit/m1 version 1;"
+
+
+def test_short_alerts_are_a_list_of_their_own(views) -> None:
+    """Set apart from the last one in full, one line each."""
+    (page,) = compose(views(100), EN, MOST_BYTES)
+    lines = page.message.text.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("- "))
+    assert lines[first - 1] == ""
+    assert all(line.startswith("- 🔴 **TritonQpsAboveLimit** m") for line in lines[first:] if line)
