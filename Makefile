@@ -8,8 +8,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
 PYTEST_ARGS ?=
-# program, or program:its-argument
-BENCHES := record_cost stage_overhead pipeline rules_cost build_cost delivery:burst delivery:calls delivery:overflow triage
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,9 +27,16 @@ test: setup ## every test, the end-to-end ones on real servers included
 test-unit: setup ## the tests that start no server
 	$(BIN)/pytest -m "not e2e" $(PYTEST_ARGS)
 
-bench: setup ## every benchmark, results into bench/RESULTS.md (an hour on two cores; one alone: make bench ONLY=pipeline)
-	@set -e; for each in $(or $(ONLY),$(BENCHES)); do \
-	  echo "== $$each"; $(BIN)/python bench/$${each%%:*}.py $$(echo "$$each" | sed -n 's/^[^:]*:/ /p' | tr ':' ' ') --write; done
+bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two cores
+	$(BIN)/python bench/record_cost.py --write
+	$(BIN)/python bench/stage_overhead.py --write
+	$(BIN)/python bench/pipeline.py --write
+	$(BIN)/python bench/build_cost.py --write
+	$(BIN)/python bench/rules_cost.py --write
+	$(BIN)/python bench/delivery.py --write burst
+	$(BIN)/python bench/delivery.py --write calls
+	$(BIN)/python bench/delivery.py --write overflow
+	$(BIN)/python bench/triage.py --write
 
 soak: setup ## reloads, unloads and kills under full load for a quarter of an hour, results into bench/RESULTS.md
 	$(BIN)/python bench/soak.py --write

@@ -28,3 +28,10 @@ pip install --upgrade 'pip>=24.2'
 echo "installing tritonobs with a Triton server into $VENV (about 400 MB)"
 pip install -e '.[dev]'
 "$VENV/bin/tritonobs" tools
+
+# The linters of the rules, where Go can build them; `make check` says which it had to do without.
+if command -v go >/dev/null && ! [ -x "${TRITONOBS_TOOLS:-$PWD/.tools}/bin/jsonnet-lint" ]; then
+  GOBIN="${TRITONOBS_TOOLS:-$PWD/.tools}/bin" go install \
+    github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0 \
+    || echo "jsonnetfmt and jsonnet-lint could not be built; make check goes without them" >&2
+fi
