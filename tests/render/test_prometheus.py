@@ -121,7 +121,7 @@ def test_parts_behind_a_path_are_found_there(plan: Plan) -> None:
     ("scrape", "timeout", "limits"),
     [
         pytest.param("1", "1s", "1s", id="fast scrapes make fast limits"),
-        pytest.param("60", "10s", "5s", id="slow scrapes leave limits quick"),
+        pytest.param("60", "10s", "3s", id="slow scrapes leave limits quick"),
     ],
 )
 def test_intervals_suit_each_other(plan: Plan, scrape: str, timeout: str, limits: str) -> None:

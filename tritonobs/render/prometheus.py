@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
 
 PATH = "prometheus/prometheus.yml"
-# A changed limit has to be in force within ten seconds, however slowly the servers are scraped.
-_SLOWEST_LIMITS_SECONDS = Decimal(5)
+# A changed limit is in force within ten seconds: one to notice, three to scrape, five to evaluate.
+_SLOWEST_LIMITS_SECONDS = Decimal(3)
 _LONGEST_TIMEOUT_SECONDS = Decimal(10)
 _COMMENT = """\
 Made by tritonobs build from the fleet {fleet}.
