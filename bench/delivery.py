@@ -13,7 +13,9 @@ import contextlib
 import json
 import random
 import re
+import signal
 import statistics
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -199,6 +201,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--state", type=Path, default=Path(".tritonobs/bench-delivery"))
     options = parser.parse_args()
+    # Ended from outside, it still stops the stack it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     if options.what == "burst":
         burst()
     elif options.what == "calls":
