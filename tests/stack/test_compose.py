@@ -1,0 +1,118 @@
+"""docker-compose.yml starts what `tritonobs up` starts, and is careful about it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tritonobs.plan.build import build_plan
+from tritonobs.spec.load import load_fleet
+from tritonobs.stack import services
+
+ROOT = Path(__file__).parents[2]
+# Where the two must differ: containers listen to each other, and have folders of their own.
+PLACES = (
+    "--model-repository",
+    "--backend-directory",
+    "--config.file",
+    "--storage.path",
+    "--storage.tsdb.path",
+)
+PARTS = ("triton", "serve", "alertmanager", "prometheus")
+
+
+@pytest.fixture(name="compose", scope="module")
+def _compose():
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+@pytest.fixture(name="native", scope="module")
+def _native(tmp_path_factory):
+    fleet = ROOT / "examples" / "fleet.yaml"
+    folders = services.Folders(root=tmp_path_factory.mktemp("state"))
+    plan = build_plan(load_fleet(fleet), fleet.parent)
+    return {one.name: one for one in services.stack_services(plan, fleet, ROOT / "models", folders)}
+
+
+def flags(arguments):
+    """Flags and values, addresses without their host and places left out."""
+    found = dict(one.partition("=")[::2] for one in arguments if one.startswith("--") and "=" in one)
+    kept = {
+        name: value for name, value in found.items() if name not in PLACES and not name.endswith("-address")
+    }
+    ports = {
+        name: value.rpartition(":")[2] for name, value in found.items() if name == "--web.listen-address"
+    }
+    return kept | ports
+
+
+@pytest.mark.parametrize("part", ["triton", "alertmanager", "prometheus"])
+def test_a_part_gets_the_same_flags_as_natively(compose, native, part):
+    """No flag more, none less, the same values; retention is a knob with the fleet's value as default."""
+    command = [re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", one) for one in compose["services"][part]["command"]]
+
+    assert flags(command) == flags(native[part].argv)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_answers_at_the_same_ports(compose, native, part):
+    """Who knows the native stack finds everything where it was."""
+    published = {int(one.split(":")[2]) for one in compose["services"][part]["ports"]}
+
+    assert published == set(native[part].ports)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_healthcheck_asks_the_page_that_says_ready(compose, native, part):
+    """Ready means the same in both."""
+    page = "/" + native[part].ready_url.split("/", 3)[3]
+
+    assert any(page in str(word) for word in compose["services"][part]["healthcheck"]["test"])
+
+
+def test_nothing_is_published_beyond_loopback(compose):
+    """Every published port names 127.0.0.1."""
+    ports = [port for one in compose["services"].values() for port in one.get("ports", [])]
+
+    assert ports
+    assert [port for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+def test_every_container_has_limits_and_no_privileges(compose):
+    """Memory is bounded, capabilities are dropped, file systems read-only but for a GPU's driver."""
+    for name, service in compose["services"].items():
+        assert service["mem_limit"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["read_only"] or name == "triton-gpu", name
+
+
+def test_images_are_pinned(compose):
+    """Nobody's `latest`: foreign images carry a version, ours are built here."""
+    for name, service in compose["services"].items():
+        assert re.search(r":(v?\d+\.\d+\.\d+|local)$", service["image"]), name
+
+
+def test_our_images_do_not_run_as_root():
+    """The last user of every image is none with power."""
+    for file in ("Dockerfile", "Dockerfile.debian", "Dockerfile.gpu"):
+        text = (ROOT / "docker" / file).read_text()
+        users = re.findall(r"^USER (\S+)$", text, re.MULTILINE)
+        assert users, file
+        assert not {"root", "0"} & set(users)
+
+
+def test_the_fleet_of_the_containers_is_the_example(compose):
+    """Only addresses and the places of secrets differ."""
+    there, here = (
+        yaml.safe_load((ROOT / path).read_text()) for path in ("docker/fleet.yaml", "examples/fleet.yaml")
+    )
+    for one in (there, here):
+        for key in ("replicas", "addresses", "notify"):
+            one.pop(key)
+
+    assert there == here
+    assert set(compose["volumes"]) >= {"built", "secrets", "prometheus"}
