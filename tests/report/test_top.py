@@ -31,7 +31,7 @@ VIEW = TopView(
     seconds=5.0,
     source="2 metrics pages",
     rows=(ROW, HOSTILE),
-    unseen=(Unseen(what="http://c:8002/metrics", why="connection refused"),),
+    unseen=(Unseen(what="http://c:8002/metrics", why="GET http://c:8002/metrics: connection refused"),),
 )
 
 
@@ -44,7 +44,7 @@ def test_the_picture_fits_the_terminal(width: int) -> None:
     assert all(line.isprintable() for line in lines)
     assert any(line.startswith("inspect ") and "12.3" in line and "52.3ms" in line for line in lines)
     assert any("2 DEAD" in line for line in lines)
-    assert lines[-1].startswith("not seen: http://c:8002/metrics")
+    assert lines[-1].startswith("not seen: GET http://c:8002/metrics: connection refused")
 
 
 def test_stages_are_lengths_with_letters() -> None:

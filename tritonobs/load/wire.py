@@ -110,8 +110,9 @@ async def _attempt(call: Any) -> tuple[Failure | None, Any]:  # noqa: ANN401 (tr
         return Failure(kind="timed out", text="no answer in time"), None
     except aiohttp.ClientConnectorError as error:
         refused = isinstance(error.os_error, ConnectionRefusedError)
-        kind = "connection refused" if refused else "no connection"
-        return Failure(kind=kind, text=str(error)), None
+        if refused:
+            return Failure(kind="connection refused", text="connection refused"), None
+        return Failure(kind="no connection", text=str(error)), None
     except (aiohttp.ClientError, OSError) as error:
         return Failure(kind="connection broken", text=str(error) or type(error).__name__), None
 

@@ -29,7 +29,7 @@ def load_progress(what: str = "load") -> Iterator[Callable[[Progress], None]]:
     """A bar on stderr; what it gives is an `on_progress` for `run_load`."""
     with progress_bar(what) as show:
         yield lambda now: show(
-            now.elapsed_seconds / now.total_seconds,
+            min(1.0, now.elapsed_seconds / now.total_seconds),
             f"sent {now.sent}, ok {now.ok}, errors {now.errors}, waiting {now.in_flight}",
         )
 

@@ -70,10 +70,10 @@ def draw(view: TopView, screen: Screen, width: int) -> Text:
     head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
     head += "  PAUSED" if screen.paused else ""
     lines = [Text(head[:width], style="bold")]
-    titles = ("model", "ver", "qps", "limit", "errors", "mean", "p99", "queue", "wait", "batch")
+    titles = ("model", "ver", "qps", "limit", "err", "mean", "p99", "queue", "wait", "batch")
     lines.append(Text((_columns(titles, width) + "  stages")[:width], style="dim"))
     lines += [_row(row, width) for row in sorted_rows(view.rows, screen.sort, screen.chosen)]
-    lines += [Text(f"not seen: {unseen.what}: {unseen.why}"[:width], style="red") for unseen in view.unseen]
+    lines += [Text(plain(f"not seen: {unseen.why}")[:width], style="red") for unseen in view.unseen]
     return Text("\n").join(lines)
 
 
@@ -121,7 +121,7 @@ def _row(row: TopRow, width: int) -> Text:
         rate(row.qps),
         "-" if row.limit is None else rate(row.limit),
         share(row.error_ratio),
-        *(latency(value).replace(" ", "") for value in (row.mean, row.p99, row.queue)),
+        *(_short(value) for value in (row.mean, row.p99, row.queue)),
         f"{row.pending:.0f}",
         "-" if row.batch is None else f"{row.batch:.1f}",
     )
@@ -132,6 +132,13 @@ def _row(row: TopRow, width: int) -> Text:
     line.append_text(stage_bar(row.stages, max(0, width - len(line.plain))))
     line.truncate(width)
     return line
+
+
+def _short(seconds: float | None) -> str:
+    """A latency in at most seven letters: `0.063ms`, `85ms`, `1.2s`."""
+    return (
+        f"{seconds * 1000:.2g}ms" if seconds and 1e-5 < seconds < 1e-3 else latency(seconds).replace(" ", "")
+    )  # noqa: PLR2004 (below a millisecond)
 
 
 def _columns(cells: tuple[str, ...], width: int) -> str:

@@ -1,0 +1,100 @@
+"""`load`, `stages`, `triage`, `top`, `discover`: options, one call, an exit code."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Run
+
+
+@pytest.fixture(name="nobody")
+def _nobody() -> str:
+    """An address at which nobody listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(("load", "--url", "{}", "--duration", "1s"), id="load"),
+        pytest.param(("stages", "--prometheus", "{}"), id="stages"),
+        pytest.param(("triage", "--prometheus", "{}"), id="triage"),
+        pytest.param(("top", "--once", "--prometheus", "{}"), id="top from Prometheus"),
+        pytest.param(("discover", "{}"), id="discover"),
+        pytest.param(("limits", "suggest", "--model", "m", "--prometheus", "{}"), id="limits suggest"),
+        pytest.param(
+            ("limits", "backtest", "--model", "m", "--qps", "1", "--prometheus", "{}"), id="limits backtest"
+        ),
+    ],
+)
+def test_nobody_to_ask_is_exit_3_and_one_line(run: Run, nobody: str, command: tuple[str, ...]) -> None:
+    """Could not look: the address, the reason, no traceback, nothing on stdout."""
+    done = run(*(word.format(nobody) for word in command))
+
+    assert (done.returncode, done.stdout) == (3, "")
+    assert nobody in done.stderr
+    assert "connection refused" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
+    """The view names what it does not see, and ends with 3."""
+    done = run("top", "--once", "--interval", "1s", "--metrics", f"{nobody}/metrics")
+
+    assert done.returncode == 3
+    assert "not seen: " in done.stdout
+    assert "connection refused" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (("load", "--mix", "gif:1x1"), "no kind of image"),
+        (("load", "--segment", "fast"), "is no segment; write 20:30s"),
+        (("load", "--duration", "0s"), "is no time to look at"),
+        (("load", "--url", "localhost:8000"), "is no address; write one like"),
+        (("load", "--qps", "0"), "0 is not in the range"),
+        (("stages", "--window", "soon"), "is no duration; write one like"),
+        (("triage", "--baseline", "tomorrow"), "is no baseline; write previous, yesterday"),
+        (("triage", "--at", "noon"), "is no time; write 2026-05-01T10:00Z"),
+        (("triage", "--load", "none.json"), "No such file"),
+        (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
+        (("limits", "backtest", "--model", "m"), "give either --qps or --objective"),
+        (("limits", "backtest", "--model", "m", "--qps", "unlimited"), "no alert fires without a limit"),
+        (
+            ("limits", "suggest", "--model", "m", "--drive", "http://a", "--from", "9", "--to", "3"),
+            "not above --from",
+        ),
+    ],
+)
+def test_wrong_usage_is_exit_2_with_what_is_allowed(run: Run, command: tuple[str, ...], why: str) -> None:
+    """Before anybody is asked."""
+    done = run(*command)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["load", "stages", "triage", "top", "discover"])
+def test_help_has_an_example(run: Run, command: str) -> None:
+    """One line to copy."""
+    assert f"Example: tritonobs {command}" in run(command, "--help").stdout
+
+
+def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None:
+    """Named, with what it lacks."""
+    path = tmp_path / "x.json"
+    path.write_text("{}", encoding="utf-8")
+
+    done = run("triage", "--load", str(path))
+
+    assert done.returncode == 2
+    assert "no snapshot of format 1" in " ".join(done.stderr.split())
