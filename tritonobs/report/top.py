@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _WIDE = 100
+_TINY_SECONDS, _MILLISECOND = 1e-5, 1e-3
 _HELP = "q quit · space pause · s sort · / filter"
 
 
@@ -136,9 +137,9 @@ def _row(row: TopRow, width: int) -> Text:
 
 def _short(seconds: float | None) -> str:
     """A latency in at most seven letters: `0.063ms`, `85ms`, `1.2s`."""
-    return (
-        f"{seconds * 1000:.2g}ms" if seconds and 1e-5 < seconds < 1e-3 else latency(seconds).replace(" ", "")
-    )  # noqa: PLR2004 (below a millisecond)
+    if seconds and _TINY_SECONDS < seconds < _MILLISECOND:
+        return f"{seconds * 1000:.2g}ms"
+    return latency(seconds).replace(" ", "")
 
 
 def _columns(cells: tuple[str, ...], width: int) -> str:
