@@ -42,7 +42,7 @@ def test_every_link_in_the_docs_leads_somewhere():
     dead = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
-        for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s{]+)", page.read_text(encoding="utf-8"))
         if not (page.parent / target).exists()
     ]
 

@@ -40,8 +40,21 @@ class SegmentType(click.ParamType[Segment]):
     "--model", default="inspect", show_default=True, help="A model whose only input is an image's bytes."
 )
 @click.option("--version", default="", help="Its version.  [default: the server's choice]")
-@click.option("--qps", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True)
-@click.option("--duration", "seconds", type=Duration(), default="30s", show_default=True)
+@click.option(
+    "--qps",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    help="Requests a second.",
+)
+@click.option(
+    "--duration",
+    "seconds",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="For how long to send.",
+)
 @click.option(
     "--segment",
     "segments",
@@ -56,12 +69,24 @@ class SegmentType(click.ParamType[Segment]):
     help="Kinds of images and their weights: WIDTHxHEIGHT (with grey:, png:, alpha:, cmyk: or turned: before "
     "it), corrupt, empty, huge, unsupported.",
 )
-@click.option("--arrivals", type=click.Choice(["even", "poisson"]), default="even", show_default=True)
+@click.option(
+    "--arrivals",
+    type=click.Choice(["even", "poisson"]),
+    default="even",
+    show_default=True,
+    help="The same distance between requests, or that of independent clients.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed sends the same images.")
 @click.option(
     "--timeout", type=Duration(), default="30s", show_default=True, help="How long an answer may take."
 )
-@click.option("--max-in-flight", type=click.IntRange(min=1), default=1000, show_default=True)
+@click.option(
+    "--max-in-flight",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Requests beyond it wait, and show as late.",
+)
 @format_option
 def load(
     *,

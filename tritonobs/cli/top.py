@@ -35,7 +35,9 @@ _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 @click.option(
     "--window", type=Duration(), default="30s", show_default=True, help="How far Prometheus looks back."
 )
-@click.option("--sort", type=click.Choice(_SORTS), default="qps", show_default=True)
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="qps", show_default=True, help="What stands first."
+)
 @click.option("--model", "chosen", default="", help="Only models whose name contains this.")
 @click.option("--once", is_flag=True, help="Look once and print; also what happens without a terminal.")
 @format_option
