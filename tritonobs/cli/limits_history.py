@@ -48,7 +48,7 @@ def _ratio(value: object) -> Decimal:
     show_default=True,
     help="Last step.",
 )
-@click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True)
+@click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True, help="How many steps.")
 @click.option(
     "--step", "seconds", type=Duration(), default="10s", show_default=True, help="Length of a step."
 )
