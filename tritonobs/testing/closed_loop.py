@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-_TIMEOUT_SECONDS = 120.0
 _LONGEST_TOLD = 160
 
 
@@ -34,6 +33,7 @@ class ClosedLoop:
         row: Sequence[object],
         clients: int = 4,
     ) -> None:
+        self.timeout_seconds = 120.0
         self.ok = 0
         self.errors: Counter[str] = Counter()
         self._address = urlsplit(http_url)
@@ -72,7 +72,7 @@ class ClosedLoop:
 
     def _connect(self) -> http.client.HTTPConnection:
         return http.client.HTTPConnection(
-            self._address.hostname or "", self._address.port, timeout=_TIMEOUT_SECONDS
+            self._address.hostname or "", self._address.port, timeout=self.timeout_seconds
         )
 
     def _ask(self, connection: http.client.HTTPConnection) -> None:
