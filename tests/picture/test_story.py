@@ -1,0 +1,122 @@
+"""A board asked and drawn: every sort of panel, silence, refusals, hostile names."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+import pytest
+
+from tritonobs import names
+from tritonobs.errors import BadAnswer
+from tritonobs.picture.board import SORTS, read_board
+from tritonobs.picture.choices import fill, one_of, options
+from tritonobs.picture.knobs import knobs_of
+from tritonobs.picture.page import page
+from tritonobs.picture.sheet import sheet
+from tritonobs.picture.story import tell
+
+NOW = 1_700_000_000.0
+
+
+def told(client, board, **wanted):
+    """The last ten minutes of a board."""
+    return tell(client, board, wanted, start=NOW - 600, end=NOW)
+
+
+def test_every_panel_of_every_board_can_be_drawn(boards):
+    """No board has a sort of panel that a picture lacks; all sorts are in use."""
+    sorts = {panel.sort for board in boards.values() for panel in read_board(board).panels}
+
+    assert sorts == SORTS
+
+
+@pytest.mark.parametrize("name", names.BOARDS)
+def test_a_board_becomes_a_png_and_a_page(client, boards, name):
+    """Both forms, with every title in the page."""
+    story = told(client, boards[name])
+    text = page(story)
+
+    assert sheet(story).startswith(b"\x89PNG")
+    assert all(answer.panel.title.replace("'", "&#39;") in text for answer in story.answers)
+
+
+def test_the_same_answers_give_the_same_page(client, boards):
+    """Two snapshots of one moment are equal, byte for byte."""
+    assert page(told(client, boards["hosts"])) == page(told(client, boards["hosts"]))
+
+
+def test_nothing_is_drawn_as_nothing(client, wire, boards):
+    """A board without data is no board of zeros: every panel says so."""
+    wire.empty = True
+    story = told(client, boards["delivery"])
+
+    assert len(story.silent) == len(story.answers)
+    assert "no data" in _pictures(page(story))
+
+
+def test_a_panel_that_was_refused_says_why(client, wire, boards):
+    """Prometheus' own words; the other panels are drawn."""
+    wire.refuse = "nv_cpu_utilization"
+    story = told(client, boards["hosts"])
+
+    assert story.silent == ("CPU of the hosts",)
+    assert "too many samples" in page(story)
+    assert "could not be asked" in _pictures(page(story))
+
+
+def test_hostile_names_are_data(client, wire, boards, hostile):
+    """Nothing in a name becomes a tag, a formula or a matcher."""
+    wire.metric = dict.fromkeys(wire.metric, hostile) | {"le": "0.05"}
+    story = told(client, boards["fleet"], model=[hostile])
+    text = page(story)
+
+    assert "<script" not in text + _pictures(text)
+    assert sheet(story)
+
+
+def test_what_is_wanted_enters_queries_as_itself(client, wire, boards):
+    """A dot in a name matches a dot; quotes and backslashes stay inside the matcher."""
+    told(client, boards["model"], model=['det.ector"x'])
+
+    assert any('model=~"det\\\\.ector\\"x"' in query for query in wire.queries)
+    assert not any("$" in query.replace('"$1"', "") for query in wire.queries)
+
+
+def test_several_values_are_one_expression():
+    """Grafana's way of choosing more than one."""
+    assert one_of(["a", "b.c"]) == "a|b\\\\.c"
+    assert (
+        fill('x{m=~"$model", v=~"${version}"}', {"model": "a|b", "version": ".*"}) == 'x{m=~"a|b", v=~".*"}'
+    )
+
+
+def test_a_variable_that_asks_otherwise_is_refused(client, boards):
+    """Better no choice than a wrong one."""
+    board = boards["fleet"] | {
+        "templating": {
+            "list": [one | {"query": "metrics(x)"} for one in boards["fleet"]["templating"]["list"]]
+        }
+    }
+
+    with pytest.raises(BadAnswer, match="known are label_values and query_result"):
+        options(client, read_board(board).variables[0], {}, NOW - 60, NOW)
+
+
+def test_windows_are_found_in_the_names_of_records(client, wire):
+    """Whoever takes a snapshot need not know how often the fleet is scraped."""
+    assert knobs_of(client, start=NOW - 60, end=NOW) == {
+        "short": "20s",
+        "medium": "1m",
+        "replica": "instance",
+    }
+
+    wire.values = []
+    with pytest.raises(BadAnswer, match="no records of tritonobs"):
+        knobs_of(client, start=NOW - 60, end=NOW)
+
+
+def _pictures(text):
+    """The SVG inside a page."""
+    found = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", text)
+    return "".join(base64.b64decode(one).decode() for one in found)
