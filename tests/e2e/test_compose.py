@@ -1,0 +1,171 @@
+"""docker-compose.yml, run: from images to the message at the robot, and everything taken down again.
+
+Needs root, `dockerd`, `docker-compose` and `debootstrap` (Debian's docker.io, docker-compose, debootstrap); is
+skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and Alertmanager
+come from Debian's packages and Grafana is left out, because no image registry need be in reach.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.picture.knobs import knobs_of
+from tritonobs.picture.story import tell
+from tritonobs.render.dashboards import load_boards
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+ROOT = Path(__file__).parents[2]
+BASE = "tritonobs-base:test"
+PARTS = ("prepare", "triton", "serve", "robot", "alertmanager", "prometheus")
+MESSAGES = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9911/messages').read().decode())"
+
+
+@pytest.fixture(name="engine", scope="module")
+def _engine(tmp_path_factory):
+    """A Docker engine of the test's own, or the reason why there is none."""
+    programs = {name: shutil.which(name) for name in ("dockerd", "docker", "docker-compose", "debootstrap")}
+    missing = [name for name, path in programs.items() if path is None]
+    if missing or os.geteuid() != 0:
+        pytest.skip(f"no Docker engine can be started here: {', '.join(missing) or 'not root'}")
+    folder = tmp_path_factory.mktemp("docker")
+    socket = f"unix://{folder}/docker.sock"
+    log = (folder / "log").open("w")
+    process = subprocess.Popen(
+        [programs["dockerd"], "--data-root", folder / "data", "--exec-root", folder / "exec",
+         "--pidfile", folder / "pid", "--host", socket],
+        stdout=log, stderr=log,
+    )  # fmt: skip
+    env = {**os.environ, "DOCKER_HOST": socket, "TRITONOBS_BASE": BASE, "DOCKER_BUILDKIT": "0"}
+    try:
+        for _ in range(60):
+            if process.poll() is not None:
+                pytest.skip(f"dockerd does not run here: {(folder / 'log').read_text()[-300:]}")
+            if run(env, "docker", "info", check=False).returncode == 0:
+                break
+            time.sleep(1)
+        yield env
+    finally:
+        process.terminate()
+        process.wait()
+        log.close()
+
+
+@pytest.fixture(name="base", scope="module")
+def _base(engine, tmp_path_factory):
+    """Debian 12 as an image, with this machine's certificates, which package registries may need."""
+    tree = tmp_path_factory.mktemp("base") / "tree"
+    run(engine, "debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", tree)
+    bundle = Path("/etc/ssl/certs/ca-certificates.crt")
+    shutil.copy(bundle, tree / bundle.relative_to("/"))
+    (tree / "etc" / "pip.conf").write_text(f"[global]\ncert = {bundle}\n")
+    packed = tree.with_name("base.tar")
+    run(engine, "tar", "-C", tree, "-cf", packed, ".")
+    run(engine, "docker", "import", packed, BASE)
+    packed.unlink()
+    shutil.rmtree(tree)
+    return engine
+
+
+@pytest.fixture(name="composed", scope="module")
+def _composed(base):
+    """The stack in containers, healthy."""
+    compose(base, "up", "--build", "--detach", *PARTS)
+    try:
+        wait(lambda: healthy(base), "every part to be healthy", 180)
+        yield base
+    finally:
+        compose(base, "down", "--volumes", "--timeout", "10")
+
+
+def run(env, *words, check=True):
+    """A program, quietly; what it said is in the failure."""
+    done = subprocess.run(
+        list(map(str, words)), cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, (words, done.stdout[-2000:], done.stderr[-2000:])
+    return done
+
+
+def compose(env, *words):
+    """docker-compose with the override for machines without an image registry."""
+    files = ("-f", "docker-compose.yml", "-f", "docker/debian.override.yml")
+    return run(env, "docker-compose", "-p", "tritonobs-test", *files, *words)
+
+
+def healthy(env):
+    """Whether every part with a healthcheck passes it."""
+    names = run(env, "docker", "ps", "--format", "{{.Names}} {{.Status}}").stdout.splitlines()
+    parts = [line for line in names if not line.startswith("tritonobs-test_robot")]
+    return len(names) == len(PARTS) - 1 and all("(healthy)" in line for line in parts)
+
+
+def wait(look, what, seconds):
+    """Until `look` is true."""
+    deadline = time.monotonic() + seconds
+    while not look():
+        assert time.monotonic() < deadline, f"waited {seconds} s for {what}"
+        time.sleep(2)
+
+
+def messages(env):
+    """What the robot accepted."""
+    return json.loads(compose(env, "exec", "-T", "serve", "python3", "-c", MESSAGES).stdout)
+
+
+def test_an_overflow_reaches_the_robot_through_containers(composed):
+    """Twice the limit of 8 requests a second: the message about it arrives."""
+    load = ("--profile", "load", "run", "-T", "--rm", "load", "--qps", "16", "--duration", "60s")
+    compose(composed, *load)
+
+    wait(lambda: any("TritonQpsAboveLimit" in one["text"] for one in messages(composed)), "the message", 60)
+
+
+def test_a_board_has_data_from_the_containers(composed):
+    """The fleet board, asked of the published Prometheus: traffic and latency."""
+    del composed
+    client = PrometheusClient("http://127.0.0.1:9090")
+    now = time.time()
+    board = load_boards(knobs_of(client, start=now - 120, end=now))["fleet"]
+    story = tell(client, board, {}, start=now - 120, end=now)
+
+    assert not {"Requests a second and their limit", "Latency P99", "Replicas up"} & set(story.silent)
+
+
+def test_nobody_is_root_and_root_file_systems_are_closed(composed):
+    """In the running containers, not only in the file."""
+    for part in ("triton", "serve", "prometheus", "alertmanager"):
+        user = compose(composed, "exec", "-T", part, "id", "-u").stdout.strip()
+        mounts = compose(composed, "exec", "-T", part, "cat", "/proc/mounts").stdout.splitlines()
+        (root,) = [line.split() for line in mounts if line.split()[1] == "/"]
+        assert user != "0", part
+        assert "ro" in root[3].split(","), part
+
+
+def test_the_grafana_volume_holds_what_was_built(composed):
+    """Data sources and seven boards, where Grafana's image looks for its provisioning."""
+    found = run(
+        composed,
+        "docker",
+        "run",
+        "--rm",
+        "-v",
+        "tritonobs-test_provisioning:/p",
+        BASE,
+        "find",
+        "/p",
+        "-type",
+        "f",
+    ).stdout.split()
+
+    assert len([path for path in found if path.endswith(".json")]) == 7
+    assert "/p/datasources/tritonobs.yaml" in found
+    assert requests.get("http://127.0.0.1:9090/-/ready", timeout=5).ok
