@@ -1,8 +1,9 @@
 """docker-compose.yml, run: from images to the message at the robot, and everything taken down again.
 
-Needs root, `dockerd`, `docker-compose` and `debootstrap` (Debian's docker.io, docker-compose, debootstrap); is
-skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and Alertmanager
-come from Debian's packages and Grafana is left out, because no image registry need be in reach.
+Needs root, `dockerd`, `docker-compose` and `debootstrap` (Debian's docker.io, docker-compose, debootstrap);
+is skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and
+Alertmanager come from Debian's packages and Grafana is left out, because no image registry need be in
+reach.
 """
 
 from __future__ import annotations
