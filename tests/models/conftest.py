@@ -1,0 +1,37 @@
+"""The models' plain modules, without Triton: importable the way Triton makes them importable."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+MODELS = Path(__file__).parents[2] / "models"
+sys.path[:0] = [str(MODELS / model / "1") for model in ("preprocess", "detector", "nms", "inspect")]
+
+
+@pytest.fixture(name="chain", scope="session")
+def _chain():
+    """Image bytes to boxes in the original image, through the three models' own functions."""
+    from boxes import Settings, keep_confident, suppress, to_original  # noqa: PLC0415 (the path is set above)
+    from letterbox import decode, letterbox, normalise  # noqa: PLC0415
+    from network import Network  # noqa: PLC0415
+
+    network = Network(MODELS / "detector" / "1" / "model.onnx", threads=1)
+
+    def prepare(body, max_side=4000):
+        pixels, geometry = letterbox(decode(body, max_side=max_side))
+        tensor = np.empty((1, 3, 640, 640), np.float32)
+        normalise(pixels, tensor[0])
+        return tensor, geometry
+
+    def find(body, confidence=0.25):
+        settings = Settings(
+            labels=("part", "defect"), confidence=confidence, iou=0.45, max_candidates=1000, max_detections=300
+        )
+        tensor, geometry = prepare(body)
+        rows = network.infer([tensor])[0][0]
+        return to_original(suppress(keep_confident(rows, settings), settings), geometry)
+
+    return SimpleNamespace(prepare=prepare, find=find, infer=lambda tensor: network.infer([tensor])[0])
