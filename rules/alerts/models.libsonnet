@@ -8,7 +8,8 @@ function(config)
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
   local errors = 'model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s';
   local failures = 'model_version_reason:triton_requests_failed:rate%(short)s';
-  // Against the hour before; a reason new to the model counts too, a version new to it does not make a reason new.
+  // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
+  // does not make a reason new.
   local surges(record, by) = put(|||
     (
       avg_over_time(<record>[5m])
@@ -18,9 +19,9 @@ function(config)
       avg_over_time(<record>[5m])
         unless on (%(model)s, <by>)
       avg_over_time(<record>[1h] offset 5m)
-        and on (%(model)s)
-      (model_version:triton_requests:rate5m offset 10m)
     )
+    and on (%(model)s)
+    (model_version:triton_requests:rate5m offset 10m)
     and on (%(subject)s, <by>)
     (avg_over_time(<record>[5m]) * 300 >= %(surgeErrors)d)
   |||, { record: record, by: by });

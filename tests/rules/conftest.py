@@ -41,3 +41,9 @@ def promtool():
 def generated():
     """Rule groups for a scrape interval."""
     return rule_cases.generated
+
+
+@pytest.fixture(scope="session")
+def cases():
+    """Every case, by the file it stands in."""
+    return rule_cases.load_cases()

@@ -127,11 +127,16 @@ def needed(
 
 
 def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder: Path) -> str:
-    """What promtool says is wrong with the case, or nothing."""
+    """What promtool says is wrong with the case, or nothing.
+
+    Groups are evaluated in their order; left to itself, promtool takes another one each time.
+    """
     rules = folder / "rules.yml"
-    rules.write_text(yaml.safe_dump({"groups": needed(groups, case.rules, case.given)}), encoding="utf-8")
+    used = needed(groups, case.rules, case.given)
+    rules.write_text(yaml.safe_dump({"groups": used}), encoding="utf-8")
     test = folder / "test.yml"
-    test.write_text(yaml.safe_dump(_test(case, rules.name)), encoding="utf-8")
+    order = [group["name"] for group in used]
+    test.write_text(yaml.safe_dump({**_test(case, rules.name), "group_eval_order": order}), encoding="utf-8")
     done = subprocess.run(
         [str(promtool), "test", "rules", str(test)], capture_output=True, text=True, check=False
     )

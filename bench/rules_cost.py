@@ -1,0 +1,161 @@
+"""What the rules cost a Prometheus with a day of history, beside the same SLOs in the shape Sloth generates.
+
+Two SLOs (availability, latency) for each model-version; both variants in one go, on copies of one history.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+import psutil
+import yaml
+from results import publish, table
+from rules_compared import history, sloth_shape
+
+from tritonobs.plan.windows import rule_windows
+from tritonobs.render.rules import evaluate_mixin, period_knobs, window_knobs
+from tritonobs.stack import binaries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SCRAPE_SECONDS = 15
+_OBJECTIVES = {"availability": 0.999, "latency": 0.99}
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", type=int, default=1000)
+    parser.add_argument("--replicas", type=int, default=1)
+    parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--seconds", type=int, default=150, help="how long each variant is watched")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "history"
+        source.mkdir()
+        history.write(
+            binaries.find("promtool"), source, models=options.models, replicas=options.replicas,
+            hours=options.hours, scrape_seconds=SCRAPE_SECONDS,
+        )  # fmt: skip
+        values = {}
+        for name, groups in (("tritonobs", _ours(options.models)), ("Sloth's shape", _sloth(options.models))):
+            data = Path(folder) / "data"
+            shutil.copytree(source, data)
+            values[name] = _watch(Path(folder), data, groups, options.seconds)
+            shutil.rmtree(data)
+    rows = [
+        [
+            name,
+            str(seen["rules"]),
+            *(f"{seen[key]:.2f}" for key in ("evaluation", "cpu")),
+            f"{seen['rss']:.0f}",
+        ]
+        for name, seen in values.items()
+    ]
+    ratio = values["Sloth's shape"]["evaluation"] / values["tritonobs"]["evaluation"]
+    said = f"{options.models} model-versions x 2 SLOs, {options.replicas} servers, {options.hours:g} h of "
+    said += f"history, a scrape every {SCRAPE_SECONDS} s. Ours is all the mixin has, not SLOs alone."
+    header = ["variant", "rules", "evaluation s/min", "CPU s/min", "RSS MiB"]
+    publish(
+        f"rules_cost_{options.replicas}",
+        f"{said}\n\n{table(header, rows)}\n\nEvaluation: 1/{ratio:.1f} of Sloth's shape.",
+        values,
+        as_json=options.json,
+        write=options.write,
+    )
+
+
+def _ours(models: int) -> list[dict[str, Any]]:
+    """The mixin, and the objectives as `tritonobs build` writes them."""
+    seconds = Decimal(SCRAPE_SECONDS)
+    rules = evaluate_mixin(window_knobs(rule_windows(seconds, seconds)) | period_knobs(30))
+    objectives = []
+    for model in range(models):
+        for slo, objective in _OBJECTIVES.items():
+            row = {"model": f"m{model}", "version": "1", "slo": slo}
+            objectives.append(_constant("tritonobs_slo_objective_ratio", objective, row))
+        row = {"model": f"m{model}", "version": "1", "slo": "latency", "stage": "total", "le": "0.5"}
+        objectives.append(_constant("tritonobs_latency_target_seconds", 0.5, row))
+        objectives.append(_constant("tritonobs_model_info", 1, {"model": f"m{model}", "version": "1"}))
+    given = [{"name": "objectives", "interval": "15s", "rules": objectives}]
+    return [*given, *rules["records"]["groups"], *rules["alerts"]["groups"]]
+
+
+def _constant(name: str, value: float, labels: dict[str, str]) -> dict[str, Any]:
+    return {"record": name, "expr": f"vector({value})", "labels": labels}
+
+
+def _sloth(models: int) -> list[dict[str, Any]]:
+    """One group for each SLO, evaluated as often as our own error budgets are."""
+    buckets = 'tritonobs_stage_duration_seconds_bucket{{model="m{0}",stage="total",le="{1}"}}'
+    groups = []
+    for model in range(models):
+        chosen = f'{{model="m{model}"}}'
+        counters = {
+            "availability": (
+                f"nv_inference_request_failure{chosen}",
+                f"nv_inference_request_success{chosen}",
+            ),
+            "latency": (buckets.format(model, "0.5"), buckets.format(model, "+Inf")),
+        }
+        groups += [
+            {
+                "name": f"m{model}-{slo}",
+                "interval": "30s",
+                "rules": sloth_shape.rules(f"m{model}", slo, objective, *counters[slo]),
+            }
+            for slo, objective in _OBJECTIVES.items()
+        ]
+    return groups
+
+
+def _watch(folder: Path, data: Path, groups: Sequence[dict[str, Any]], seconds: int) -> dict[str, float]:
+    """Run Prometheus on the data with these rules; what it spent in the second half of the time."""
+    (folder / "rules.yml").write_text(
+        yaml.dump({"groups": list(groups)}, Dumper=yaml.CSafeDumper), encoding="utf-8"
+    )
+    config = {"global": {"evaluation_interval": "30s"}, "rule_files": [str(folder / "rules.yml")]}
+    (folder / "prometheus.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [
+        str(binaries.find("prometheus")), f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={data}", f"--web.listen-address={address}", "--storage.tsdb.retention.time=90d",
+    ]  # fmt: skip
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            time.sleep(seconds / 2)
+            watched = psutil.Process(process.pid)
+            before, started = watched.cpu_times(), time.monotonic()
+            time.sleep(seconds / 2)
+            after, minutes = watched.cpu_times(), (time.monotonic() - started) / 60
+            with urlopen(f"http://{address}/api/v1/rules") as answer:
+                seen = json.load(answer)["data"]["groups"]
+            return {
+                "rules": sum(len(group["rules"]) for group in seen if group["name"] != "objectives"),
+                "evaluation": sum(group["evaluationTime"] * 60 / group["interval"] for group in seen),
+                "cpu": (after.user + after.system - before.user - before.system) / minutes,
+                "rss": watched.memory_info().rss / 2**20,
+            }
+        finally:
+            process.terminate()
+
+
+if __name__ == "__main__":
+    main()
