@@ -16,6 +16,7 @@ import yaml
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.errors import BadAnswer
 from tritonobs.load.images import parse_mix
 from tritonobs.load.run import LoadPlan, run_load
 from tritonobs.load.schedule import Segment
@@ -51,10 +52,20 @@ def _prometheus(stack):
     threads = [threading.Thread(target=run_load, args=(plan,), kwargs={"stop": stop}) for plan in plans]
     for thread in threads:
         thread.start()
-    yield PrometheusClient(stack.address("prometheus"))
+    client = PrometheusClient(stack.address("prometheus"))
+    until(lambda: not recorded(client))
+    yield client
     stop.set()
     for thread in threads:
         thread.join()
+
+
+def recorded(client):
+    """Whether the first records are there, whose names tell the boards their windows."""
+    try:
+        return bool(knobs_of(client, start=time.time() - 60, end=time.time()))
+    except BadAnswer:
+        return False
 
 
 def boards_of(client):

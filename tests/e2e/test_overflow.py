@@ -5,10 +5,20 @@ import pytest
 from tritonobs import demo as story
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.live.stages import read_stages
+from tritonobs.stack import local
+from tritonobs.stack.services import Folders
 
 pytestmark = pytest.mark.e2e
 
 LIMIT_QPS = 8.0
+
+
+@pytest.fixture(name="stack")
+def _stack_of_its_own(tmp_path):
+    """Nothing else sends requests to it, and no other test's alert is still firing there."""
+    running = local.start(None, Folders(root=tmp_path), lambda _: None, move_ports=True)
+    yield running
+    local.stop(running)
 
 
 def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
