@@ -1,4 +1,3 @@
-# ruff: noqa: INP001 (run and loaded by path, beside the package)
 """The cases of tests/rules/cases, and the generated rules they are run against."""
 
 from __future__ import annotations
