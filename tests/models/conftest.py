@@ -28,7 +28,11 @@ def _chain():
 
     def find(body, confidence=0.25):
         settings = Settings(
-            labels=("part", "defect"), confidence=confidence, iou=0.45, max_candidates=1000, max_detections=300
+            labels=("part", "defect"),
+            confidence=confidence,
+            iou=0.45,
+            max_candidates=1000,
+            max_detections=300,
         )
         tensor, geometry = prepare(body)
         rows = network.infer([tensor])[0][0]

@@ -21,7 +21,9 @@ def test_detector_finds_parts_and_defects_on_200_fresh_plates(chain):
         for kind in hits:
             truth = plate.boxes[plate.classes == kind]
             truths[kind] += len(truth)
-            hits[kind] += _judged(found.boxes[found.classes == kind], found.scores[found.classes == kind], truth)
+            hits[kind] += _judged(
+                found.boxes[found.classes == kind], found.scores[found.classes == kind], truth
+            )
 
     precision = [_average_precision(hits[kind], truths[kind]) for kind in hits]
 
@@ -45,7 +47,9 @@ KINDS = [
     pytest.param(800, 600, cmyk_jpeg, id="four colours"),
     pytest.param(800, 600, lambda pixels: png(pixels, alpha=True), id="png with alpha"),
     *(
-        pytest.param(800, 600, lambda pixels, turn=turn: jpeg(pixels, orientation=turn), id=f"exif orientation {turn}")
+        pytest.param(
+            800, 600, lambda pixels, turn=turn: jpeg(pixels, orientation=turn), id=f"exif orientation {turn}"
+        )
         for turn in range(2, 9)
     ),
 ]
@@ -79,7 +83,9 @@ def _judged(boxes, scores, truth):
 
 
 def _overlap(box, others):
-    size = np.clip(np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]), 0, None).prod(axis=1)
+    size = np.clip(np.minimum(box[2:], others[:, 2:]) - np.maximum(box[:2], others[:, :2]), 0, None).prod(
+        axis=1
+    )
     return size / ((box[2:] - box[:2]).prod() + (others[:, 2:] - others[:, :2]).prod(axis=1) - size)
 
 

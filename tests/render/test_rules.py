@@ -21,6 +21,6 @@ def test_more_than_twenty_rules_in_a_group_cannot_happen():
 
 
 def test_a_refused_config_is_our_error():
-    """jsonnet's own exceptions stay inside."""
+    """Jsonnet's own exceptions stay inside."""
     with pytest.raises(RenderFailed, match="rules could not be made"):
         evaluate_mixin({"shortWindow": {"a": 1}, "qpsWarningRatio": None, "runbookUrl": 3})
