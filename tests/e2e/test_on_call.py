@@ -1,0 +1,84 @@
+"""On call at the running stack: the planted cause comes first, and a healthy stack has none."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.triton import TritonClient
+from tritonobs.live.snapshot import Sources, Span, take_snapshot
+from tritonobs.live.stages import read_stages
+from tritonobs.live.triage import triage
+from tritonobs.load.images import parse_mix
+from tritonobs.load.run import LoadPlan, run_load
+from tritonobs.load.schedule import Segment
+
+if TYPE_CHECKING:
+    from tritonobs.live.triage import Verdict
+    from tritonobs.stack.local import Running
+
+pytestmark = pytest.mark.e2e
+
+SECONDS, SETTLE_SECONDS = 20.0, 8.0
+"""A window, and how long until its last request is handed over, scraped and evaluated."""
+CALM_QPS = 4.0
+
+
+def _send(stack: Running, qps: float, mix: str = "1280x720") -> Span:
+    """Traffic for one window, and the window in which Prometheus has seen all of it."""
+    plan = LoadPlan(
+        urls=(stack.plan.replicas[0].http_url,),
+        segments=(Segment(qps=qps, seconds=SECONDS),),
+        mix=parse_mix(mix),
+    )
+    began = time.time()
+    assert run_load(plan).sent == qps * SECONDS
+    time.sleep(SETTLE_SECONDS)
+    return Span(start=began, end=began + SECONDS + SETTLE_SECONDS / 2)
+
+
+@pytest.fixture(name="calm", scope="module")
+def _calm(stack: Running) -> Span:
+    """A window of ordinary traffic, once the stack has done with what came before."""
+    _send(stack, CALM_QPS)
+    return _send(stack, CALM_QPS)
+
+
+def _judge(stack: Running, incident: Span, baseline: Span) -> Verdict:
+    sources = Sources(
+        prometheus=PrometheusClient(stack.plan.addresses.prometheus_url),
+        replicas=(TritonClient(stack.plan.replicas[0].http_url),),
+    )
+    return triage(take_snapshot(sources, incident=incident, baseline=baseline, model="inspect"))
+
+
+def test_ordinary_traffic_is_healthy(stack: Running, calm: Span) -> None:
+    """The same traffic twice: no check says a word, everything was seen, and the stages are the whole."""
+    again = _send(stack, CALM_QPS)
+    prometheus = PrometheusClient(stack.plan.addresses.prometheus_url)
+    (table,) = read_stages(prometheus, "inspect", window_seconds=SECONDS + SETTLE_SECONDS)
+
+    verdict = _judge(stack, again, calm)
+
+    assert (verdict.status, verdict.unseen) == ("healthy", ()), verdict.sentence
+    assert {row.path[0] for row in table.rows} >= {"preprocess", "detector", "nms"}
+    assert sum(row.share or 0.0 for row in table.rows if row.leaf) == pytest.approx(1.0, abs=0.1)
+
+
+def test_bad_images_are_found_where_they_are_refused(stack: Running, calm: Span) -> None:
+    """Not the pipeline that passes the error on, but stage and reason of the model that refuses."""
+    verdict = _judge(stack, _send(stack, CALM_QPS, "1280x720=2,corrupt=1"), calm)
+
+    assert verdict.causes[0].check == "error_surge", verdict.sentence
+    assert verdict.causes[0].place == ("preprocess", "1", "decode", "corrupt_image")
+
+
+def test_larger_images_are_the_cause_of_a_slow_stage(stack: Running, calm: Span) -> None:
+    """The stage is slow because of what it gets."""
+    verdict = _judge(stack, _send(stack, CALM_QPS, "1280x720=1,4000x3000=1"), calm)
+
+    assert verdict.causes[0].check == "larger_inputs", verdict.sentence
+    assert verdict.causes[0].place[:2] == ("preprocess", "1")
