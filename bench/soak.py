@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def _run(soak: Soak, *, short: bool) -> list[Phase]:
-    seconds, reloading, unloading, killing, counts = (3, 3, 2, 1, 1) if short else (180, 100, 20, 5, 6)
+    seconds, reloading, unloading, killing, counts = (2, 2, 1, 1, 1) if short else (180, 100, 20, 5, 6)
     # A killed worker loses what it did since its last flush; one comes every second and takes a moment.
     kill_share = killing * 1.2 * FLUSH_SECONDS / INSTANCES
     return [

@@ -43,8 +43,8 @@ scrape_configs:
   - job_name: triton
     static_configs: [{{targets: ["{target}"]}}]
 """
-SETTLE_SECONDS = 15.0
-TIMEOUT_SECONDS = 10.0
+SETTLE_SECONDS = 6.0
+TIMEOUT_SECONDS = 6.0
 
 
 @dataclass(kw_only=True)
@@ -168,13 +168,16 @@ class Soak:
         return load
 
     def _settle(self, told: dict[str, int]) -> dict[str, int]:
-        """What Prometheus recorded since the last phase, once clients agree or a while has passed."""
+        """What Prometheus recorded since the last phase, once it agrees or long stood still."""
         if self._prometheus is None:
             return told
-        deadline = time.monotonic() + SETTLE_SECONDS
+        before: dict[str, int] = {}
+        deadline = 0.0
         while True:
             now = {row.labels["outcome"]: round(row.value) for row in self._prometheus.query(OUTCOMES)}
             recorded = {outcome: now.get(outcome, 0) - self._seen[outcome] for outcome in told}
+            if recorded != before:
+                before, deadline = recorded, time.monotonic() + SETTLE_SECONDS
             if recorded == told or time.monotonic() > deadline:
                 self._seen = Counter(now)
                 return recorded

@@ -31,7 +31,7 @@ def _samples(page, model):
 def test_both_sinks_show_the_same_samples(driver):
     """Names, labels and bucket bounds; counts are those of the requests."""
     for model in ("hostile", "histogram"):
-        driver.api.load(model)
+        driver.reload(model)
         driver.send(model, "work", times=12)
         assert driver.total(f"{DURATION}_count", 12, model=model, stage="decode") == 12
         assert driver.total("tritonobs_stage_size_sum", 240_000, model=model) == 240_000

@@ -65,12 +65,8 @@ class TritonPythonModel:
         return config
 
     def initialize(self, args):
-        """Make the stages; `clash` takes one of their names for another kind first."""
+        """Make the stages."""
         self.forgets = args["model_name"] == "forgetful"
-        if args["model_name"] == "clash":
-            family = pb_utils.MetricFamily
-            self.taken = family(name="tritonobs_requests_total", description="theirs", kind=family.GAUGE)
-            self.mine = self.taken.Metric(labels={"whose": "theirs"})
         self.stages = Stages(args, pb_utils)
 
     def execute(self, requests):
