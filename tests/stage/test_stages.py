@@ -141,8 +141,10 @@ def test_an_impossible_value_is_dropped_and_counted(fake, make, wait, value):
     stages.items("decode", "images", value)
     stages.outcome("ok", value)
     stages.observe("decode", 0.01, n=value)
+    with stages.batch("decode", value):
+        pass
 
-    assert wait(lambda: fake.total(DROPPED, reason="invalid") == 5)
+    assert wait(lambda: fake.total(DROPPED, reason="invalid") == 6)
     assert fake.total(f"{DURATION}_count", stage="decode") == 0
 
 

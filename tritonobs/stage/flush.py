@@ -36,7 +36,7 @@ class _Series:
 class Flusher(threading.Thread):
     """Hands over what `cells` gained, every `interval_seconds`, until `stop`.
 
-    A label set is born at 0 and raised `scrape_seconds` later, so that Prometheus sees the step. After its last
+    A label set is born at 0 and raised `scrape_seconds` later, so Prometheus sees the step. After its last
     change the thread waits as long for one more scrape, then releases its families; no other process has any.
     """
 

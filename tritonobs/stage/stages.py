@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tritonobs.stage import series
-from tritonobs.stage.cells import Cells
+from tritonobs.stage.cells import LARGEST, Cells
 from tritonobs.stage.flush import Flusher
 from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
@@ -72,7 +72,8 @@ class Stages:
 
     def batch(self, stage: str, n: int) -> Timer:
         """A `with` block that works on `n` requests at once: `n` observations, each of the whole block."""
-        return Timer(self._distribute, (STAGE_DURATION, stage), n)
+        record = self._add if type(n) is int and 0 <= n <= LARGEST else self._distribute
+        return Timer(record, (STAGE_DURATION, stage), n)
 
     def timed(self, stage: str) -> Callable[[Function], Function]:
         """A decorator: each call is one observation of a stage; of a coroutine, until its result."""
