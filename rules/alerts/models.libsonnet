@@ -74,9 +74,7 @@ function(config)
     |||), {
       summary: 'Stage {{ $labels.stage }} of ' + say.model + ' is slower than its budget.',
       description: 'One request in twenty of ' + say.model + ' spends more than ' + say.seconds +
-                   ' in stage {{ $labels.stage }} alone; its mean takes ' +
-                   say.look('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', ['model', 'version', 'stage'], 'humanizePercentage') +
-                   ' of the target for the whole request. Look at the sizes it was given and at what changed.',
+                   ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
       board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
     }, wait='5m'),
     text.alert('TritonErrorReasonSurge', 'warning', text.owned(
