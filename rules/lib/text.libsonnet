@@ -3,6 +3,8 @@ local put = import 'put.libsonnet';
 function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
+  // jsonnet itself would write 0.2 as 0.20000000000000001.
+  local shown(value) = if std.isNumber(value) then '%.10g' % value else value,
 
   // What expressions are formatted with: %(model_version)s and the like.
   words:: {
@@ -19,7 +21,7 @@ function(config) {
     device: labels(['instance', 'device']),
     owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
     replica_only: labels([config.replicaLabel]),
-  } + config,
+  } + { [knob]: shown(config[knob]) for knob in std.objectFields(config) },
 
   // Knobs and words in place; a percent sign of the text itself must be doubled. Does what `text % words` does for
   // `%(name)s` and `%(name)d`, a hundred times faster: the formatting of the C++ jsonnet is written in jsonnet.

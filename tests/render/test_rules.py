@@ -1,5 +1,7 @@
 """Rules come out of the mixin as Prometheus reads them."""
 
+import re
+
 import pytest
 
 from tritonobs.errors import RenderFailed
@@ -24,3 +26,13 @@ def test_a_refused_config_is_our_error():
     """Jsonnet's own exceptions stay inside."""
     with pytest.raises(RenderFailed, match="rules could not be made"):
         evaluate_mixin({"shortWindow": {"a": 1}, "qpsWarningRatio": None, "runbookUrl": 3})
+
+
+def test_numbers_are_written_as_people_write_them():
+    """0.8 stays 0.8: no binary fraction reaches an expression or a text."""
+    rules = [
+        rule for file in evaluate_mixin({}).values() for group in file["groups"] for rule in group["rules"]
+    ]
+    texts = [text for rule in rules for text in (rule["expr"], *rule.get("annotations", {}).values())]
+
+    assert [text for text in texts if re.search(r"\d\.\d{8,}", text)] == []
