@@ -21,7 +21,7 @@ from detector.export import build_model  # noqa: E402
 from detector.training import train_heads, train_side_offset  # noqa: E402
 
 # Normal errors, in network pixels, of the boxes each refining pass gets: the usual case and the bad one.
-_ERRORS_PX = ((0.8, 1.8), (0.25, 0.8))
+_ERRORS_PX = ((1.2, 3.5), (0.4, 1.2))
 
 
 def main() -> None:
@@ -31,11 +31,9 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the plates and the weights (1)")
     parser.add_argument("--examples", type=int, default=2400, help="plates to train on (2400)")
+    parser.add_argument("--steps", type=int, default=3000, help="of training the heads, 8 plates each (3000)")
     parser.add_argument(
-        "--steps", type=int, default=1600, help="of training the heads, 16 plates each (1600)"
-    )
-    parser.add_argument(
-        "--refine-steps", type=int, default=1500, help="of training each refining pass (1500)"
+        "--refine-steps", type=int, default=2000, help="of training each refining pass (2000)"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "models" / "detector" / "1" / "model.onnx")
     options = parser.parse_args()

@@ -7,6 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tritonobs.stage import SCRAPE_INTERVAL_VARIABLE, Stages
+from tritonobs.testing.pb_utils import FakePbUtils
+
 MODELS = Path(__file__).parents[2] / "models"
 sys.path[:0] = [str(MODELS / model / "1") for model in ("preprocess", "detector", "nms", "inspect")]
 
@@ -39,3 +42,27 @@ def _chain():
         return to_original(suppress(keep_confident(rows, settings), settings), geometry)
 
     return SimpleNamespace(prepare=prepare, find=find, infer=lambda tensor: network.infer([tensor])[0])
+
+
+@pytest.fixture(name="repository", scope="session")
+def _repository():
+    """The model repository of this project."""
+    return MODELS
+
+
+@pytest.fixture(name="stages")
+def _stages(monkeypatch):
+    """Stage metrics as a model has them; `counted` ends them and sums up what Triton was told."""
+    monkeypatch.setenv(SCRAPE_INTERVAL_VARIABLE, "0")
+    triton = FakePbUtils()
+    # Series go when their worker ends; what the last scrape before that sees is what counts here.
+    triton.free = lambda *_: None
+    stages = Stages(FakePbUtils.ARGS, triton)
+
+    def counted(name, **labels):
+        stages.finalize()
+        return triton.total(name, **labels)
+
+    stages.counted = counted
+    yield stages
+    stages.finalize()

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     Drawn = tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]
 
 MAX_OBJECTS = 12
+_BLURRED, _GREY, _PNG = 0.2, 0.25, 0.3  # shares of the plates
 _UNLIMITED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """`pixels` (n, side, side, 3), red first, padded; `boxes` (n, MAX_OBJECTS, 4); `classes` -1 where none."""
+    """`pixels` (n, side, side, 3), red first; `boxes` (n, MAX_OBJECTS, 4); `classes` -1 if none."""
 
     pixels: NDArray[np.uint8]
     boxes: NDArray[np.float32]
@@ -48,15 +49,15 @@ def _draw(seed: int, side: int, number: int) -> Drawn:
     """One plate; things on it have the size that they have in a picture of 640 pixels."""
     cv2.setNumThreads(1)
     rng = np.random.default_rng([seed, number])
-    low, high = (0.1, 0.6) if rng.random() < 0.2 else (0.6, 2.4)  # a few are enlarged a lot, hence blurred
+    low, high = (0.1, 0.6) if rng.random() < _BLURRED else (0.6, 2.4)
     longer = side * np.exp(rng.uniform(np.log(low), np.log(high)))
     shorter = longer * np.exp(rng.uniform(np.log(0.3), 0))
     width, height = (max(24, round(s)) for s in rng.permutation([longer, shorter]))
     plate = draw_plate(rng, width=width, height=height, zoom=640 / side)
-    grey = bool(rng.random() < 0.25)
+    grey = bool(rng.random() < _GREY)
     data = (
         png(plate.pixels, grey=grey)
-        if rng.random() < 0.3
+        if rng.random() < _PNG
         else jpeg(plate.pixels, grey=grey, quality=int(rng.integers(70, 97)))
     )
     fitted, geometry = letterbox(decode(data, max_side=_UNLIMITED, side=side), side=side)

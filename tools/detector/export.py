@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
-from detector.network import ACROSS, ALONG, ANCHORS, BEYOND, REACH, ROW, STRIDES, Pair, heads, side_offset
 from onnx import TensorProto, helper, numpy_helper
 
+from detector.network import ACROSS, ALONG, ANCHORS, BEYOND, REACH, ROW, STRIDES, Pair, heads, side_offset
+
 if TYPE_CHECKING:
-    from detector.training import Weights
     from numpy.typing import NDArray
+
+    from detector.training import Weights
 
 REFINED = 32
 """So many boxes of an image are refined, best first; at most one around a place and stride."""
@@ -43,6 +45,7 @@ class OnnxOps:
     def conv(
         self, x: str, name: str, out: int, *, size: Pair = (3, 3), stride: Pair = (1, 1), pad: Pair = (1, 1)
     ) -> str:
+        """As `Ops` says."""
         weights = self._weights[f"{name}.w"].transpose(3, 2, 0, 1)
         if weights.shape[0] != out:
             raise ValueError(f"{name} has {weights.shape[0]} outputs, the network says {out}")
@@ -50,17 +53,21 @@ class OnnxOps:
         return self.node("Conv", x, *named, kernel_shape=size, strides=stride, pads=[*pad, *pad])
 
     def relu(self, x: str) -> str:
+        """As `Ops` says."""
         return self.node("Relu", x)
 
     def add(self, x: str, y: str) -> str:
+        """As `Ops` says."""
         return self.node("Add", x, y)
 
     def double(self, x: str) -> str:
+        """As `Ops` says."""
         scales = np.array([1, 1, 2, 2], np.float32)
         how = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
         return self.node("Resize", x, "", scales, **how)
 
     def extremes(self, x: str) -> str:
+        """As `Ops` says."""
         reduced = [self.node(kind, x, axes=[2], keepdims=1) for kind in ("ReduceMax", "ReduceMean")]
         return self.node("Concat", *reduced, axis=1)
 
@@ -101,7 +108,7 @@ def build_model(weights: Weights, *, side: int = 640) -> onnx.ModelProto:
 
 
 def _decode(ops: OnnxOps, raw: str, stride: int, anchors: tuple[float, ...], grid: int) -> tuple[str, str]:
-    """Rows (n, 3 grid grid, ROW) of one stride, and their scores where no neighbour has a higher one, else 0."""
+    """Rows (n, 3 grid grid, ROW) of one stride, and their scores where no neighbour has a higher one or 0."""
     raw = ops.node("Reshape", raw, np.array([0, 3, ROW, grid, grid]))
     said = ops.node("Sigmoid", ops.node("Transpose", raw, perm=[0, 1, 3, 4, 2]))
     parts = ops.node("Split", said, np.array([2, 2, 1, ROW - 5]), outputs=4, axis=4)
@@ -158,7 +165,7 @@ def _refine(ops: OnnxOps, boxes: str, images: str, stage: int) -> str:
         corners = (
             (low_end, before_y, high_end, after_y) if upright else (before_x, low_end, after_x, high_end)
         )
-        height, width = (ALONG, ACROSS) if upright else (ACROSS, ALONG)
+        height, width = (ALONG[stage], ACROSS) if upright else (ACROSS, ALONG[stage])
         strip = ops.node(
             "RoiAlign",
             "TENSOR",

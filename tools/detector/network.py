@@ -13,15 +13,16 @@ ANCHORS: Final = ((22.0, 32.0, 44.0), (60.0, 80.0, 108.0), (145.0, 195.0, 265.0)
 CLASSES: Final = 2
 ROW: Final = 5 + CLASSES
 
-ALONG: Final = 32
+ALONG: Final = (16, 32)
+"""Samples of a strip along its side of the box, for each refining pass."""
 ACROSS: Final = 16
-"""Samples of a strip: along a side of the box, and across it from outside to inside."""
+"""Samples of a strip from outside the box to inside."""
 BEYOND: Final = 2.0
 """How far a strip reaches beyond the ends of its side, in network pixels."""
-REACH: Final = ((4.0, 0.04), (2.0, 0.015))
+REACH: Final = ((6.0, 0.08), (3.0, 0.02))
 """How far the strips of each refining pass reach to either side: network pixels, and a share of the box."""
 
-_STEM, _FINE, _MIDDLE, _COARSE, _STRIP = 24, 32, 64, 96, 12
+_STEM, _FINE, _MIDDLE, _COARSE, _STRIP = 16, 32, 64, 96, 16
 
 Pair = tuple[int, int]
 Tensor = Any
@@ -64,7 +65,7 @@ def heads(ops: Ops, image: Tensor) -> list[Tensor]:
 
     def merge(x: Tensor, above: Tensor, name: str, width: int) -> Tensor:
         lifted = ops.double(ops.conv(above, f"{name}_above", width, size=(1, 1), pad=(0, 0)))
-        return ops.relu(ops.add(ops.conv(x, name, width), lifted))
+        return ops.relu(ops.add(ops.conv(x, name, width, size=(1, 1), pad=(0, 0)), lifted))
 
     stem = ops.relu(ops.conv(image, "stem", _STEM, size=(4, 4), stride=(4, 4), pad=(0, 0)))
     fine = block(ops.relu(ops.conv(stem, "fine0", _FINE, stride=(2, 2))), "fine1", _FINE)
@@ -72,7 +73,7 @@ def heads(ops: Ops, image: Tensor) -> list[Tensor]:
     middle = block(middle, "middle2", _MIDDLE)
     coarse = block(ops.relu(ops.conv(middle, "coarse0", _COARSE, stride=(2, 2))), "coarse1", _COARSE)
     coarse = block(coarse, "coarse2", _COARSE)
-    middle = merge(middle, coarse, "middle3", _MIDDLE)
+    middle = block(merge(middle, coarse, "middle3", _MIDDLE), "middle4", _MIDDLE)
     fine = block(merge(fine, middle, "fine3", _FINE), "fine4", _FINE)
     outputs = zip((fine, middle, coarse), STRIDES, strict=True)
     return [ops.conv(x, f"head{stride}", 3 * ROW, size=(1, 1), pad=(0, 0)) for x, stride in outputs]
@@ -80,8 +81,7 @@ def heads(ops: Ops, image: Tensor) -> list[Tensor]:
 
 def side_offset(ops: Ops, strips: Tensor, name: str) -> Tensor:
     """How far inside the middle of each strip the side lies, in units of the strip's reach: (n, 1, 1, 1)."""
-    x = ops.relu(ops.conv(strips, f"{name}_a", _STRIP, size=(1, 5), pad=(0, 2)))
-    x = ops.relu(ops.conv(x, f"{name}_b", _STRIP, stride=(1, 2)))
-    x = ops.extremes(ops.relu(ops.conv(x, f"{name}_c", 16)))
-    x = ops.relu(ops.conv(x, f"{name}_d", 32, size=(1, ACROSS // 2), pad=(0, 0)))
-    return ops.conv(x, f"{name}_e", 1, size=(1, 1), pad=(0, 0))
+    x = ops.relu(ops.conv(strips, f"{name}_edges", _STRIP, size=(3, 5), stride=(1, 2), pad=(1, 2)))
+    x = ops.extremes(ops.relu(ops.conv(x, f"{name}_inside", _STRIP)))
+    x = ops.relu(ops.conv(x, f"{name}_profile", 32, size=(1, ACROSS // 2), pad=(0, 0)))
+    return ops.conv(x, f"{name}_offset", 1, size=(1, 1), pad=(0, 0))

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+
 from detector.network import ACROSS, ALONG, BEYOND, REACH
 
 if TYPE_CHECKING:
-    from detector.data import Examples
     from numpy.typing import NDArray
+
+    from detector.data import Examples
 
     Strips = tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.float32]]
 
 
 def cut_strips(examples: Examples, seed: int, *, stage: int, errors_px: tuple[float, float]) -> Strips:
-    """The four strips of every object, cut around its box moved at random; per strip the offset and the reach.
+    """The four strips of every object, cut around its box moved at random; each with its offset and reach.
 
-    Every second box is moved by normal errors of the first deviation in `errors_px`, the others by the second;
-    both grow with the box. The offset is what `side_offset` should answer.
+    A box is moved by normal errors of the first deviation in `errors_px`, and once more by the second; both
+    grow with the box. The offset is what `side_offset` should answer.
     """
     rng = np.random.default_rng(seed)
     strips, offsets, reaches = [], [], []
@@ -32,7 +34,7 @@ def cut_strips(examples: Examples, seed: int, *, stage: int, errors_px: tuple[fl
                 error = np.clip(rng.normal(0, deviation * (1 + size / 50)), -0.9 * reach, 0.9 * reach)
                 moved = box + np.where(size > 8, error, 0)  # noqa: PLR2004 (a smaller box could turn over)
                 reach = fixed + share * np.tile(moved[2:] - moved[:2], 2)
-                strips.append(_cut(pixels, moved, reach))
+                strips.append(_cut(pixels, moved, reach, ALONG[stage]))
                 offsets.append((box - moved) * (1, 1, -1, -1) / reach)
                 reaches.append(reach)
     flat = (np.concatenate(array).astype(np.float32) for array in (offsets, reaches))
@@ -40,11 +42,11 @@ def cut_strips(examples: Examples, seed: int, *, stage: int, errors_px: tuple[fl
 
 
 def _cut(
-    pixels: NDArray[np.uint8], box: NDArray[np.float32], reach: NDArray[np.float32]
+    pixels: NDArray[np.uint8], box: NDArray[np.float32], reach: NDArray[np.float32], count: int
 ) -> NDArray[np.uint8]:
-    """Left, top, right, bottom: (4, ALONG, ACROSS, 3), from outside to inside."""
+    """Left, top, right, bottom: (4, `count`, ACROSS, 3), from outside to inside."""
     across = (np.arange(ACROSS) + 0.5) / ACROSS * 2 - 1
-    along = (np.arange(ALONG) + 0.5) / ALONG
+    along = (np.arange(count) + 0.5) / count
     left, top, right, bottom = box
     down = (top - BEYOND + along * (bottom - top + 2 * BEYOND))[:, None]
     over = (left - BEYOND + along * (right - left + 2 * BEYOND))[:, None]
@@ -55,7 +57,7 @@ def _cut(
         (over, bottom - across * reach[3]),
     )
     maps = [
-        [np.broadcast_to(place - 0.5, (ALONG, ACROSS)).astype(np.float32) for place in pair]
+        [np.broadcast_to(place - 0.5, (count, ACROSS)).astype(np.float32) for place in pair]
         for pair in places
     ]
     return np.stack(

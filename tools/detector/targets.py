@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from detector.network import ANCHORS, STRIDES
 
 if TYPE_CHECKING:
@@ -17,9 +18,10 @@ _CELLS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Targets:
-    """Per example, `_CELLS` times its objects: a row of the heads, and the box and class that row should say.
+    """Per example, `_CELLS` times its objects: a row of the heads, and the box and class it should say.
 
-    `weights` is 1 where there is an object, else 0; `silent` (examples, rows) is 1 where a row should say nothing.
+    `weights` is 1 where there is an object, else 0; `silent` (examples, rows) is 1 where a row should say
+    nothing.
     """
 
     rows: NDArray[np.int32]
@@ -36,7 +38,7 @@ class Targets:
 
 
 def assign(boxes: NDArray[np.float32], classes: NDArray[np.int32], *, side: int) -> Targets:
-    """The anchor nearest in size speaks for an object, in the cell of its centre and the two cells next to it.
+    """The anchor nearest in size speaks for an object, in the cell of its centre and two cells next to it.
 
     Anchors nearly as near in size may say what they like in these cells.
     """
@@ -55,7 +57,7 @@ def assign(boxes: NDArray[np.float32], classes: NDArray[np.int32], *, side: int)
             grid = grids[level]
             centre = (boxes[example, thing, :2] + boxes[example, thing, 2:]) / 2 / STRIDES[level]
             x, y = centre.astype(int)
-            beside = np.where(centre % 1 > 0.5, 1, -1)
+            beside = np.where(centre % 1 * 2 > 1, 1, -1)
             for i, (cx, cy) in enumerate(((x, y), (x + beside[0], y), (x, y + beside[1]))):
                 if not (0 <= cx < grid and 0 <= cy < grid):
                     continue

@@ -9,20 +9,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from letterbox import MEAN, STD
+
 from detector.network import ACROSS, ALONG, ANCHORS, CLASSES, ROW, STRIDES, Pair, heads, side_offset
 from detector.strips import cut_strips
 from detector.targets import assign
-from letterbox import MEAN, STD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from detector.data import Examples
     from numpy.typing import NDArray
+
+    from detector.data import Examples
 
     Weights = dict[str, NDArray[np.float32]]
     Loss = Callable[..., jax.Array]
 
+_BATCH = 8
 _RARE = -5.0  # at first every row says that there is nothing
 
 
@@ -43,9 +46,10 @@ class JaxOps:
         stride: Pair = (1, 1),
         pad: Pair = (1, 1),
     ) -> jax.Array:
+        """As `Ops` says."""
         if self._rng:
             shape = (*size, x.shape[-1], out)
-            last = name.startswith("head") or name.endswith("_e")
+            last = name.startswith("head") or name.endswith("_offset")
             deviation = np.sqrt(2 / np.prod(shape[:-1])) * (0.1 if last else 1)
             self.weights[f"{name}.w"] = self._rng.normal(0, deviation, shape).astype(np.float32)
             bias = self.weights[f"{name}.b"] = np.zeros(out, np.float32)
@@ -58,15 +62,19 @@ class JaxOps:
         return y + self.weights[f"{name}.b"]
 
     def relu(self, x: jax.Array) -> jax.Array:
+        """As `Ops` says."""
         return jax.nn.relu(x)
 
     def add(self, x: jax.Array, y: jax.Array) -> jax.Array:
+        """As `Ops` says."""
         return x + y
 
     def double(self, x: jax.Array) -> jax.Array:
+        """As `Ops` says."""
         return x.repeat(2, axis=1).repeat(2, axis=2)
 
     def extremes(self, x: jax.Array) -> jax.Array:
+        """As `Ops` says."""
         return jnp.concatenate([x.max(axis=1, keepdims=True), x.mean(axis=1, keepdims=True)], axis=-1)
 
 
@@ -80,8 +88,9 @@ def train_heads(examples: Examples, seed: int, *, steps: int) -> Weights:
 
     def batches() -> Iterator[tuple[NDArray[Any], ...]]:
         while True:
-            for which in np.array_split(rng.permutation(len(examples.pixels)), len(examples.pixels) // 16):
-                yield examples.pixels[which[:16]], *targets.take(which[:16])
+            order = rng.permutation(len(examples.pixels))
+            for which in np.array_split(order, len(order) // _BATCH):
+                yield examples.pixels[which[:_BATCH]], *targets.take(which[:_BATCH])
 
     return _fit(_heads_loss, ops.weights, batches(), steps=steps, name="heads")
 
@@ -92,7 +101,7 @@ def train_side_offset(
     """Weights of `side_offset` for one refining pass."""
     rng = np.random.default_rng(seed)
     ops, name = JaxOps({}, rng), f"refine{stage}"
-    side_offset(ops, jnp.zeros((1, ALONG, ACROSS, 3)), name)
+    side_offset(ops, jnp.zeros((1, ALONG[stage], ACROSS, 3)), name)
     data = cut_strips(examples, seed, stage=stage, errors_px=errors_px)
 
     def batches() -> Iterator[tuple[NDArray[Any], ...]]:
@@ -112,7 +121,7 @@ def _fit(
     loss: Loss, weights: Weights, batches: Iterator[tuple[NDArray[Any], ...]], *, steps: int, name: str
 ) -> Weights:
     """Adam with a warm-up and a cosine down to nothing."""
-    rate = optax.warmup_cosine_decay_schedule(0, 2e-3, steps // 20, steps, 1e-5)
+    rate = optax.warmup_cosine_decay_schedule(0, 3e-3, steps // 20, steps, 1e-5)
     optimiser = optax.chain(optax.clip_by_global_norm(5.0), optax.adam(rate, b2=0.99))
     state = optimiser.init(weights)
 
@@ -139,15 +148,8 @@ def _normalised(pixels: jax.Array) -> jax.Array:
     return (pixels.astype(jnp.float32) / 255 - MEAN) / STD
 
 
-def _heads_loss(
-    weights: Weights,
-    pixels: jax.Array,
-    rows: jax.Array,
-    boxes: jax.Array,
-    classes: jax.Array,
-    there: jax.Array,
-    silent: jax.Array,
-) -> jax.Array:
+def _heads_loss(weights: Weights, pixels: jax.Array, *targets: jax.Array) -> jax.Array:
+    rows, boxes, classes, there, silent = targets
     raw = heads(JaxOps(weights), _normalised(pixels))
     every = [_rows(output, *level) for output, *level in zip(raw, STRIDES, ANCHORS, strict=True)]
     every_row = jnp.concatenate(every, axis=1)

@@ -25,7 +25,7 @@ _PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 
 
 def jpeg(pixels: Pixels, *, quality: int = 92, orientation: int = 1, grey: bool = False) -> bytes:
-    """A JPEG that a viewer shows as `pixels` (BGR), stored turned by the EXIF `orientation` (1 to 8) it has."""
+    """A JPEG that a viewer shows as `pixels` (BGR), stored turned by EXIF `orientation` (1 to 8)."""
     stored = _stored(_as_grey(pixels) if grey else pixels, orientation)
     data = _encoded(".jpg", stored, [cv2.IMWRITE_JPEG_QUALITY, quality])
     if orientation == 1:
@@ -57,7 +57,7 @@ def cmyk_jpeg(pixels: Pixels, *, quality: int = 95) -> bytes:
 
 
 def png(pixels: Pixels, *, alpha: bool = False, grey: bool = False, orientation: int = 1) -> bytes:
-    """A PNG that a viewer shows as `pixels` (BGR); with `alpha` its fourth channel is opaque but for two corners."""
+    """A PNG that a viewer shows as `pixels` (BGR); with `alpha`, opaque but for two corners."""
     stored = _stored(_as_grey(pixels) if grey else pixels, orientation)
     if alpha:
         cover = np.full(stored.shape[:2], 255, np.uint8)

@@ -1,8 +1,8 @@
 """Draws plates as an inspection camera sees them: parts and defects on brushed metal, each with its true box.
 
-Seeded: the same generator state gives the same plate. Class never follows from colour or brightness, only from
-shape: a part is regular and has a hole (washer, hexagon nut, square flange), a defect is irregular and has none
-(blot, scratch).
+Seeded: the same generator state gives the same plate. Class never follows from colour or brightness, only
+from shape: a part is regular and has a hole (washer, hexagon nut, square flange), a defect is irregular and
+has none (blot, scratch).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PART_SHARE = (0.045, 0.17)  # diameter as a share of the image's longer side
 _DEFECT_SHARE = (0.035, 0.13)
 _SMALLEST_PX = 9.0
 _GAP_SHARE = 0.014  # room kept free between any two things, and to the edge of the image
-_CONTRAST = 55.0
+_CONTRAST = 60.0
 _TILE = 512
 
 
@@ -32,8 +32,8 @@ _TILE = 512
 class Plate:
     """A drawn plate.
 
-    `pixels` is BGR, uint8, (height, width, 3). `boxes` is (n, 4): left, top, right, bottom in pixels, where the
-    pixel in column i reaches from i to i + 1. `classes` is (n,), indices into `CLASSES`.
+    `pixels` is BGR, uint8, (height, width, 3). `boxes` is (n, 4): left, top, right, bottom in pixels, where
+    the pixel in column i reaches from i to i + 1. `classes` is (n,), indices into `CLASSES`.
     """
 
     pixels: NDArray[np.uint8]
@@ -41,20 +41,24 @@ class Plate:
     classes: NDArray[np.int64]
 
 
-def draw_plate(rng: np.random.Generator, *, width: int, height: int) -> Plate:
-    """Draw a plate of `width` times `height` pixels; sizes of what lies on it follow the longer side."""
-    level = rng.uniform(70, 190)
+def draw_plate(rng: np.random.Generator, *, width: int, height: int, zoom: float = 1.0) -> Plate:
+    """Draw a plate of `width` times `height` pixels.
+
+    Sizes of what lies on it follow the longer side, times `zoom`: what a camera nearer to the plate sees.
+    """
+    level = rng.uniform(70, 180)
     canvas = _metal(rng, width, height, level)
     boxes: list[NDArray[np.float64]] = []
     classes: list[int] = []
     wanted = [0] * int(rng.integers(2, 7)) + [1] * int(rng.integers(1, 5))
     for kind in wanted:
-        outline = _place(rng, kind, boxes, width, height)
+        outline = _place(rng, kind, boxes, width=width, height=height, zoom=zoom)
         if outline is None:
             continue
-        _paint(canvas, outline, _colour(rng, level), rng.uniform(-0.12, 0.12, 2))
+        _paint(canvas, outline, _colour(rng, level), rng.uniform(-0.05, 0.05, 2))
         boxes.append(_box(outline))
         classes.append(kind)
+    canvas *= _light(rng, width, height)
     canvas += _grain(rng, width, height)
     return Plate(
         pixels=np.clip(canvas, 0, 255).astype(np.uint8),
@@ -68,10 +72,16 @@ Outline = list["NDArray[np.float64]"]
 
 
 def _place(
-    rng: np.random.Generator, kind: int, taken: list[NDArray[np.float64]], width: int, height: int
+    rng: np.random.Generator,
+    kind: int,
+    taken: list[NDArray[np.float64]],
+    *,
+    width: int,
+    height: int,
+    zoom: float,
 ) -> Outline | None:
     """An outline of `kind` that touches nothing drawn before, or None when no room was found."""
-    longer, shorter = max(width, height), min(width, height)
+    longer, shorter = max(width, height) * zoom, min(width, height)
     gap = max(_GAP_SHARE * longer, 1.5)
     low, high = (share * longer for share in (_DEFECT_SHARE if kind else _PART_SHARE))
     low = max(low, _SMALLEST_PX)
@@ -109,7 +119,10 @@ def _nut(rng: np.random.Generator, size: float) -> Outline:
 
 def _flange(rng: np.random.Generator, size: float) -> Outline:
     hole = _ring(np.full(96, size / 2 * rng.uniform(0.3, 0.42)), 0.0)
-    return [_ring(np.full(4, size / 2 * 1.15), rng.uniform(0, np.pi)), hole]
+    rounding = size * rng.uniform(0.06, 0.12)
+    middles = _ring(np.full(4, size / 2 * 1.15 - rounding), 0.0).repeat(8, axis=0)
+    arcs = _ring(np.full(32, rounding), -np.pi / 4)  # a quarter of a circle around each of the four middles
+    return [(middles + arcs) @ _rotation(rng.uniform(0, np.pi)), hole]
 
 
 def _blot(rng: np.random.Generator, size: float) -> Outline:
@@ -152,14 +165,17 @@ def _colour(rng: np.random.Generator, level: float) -> NDArray[np.float64]:
 
 
 def _metal(rng: np.random.Generator, width: int, height: int, level: float) -> NDArray[np.float32]:
-    """Brushed metal under uneven light."""
-    light = rng.uniform(0.88, 1.12, (4, 4)).astype(np.float32)
-    field = cv2.resize(light, (width, height), interpolation=cv2.INTER_LINEAR)
-    brushed = cv2.blur(rng.normal(0, 1, (_TILE, _TILE)).astype(np.float32), (31, 1)) * np.float32(
-        rng.uniform(8, 26)
-    )
-    field = field * np.float32(level) + _tiled(brushed, width, height)
-    return field[:, :, None] + rng.uniform(-10, 10, 3).astype(np.float32)
+    """Brushed metal, a little coloured."""
+    brushed = cv2.blur(rng.normal(0, 1, (_TILE, _TILE)).astype(np.float32), (31, 1))
+    tone = brushed * np.float32(rng.uniform(8, 26)) + np.float32(level)
+    return _tiled(tone, width, height)[:, :, None] + rng.uniform(-10, 10, 3).astype(np.float32)
+
+
+def _light(rng: np.random.Generator, width: int, height: int) -> NDArray[np.float32]:
+    """Uneven light, the same in all channels."""
+    spots = rng.uniform(0.88, 1.12, (4, 4)).astype(np.float32)
+    field = cv2.resize(spots, (width, height), interpolation=cv2.INTER_LINEAR)
+    return np.asarray(field, np.float32)[:, :, None]
 
 
 def _grain(rng: np.random.Generator, width: int, height: int) -> NDArray[np.float32]:
