@@ -1,7 +1,7 @@
 # Everything a developer or a new user runs. Each target does its own set-up; nothing needs root except, on a Debian
 # without python3-venv, that one package.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-unit check format bench soak mutants down clean
+.PHONY: help setup demo test test-containers test-unit check format bench soak mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,8 +21,11 @@ $(VENV)/.ready: pyproject.toml tools/setup.sh
 demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
 	$(BIN)/tritonobs demo $(if $(KEEP),--keep)
 
-test: setup ## every test, the end-to-end ones on real servers included
-	$(BIN)/pytest $(PYTEST_ARGS)
+test: setup ## the tests, the end-to-end ones on real servers included
+	$(BIN)/pytest -m "not container" $(PYTEST_ARGS)
+
+test-containers: setup ## docker-compose.yml, built and run (root, docker.io, docker-compose, debootstrap)
+	$(BIN)/pytest -m container $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server
 	$(BIN)/pytest -m "not e2e" $(PYTEST_ARGS)

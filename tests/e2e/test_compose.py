@@ -23,7 +23,7 @@ from tritonobs.picture.knobs import knobs_of
 from tritonobs.picture.story import tell
 from tritonobs.render.dashboards import load_boards
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
 BASE = "tritonobs-base:test"
 PARTS = ("prepare", "triton", "serve", "robot", "alertmanager", "prometheus")
