@@ -1,7 +1,7 @@
 # Everything a developer or a new user runs. Each target does its own set-up; nothing needs root except, on a Debian
 # without python3-venv, that one package.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-containers test-long test-unit check format bench soak mutants down clean
+.PHONY: help setup demo test test-containers test-unit check format bench soak mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,10 +22,7 @@ demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (
 	$(BIN)/tritonobs demo $(if $(KEEP),--keep)
 
 test: setup ## the tests, the end-to-end ones on real servers included
-	$(BIN)/pytest -m "not container and not long" $(PYTEST_ARGS)
-
-test-long: setup ## every query of every board on a running stack; budgets take minutes to appear
-	$(BIN)/pytest -m long $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not container" $(PYTEST_ARGS)
 
 test-containers: setup ## docker-compose.yml, built and run (root, docker.io, docker-compose, debootstrap)
 	$(BIN)/pytest -m container $(PYTEST_ARGS)

@@ -31,7 +31,7 @@ from tritonobs.render.rules import evaluate_mixin
 from tritonobs.stack import binaries
 from tritonobs.stack.ports import LOOPBACK, free_ports
 
-pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(660)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
 EXPOSITIONS = Path(__file__).parents[1] / "dashboards" / "expositions"
 # External labels are put on what leaves a Prometheus: only one that gathers several has them on its series.
 GATHERED = {"cluster"}
