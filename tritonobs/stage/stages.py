@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tritonobs.stage import series
-from tritonobs.stage.cells import LARGEST, Cells
+from tritonobs.stage.cells import Cells
 from tritonobs.stage.flush import Flusher
 from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _GIVE_UP_SECONDS = 5.0
+_MOST_IN_A_BATCH = 1_000_000
 _log = logging.getLogger("tritonobs.stage")
 
 
@@ -72,7 +73,7 @@ class Stages:
 
     def batch(self, stage: str, n: int) -> Timer:
         """A `with` block that works on `n` requests at once: `n` observations, each of the whole block."""
-        record = self._add if type(n) is int and 0 <= n <= LARGEST else self._distribute
+        record = self._add if type(n) is int and 0 <= n <= _MOST_IN_A_BATCH else self._distribute
         return Timer(record, (STAGE_DURATION, stage), n)
 
     def timed(self, stage: str) -> Callable[[Function], Function]:
