@@ -87,7 +87,8 @@ def mixin():
 @pytest.fixture(scope="module")
 def alerts(mixin):
     """Alerts by name."""
-    return {rule["alert"]: rule for group in mixin["alerts"]["groups"] for rule in group["rules"]}
+    groups = [group for file in mixin.values() for group in file["groups"]]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def known(mixin, alerts):
     """Every name a runbook may use: it must exist whatever the scrape interval is."""
     slow = evaluate_mixin(window_knobs(rule_windows(Decimal(60), Decimal(60))))
     records = [
-        {rule["record"] for group in one["records"]["groups"] for rule in group["rules"]}
+        {rule["record"] for group in one["records"]["groups"] for rule in group["rules"] if "record" in rule}
         for one in (mixin, slow)
     ]
     read = {

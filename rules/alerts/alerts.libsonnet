@@ -1,4 +1,4 @@
-// The index of the alerts.
+// The index of the alerts, but for overflow.libsonnet, which stands among the records.
 {
   local config = $._config,
   prometheusAlerts+:: {

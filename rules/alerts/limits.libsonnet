@@ -1,44 +1,13 @@
-// Requests a second against their limits: a model version, a model over its versions, the fleet.
+// Requests a second against their limits: a model version, a model over its versions, the fleet. The one alert that
+// wakes people stands in overflow.libsonnet.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
-  // At once when it can hardly be chance any more; for less than that after 5 m, as long as it lasts.
-  local exceeds(share) = put(|||
-    (
-      subject:triton_requests:rate%(short)s
-        > on (%(subject)s)
-      <share> * subject:tritonobs_qps_limit:held
-        + clamp_min(
-          %(limitNoise)s * sqrt(<share> * subject:tritonobs_qps_limit:held / %(shortSeconds)s),
-          %(limitExcess)s / %(shortSeconds)s
-        )
-    )
-    or
-    (
-      (
-        subject:triton_requests:rate5m
-          > on (%(subject)s)
-        <share> * subject:tritonobs_qps_limit:held + %(limitExcess)s / 300
-      )
-      and on (%(subject)s)
-      (
-        avg_over_time(subject:triton_requests:rate%(short)s[%(medium)s])
-          > on (%(subject)s)
-        <share> * subject:tritonobs_qps_limit:held
-      )
-    )
-  |||, { share: share });
+  local exceeds = import '../lib/exceeds.libsonnet';
   text.group('alerts.limits', config.evaluationInterval, [
-    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
-      summary: say.subject + ' gets more requests than its limit.',
-      description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
-                   '. Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
-      board: board,
-    }, keep=config.limitKeepFiring),
     text.alert('TritonQpsNearLimit', 'warning', text.owned(exceeds('%(limitWarningRatio)s')), {
       summary: say.subject + ' is near its limit of requests.',
       description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +

@@ -10,7 +10,8 @@
       text.group(
         'traffic',
         config.evaluationInterval,
-        (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config)
+        (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config) +
+        (import '../alerts/overflow.libsonnet')(config)
       ),
       text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),
       text.group(

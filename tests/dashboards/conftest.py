@@ -60,7 +60,7 @@ def _queries(boards, panels):
 def _records():
     """The names of everything that the rules record."""
     groups = evaluate_mixin({})["records"]["groups"]
-    return {rule["record"] for group in groups for rule in group["rules"]}
+    return {rule["record"] for group in groups for rule in group["rules"] if "record" in rule}
 
 
 def _inside(query: str) -> str:

@@ -75,12 +75,13 @@ def test_every_board_of_the_list_is_built(boards):
 
 def test_alerts_link_to_boards_and_variables_that_exist(boards):
     """A link in a message leads somewhere: the board is there and knows the variables it is handed."""
-    alerts = evaluate_mixin({"grafanaUrl": "https://grafana"})["alerts"]["groups"]
+    rules = evaluate_mixin({"grafanaUrl": "https://grafana"})
     links = {
         rule["annotations"]["dashboard_url"]
-        for group in alerts
+        for file in rules.values()
+        for group in file["groups"]
         for rule in group["rules"]
-        if "dashboard_url" in rule["annotations"]
+        if "dashboard_url" in rule.get("annotations", {})
     }
     uids = {board["uid"]: {one["name"] for one in board["templating"]["list"]} for board in boards.values()}
 

@@ -1,0 +1,16 @@
+// More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, as
+// their last rule; in a group of its own it would be evaluated up to one interval after them.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local exceeds = import '../lib/exceeds.libsonnet';
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local say = import '../lib/phrases.libsonnet';
+  local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+  [
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
+      summary: say.subject + ' gets more requests than its limit.',
+      description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
+                   '. Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+      board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
+    }, keep=config.limitKeepFiring),
+  ]
