@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from tritonobs import names
+from tritonobs.live.stages import QUEUE
+from tritonobs.live.usual import Usual, chance
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tritonobs.live.stages import Row, StageTable
     from tritonobs.live.timings import Subject
 
 _NOTABLE_SECONDS = 0.002
+_GROWTH, _TAIL_GROWTH = 1.25, 1.6
+_FEWEST_FOR_TAIL = 300
+"""Requests in each window: with fewer, the slowest hundredth is one or two of them."""
+_WORTH_COMPARING = 0.01
+_ALL_BUT = 0.25
+_OTHERS = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A part of a request in both windows; a part that was not there before has no `before`."""
+    """A part of a request in both windows; a part that was not there before has no `before`.
+
+    `usual` is the mean that nine of ten parts of the baseline stay below, None where nobody knows.
+    """
 
     now: Row
     before: Row | None
+    usual: float | None = None
 
     @property
     def added_seconds(self) -> float:
         """What it adds to a request that it did not add before."""
-        return (self.now.seconds or 0.0) - ((self.before.seconds or 0.0) if self.before else 0.0)
+        return (self.now.seconds or 0.0) - self.seconds_before
+
+    @property
+    def seconds_before(self) -> float:
+        """What it took of a request before."""
+        return (self.before.seconds or 0.0) if self.before else 0.0
 
     @property
     def added_tail_seconds(self) -> float:
@@ -36,8 +59,19 @@ class Change:
         before = self.before.timing.mean if self.before else None
         return self.now.timing.mean / before if self.now.timing.mean and before else 1.0
 
+    @property
+    def tail_growth(self) -> float:
+        """Its slowest hundredth as a multiple of what it was; 1 where nothing can be compared."""
+        before = self.before.timing.p99 if self.before else None
+        return self.now.timing.p99 / before if self.now.timing.p99 and before else 1.0
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    @property
+    def is_unusual(self) -> bool:
+        """Whether its mean is above what it was in most parts of the baseline."""
+        return self.usual is None or (self.now.timing.mean or 0.0) > self.usual
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """A model version that clients ask, in both windows.
 
@@ -46,6 +80,7 @@ class Case:
 
     now: StageTable
     before: StageTable | None
+    usual: Usual = field(default_factory=lambda: Usual(series={}))
 
     @property
     def subject(self) -> Subject:
@@ -62,26 +97,81 @@ class Case:
     @property
     def slower(self) -> bool:
         """Whether requests take notably longer: on average, or the slowest hundredth."""
+        return self.slower_mean or self.slower_tail
+
+    @cached_property
+    def slower_mean(self) -> bool:
+        """Whether requests take longer on average, more than chance and the baseline's own ups and downs."""
         if self.before is None:
             return False
         now, before = self.now.request, self.before.request
-        return _grew(now.mean, before.mean, 1.25) or _grew(now.p99, before.p99, 1.6)
+        by_chance = chance(before, _requests(self.before), _requests(self.now))
+        usual = self.usual.request((self.before.model, self.before.version))
+        return _grew(now.mean, before.mean, _GROWTH, usual) and self.added_seconds > by_chance
+
+    @cached_property
+    def slower_tail(self) -> bool:
+        """Whether the slowest hundredth takes longer, where there are enough requests to have one."""
+        if self.before is None or min(_requests(self.before), _requests(self.now)) < _FEWEST_FOR_TAIL:
+            return False
+        now, before = self.now.request, self.before.request
+        usual = self.usual.tail((self.before.model, self.before.version, names.TOTAL_STAGE))
+        return _grew(now.p99, before.p99, _TAIL_GROWTH, usual)
 
     def change_of(self, model: str, stage: str) -> Change | None:
         """The stage of this model, wherever in the request it is."""
         return next(
-            (change for change in self.changes() if change.now.model == model and change.now.name == stage),
+            (change for change in self.changes if change.now.model == model and change.now.name == stage),
             None,
         )
 
+    @cached_property
     def changes(self) -> tuple[Change, ...]:
         """Leaves of the table, the one that adds most first."""
         before = {row.path: row for row in self.before.rows} if self.before else {}
-        pairs = [Change(now=row, before=before.get(row.path)) for row in self.now.rows if row.leaf]
+        pairs = [
+            Change(now=row, before=then, usual=self._usual(then) if then else None)
+            for row in self.now.rows
+            if row.leaf
+            for then in (before.get(row.path),)
+        ]
         return tuple(sorted(pairs, key=lambda change: -change.added_seconds))
 
+    def common_growth(self, apart: Change | None = None) -> float:
+        """By how much three quarters of a request's time grew at least, one part set apart; 1 or more.
 
-def _grew(now: float | None, before: float | None, factor: float) -> bool:
-    return (
-        now is not None and before is not None and now > factor * before and now - before > _NOTABLE_SECONDS
+        Waiting in queues does not count: it grows out of proportion to everything else.
+        """
+        whole = (self.before.request.mean if self.before else None) or 0.0
+        others = [
+            change
+            for change in self.changes
+            if change is not apart and change.now.name != QUEUE
+            if change.before and change.seconds_before > _WORTH_COMPARING * whole
+        ]
+        if sum(change.seconds_before for change in others) < _OTHERS * whole:
+            return 1.0
+        return max(1.0, _low_quartile((change.growth, change.seconds_before) for change in others))
+
+    def _usual(self, row: Row) -> float | None:
+        return self.usual.stage((row.model, row.version, row.name))
+
+
+def _requests(table: StageTable) -> float:
+    return table.request.rate * table.window_seconds
+
+
+def _low_quartile(weighted: Iterable[tuple[float, float]]) -> float:
+    """The value that three quarters of the weight are at or above."""
+    ordered = sorted(weighted)
+    below = accumulate(weight for _, weight in ordered)
+    whole = sum(weight for _, weight in ordered)
+    return next(
+        (value for (value, _), sofar in zip(ordered, below, strict=True) if sofar > _ALL_BUT * whole), 1.0
     )
+
+
+def _grew(now: float | None, before: float | None, factor: float, usual: float | None) -> bool:
+    if now is None or before is None:
+        return False
+    return now > factor * before and now - before > _NOTABLE_SECONDS and (usual is None or now > usual)

@@ -88,6 +88,20 @@ def trend_questions(chosen: str, step_seconds: float) -> dict[str, str]:
     }
 
 
+def usual_questions(chosen: str, step_seconds: float) -> dict[str, str]:
+    """Questions over the baseline's own parts: how much a number moves when nothing is wrong."""
+    request, requests = (
+        promql.summed(promql.rate(metric, chosen, step_seconds), _MODEL_VERSION)
+        for metric in (names.TRITON_REQUEST_US, names.TRITON_SUCCESS)
+    )
+    p99 = quantile_questions(chosen, step_seconds)["p99"]
+    return {
+        "request": f"{request} / 1e6 / ({requests} > 0)",
+        "stage": trend_questions(chosen, step_seconds)["stage"],
+        "p99": p99,
+    }
+
+
 def _recent_rate(chosen: str) -> str:
     """Answers are what `qps_limit` is about: all requests, not only good ones."""
     good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, _PEAK_SECONDS), _MODEL_VERSION)

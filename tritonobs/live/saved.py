@@ -78,7 +78,9 @@ def _snapshot(body: _Json) -> Snapshot:
         baseline=Span(**body["baseline"]),
         now={name: _readings(items) for name, items in body["now"].items()},
         before={name: _readings(items) for name, items in body["before"].items()},
-        trends={name: tuple(_series(item) for item in items) for name, items in body["trends"].items()},
+        trends=_many(body["trends"]),
+        # Snapshots of tritonobs 0.1 have none.
+        usual=_many(body.get("usual", {})),
         asked=dict(body["asked"]),
         targets=tuple(Target(**item) for item in body["targets"]),
         alerts=tuple(FiringAlert(**{**item, "value": float(item["value"])}) for item in body["alerts"]),
@@ -92,6 +94,10 @@ def _readings(items: _Json) -> tuple[Reading, ...]:
     return tuple(
         Reading(labels=labels, value=float(value), time=float(time)) for labels, value, time in items
     )
+
+
+def _many(items: _Json) -> dict[str, tuple[Series, ...]]:
+    return {name: tuple(_series(item) for item in found) for name, found in items.items()}
 
 
 def _series(item: _Json) -> Series:

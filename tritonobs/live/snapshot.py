@@ -5,7 +5,7 @@ A snapshot is answers as they came, so that it can be saved, sent and judged aga
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from tritonobs.live.timings import pipeline_calls, timings_from, with_callees
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
     from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tritonobs.live.timings import Answers
 
 _TREND_STEPS = 90
+_USUAL_STEPS = 10
 _TREND_SECONDS = 6 * 3600.0
 _SCRAPES = 4
 _UNKNOWN_INTERVAL_SECONDS = 15.0
@@ -56,7 +57,10 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What was seen. `asked` is the PromQL by the name of its answer, `unseen` what should have been seen."""
+    """What was seen. `asked` is the PromQL by the name of its answer, `unseen` what should have been seen.
+
+    `trends` are numbers through both windows where they adjoin, `usual` those of the baseline's parts.
+    """
 
     model: str
     version: str
@@ -66,6 +70,7 @@ class Snapshot:
     before: Mapping[str, tuple[Reading, ...]]
     trends: Mapping[str, tuple[Series, ...]]
     asked: Mapping[str, str]
+    usual: Mapping[str, tuple[Series, ...]] = field(default_factory=dict)
     targets: tuple[Target, ...] = ()
     alerts: tuple[FiringAlert, ...] = ()
     silences: tuple[Silence, ...] = ()
@@ -92,7 +97,9 @@ def take_snapshot(
     found_targets = next(iter(targets.values()), ())
     seconds = min(incident.seconds + max(incident.seconds, baseline.seconds), _TREND_SECONDS)
     story = Span(start=incident.end - seconds, end=incident.end)
-    trends, asked_trends = _trends(prometheus, looks, story, close, found_targets)
+    shortest = _SCRAPES * _scrape_interval_seconds(found_targets)
+    trends, asked_trends = _trends(prometheus, looks, story, close, shortest)
+    usual = _usual(prometheus, looks, baseline, close, shortest)
     alerts = looks.take({"Prometheus' alerts": prometheus.alerts})
     silences = looks.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
     replicas = looks.take(
@@ -107,6 +114,7 @@ def take_snapshot(
         before=before | earlier,
         trends=trends,
         asked=asked | asked_close | asked_trends,
+        usual=usual,
         targets=found_targets,
         alerts=next(iter(alerts.values()), ()),
         silences=next(iter(silences.values()), ()),
@@ -148,25 +156,36 @@ def _both(
 
 
 def _trends(
-    prometheus: PrometheusClient,
-    looks: Looks,
-    span: Span,
-    chosen: str,
-    targets: tuple[Target, ...],
+    prometheus: PrometheusClient, looks: Looks, span: Span, chosen: str, shortest: float
 ) -> tuple[dict[str, tuple[Series, ...]], dict[str, str]]:
     """Numbers over a span, as fine as the scrapes allow."""
     step = max(span.seconds / _TREND_STEPS, 1.0)
-    asked = questions.trend_questions(chosen, max(step, _SCRAPES * _scrape_interval_seconds(targets)))
-    seen = looks.take(
-        {
-            f"trend of {name}": partial(
-                prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step
-            )
-            for name, text in asked.items()
-        }
-    )
-    trends = {name: seen[f"trend of {name}"] for name in asked if f"trend of {name}" in seen}
-    return trends, {f"trend of {name}": text for name, text in asked.items()}
+    asked = questions.trend_questions(chosen, max(step, shortest))
+    named = {f"trend of {name}": text for name, text in asked.items()}
+    seen = looks.take(_ranges(prometheus, span, step, named))
+    return {name: seen[f"trend of {name}"] for name in asked if f"trend of {name}" in seen}, named
+
+
+def _usual(
+    prometheus: PrometheusClient, looks: Looks, baseline: Span, chosen: str, shortest: float
+) -> dict[str, tuple[Series, ...]]:
+    """Numbers of the parts of the baseline, side by side and each as long as the scrapes need."""
+    step = max(baseline.seconds / _USUAL_STEPS, shortest)
+    inside = Span(start=baseline.end - step * ((baseline.seconds // step) - 1), end=baseline.end)
+    if inside.start > inside.end:
+        return {}
+    asked = questions.usual_questions(chosen, step)
+    seen = looks.take(_ranges(prometheus, inside, step, {f"usual {name}": asked[name] for name in asked}))
+    return {name: seen[f"usual {name}"] for name in asked if f"usual {name}" in seen}
+
+
+def _ranges(
+    prometheus: PrometheusClient, span: Span, step: float, asked: Mapping[str, str]
+) -> dict[str, Callable[[], tuple[Series, ...]]]:
+    return {
+        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
+        for name, text in asked.items()
+    }
 
 
 def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:

@@ -132,7 +132,7 @@ def _slowdown(case: Case) -> Slowdown:
                 now=change.now.seconds,
                 added=change.added_seconds,
             )
-            for change in case.changes()
+            for change in case.changes
         ),
     )
 

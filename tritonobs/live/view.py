@@ -9,6 +9,7 @@ from tritonobs import names
 from tritonobs.live.case import Case
 from tritonobs.live.stages import stage_tables
 from tritonobs.live.timings import timings_from
+from tritonobs.live.usual import Usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,8 +45,9 @@ class View:
         """Every model version that clients ask now."""
         model, version = self.snapshot.model, self.snapshot.version
         before = stage_tables(self.before, model=model)
+        usual = Usual(series=self.snapshot.usual)
         return tuple(
-            Case(now=table, before=_counterpart(table, before))
+            Case(now=table, before=_counterpart(table, before), usual=usual)
             for table in stage_tables(self.now, model=model, version=version)
         )
 

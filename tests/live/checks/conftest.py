@@ -123,6 +123,7 @@ class Fleet:
     targets: list[Target] = field(default_factory=list)
     replicas: list[ReplicaState] = field(default_factory=list)
     trends: dict[str, tuple[Series, ...]] = field(default_factory=dict)
+    usual: dict[str, tuple[Series, ...]] = field(default_factory=dict)
     model: str = ""
 
     def snapshot(self) -> Snapshot:
@@ -136,6 +137,7 @@ class Fleet:
             before=self.before.readings(NOW - MINUTES),
             trends=self.trends,
             asked={},
+            usual=self.usual,
             targets=tuple(self.targets),
             replicas=tuple(self.replicas),
         )
@@ -168,6 +170,12 @@ def _fleet() -> Fleet:
         window.put("limits", 100.0, model="inspect", version="")
     fleet.targets = [target("triton", replica) for replica in REPLICAS] + [target("tritonobs", "c:9900")]
     return fleet
+
+
+@pytest.fixture(name="stages")
+def _stages() -> dict[str, dict[str, float]]:
+    """The mean of every stage of every model, seconds."""
+    return STAGES
 
 
 def target(job: str, address: str, *, health: str = "up", error: str = "") -> Target:

@@ -50,6 +50,7 @@ def test_a_saved_snapshot_comes_back_whole(fleet: Fleet, tmp_path: Path) -> None
         ),
         replicas=(ReplicaState(address="http://a", ready=True, entries=(entry,), configs=(config,)),),
         trends={"stage": (Series(labels={"model": HOSTILE}, points=((1.0, 2.0), (2.0, float("inf")))),)},
+        usual={"p99": (Series(labels={"model": HOSTILE}, points=((1.0, 0.5),)),)},
         unseen=(Unseen(what="x", why="y"),),
     )
 
@@ -101,3 +102,14 @@ def test_a_missing_snapshot_is_refused(tmp_path: Path) -> None:
     """Not a traceback."""
     with pytest.raises(SnapshotUnusable, match="No such file"):
         load_snapshot(tmp_path / "none.json")
+
+
+def test_a_snapshot_of_the_first_release_is_judged_too(fleet: Fleet, tmp_path: Path) -> None:
+    """It knows nothing of what was usual; everything else is there."""
+    path = tmp_path / "s.json"
+    save_snapshot(fleet.snapshot(), path)
+    body = json.loads(path.read_text())
+    del body["usual"]
+    path.write_text(json.dumps(body))
+
+    assert load_snapshot(path) == fleet.snapshot()

@@ -24,6 +24,7 @@ from tritonobs.live.checks import (
     reload,
     replica_down,
     scrape_problem,
+    slow_machine,
     slow_replica,
     slow_stage,
     slow_version,
@@ -57,6 +58,7 @@ CHECKS: Final[Mapping[str, Callable[[View], Iterator[Cause]]]] = {
         reload,
         queue_saturation,
         cpu_starved,
+        slow_machine,
         upstream_drop,
         scrape_problem,
         delivery,
@@ -64,7 +66,7 @@ CHECKS: Final[Mapping[str, Callable[[View], Iterator[Cause]]]] = {
 }
 """In the order in which two that are equally sure are told."""
 
-_LATE = frozenset({"slow_stage", "queue_saturation", "cpu_starved"})
+_LATE = frozenset({"slow_stage", "queue_saturation", "cpu_starved", "slow_machine"})
 EXPLAINS: Final[Mapping[str, frozenset[str]]] = {
     "replica_down": _LATE
     | {"scrape_problem", "dead_worker", "traffic_surge", "upstream_drop", "error_surge"},
@@ -79,7 +81,9 @@ EXPLAINS: Final[Mapping[str, frozenset[str]]] = {
     "slow_replica": _LATE,
     "accelerator": _LATE,
     "cache_collapse": _LATE,
-    "slow_stage": frozenset({"queue_saturation", "cpu_starved"}),
+    "slow_stage": frozenset({"queue_saturation", "cpu_starved", "slow_machine"}),
+    "cpu_starved": frozenset({"slow_machine", "queue_saturation"}),
+    "slow_machine": frozenset({"queue_saturation"}),
     "batch_delay": frozenset({"queue_saturation"}),
     "error_surge": frozenset({"upstream_drop"}),
     "scrape_problem": frozenset({"upstream_drop", "dead_worker"}),

@@ -28,7 +28,7 @@ def judge(view: View) -> Iterator[Cause]:
     """Queues as long as the dynamic batcher's delay, in front of batches that stay small."""
     configs = {config.name: config for replica in view.snapshot.replicas for config in replica.configs}
     for case in view.cases:
-        for change in case.changes():
+        for change in case.changes:
             config = configs.get(change.now.model)
             if change.now.name == QUEUE and config and _waits_for_batch(view, change, config):
                 yield _cause(view, change, config)

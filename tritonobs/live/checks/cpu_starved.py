@@ -51,6 +51,6 @@ def _slowed(view: View, model: str) -> float:
     """The share of a slower model's stages that take longer."""
     case = view.slower_case(model)
     changes = (
-        [change for change in case.changes() if change.before and change.now.name != QUEUE] if case else []
+        [change for change in case.changes if change.before and change.now.name != QUEUE] if case else []
     )
     return sum(change.growth > _GROWTH for change in changes) / len(changes) if changes else 0.0

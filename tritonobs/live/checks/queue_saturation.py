@@ -25,7 +25,7 @@ _GROWTH = 2.0
 def judge(view: View) -> Iterator[Cause]:
     """Queues that take a good part of a request, and more than they used to."""
     for case in view.cases:
-        for change in case.changes():
+        for change in case.changes:
             row = change.now
             if row.name != QUEUE or (row.seconds or 0.0) < _LONG_SECONDS or (row.share or 0.0) < _SHARE:
                 continue
