@@ -24,7 +24,8 @@ demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (
 test: setup ## the tests, the end-to-end ones on real servers included
 	$(BIN)/pytest -m "not container" $(PYTEST_ARGS)
 
-test-containers: setup ## docker-compose.yml, built and run (root, docker.io, docker-compose, debootstrap)
+test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
+	tools/setup_containers.sh
 	$(BIN)/pytest -m container $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server
@@ -45,7 +46,7 @@ soak: setup ## reloads, unloads and kills under full load for a quarter of an ho
 	$(BIN)/python bench/soak.py --write
 
 mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
-	$(BIN)/python tools/mutants.py
+	$(BIN)/python bench/mutants.py --write
 
 check: setup ## format, lint, types, layers, spelling, jsonnet, promtool, amtool, pint when present
 	$(BIN)/ruff format --check .

@@ -1,6 +1,6 @@
 """docker-compose.yml, run: from images to the message at the robot, and everything taken down again.
 
-Needs root, `dockerd`, `docker-compose` and `debootstrap` (Debian's docker.io, docker-compose, debootstrap);
+Needs root, `dockerd`, `docker-compose` and `debootstrap` (`tools/setup_containers.sh` brings them on Debian);
 is skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and
 Alertmanager come from Debian's packages and Grafana is left out, because no image registry need be in
 reach.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -27,6 +28,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
 BASE = "tritonobs-base:test"
 PARTS = ("prepare", "triton", "serve", "robot", "alertmanager", "prometheus")
+FLEET = "/etc/tritonobs/fleet.yaml"
 MESSAGES = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9911/messages').read().decode())"
 
 
@@ -36,7 +38,8 @@ def _engine(tmp_path_factory):
     programs = {name: shutil.which(name) for name in ("dockerd", "docker", "docker-compose", "debootstrap")}
     missing = [name for name, path in programs.items() if path is None]
     if missing or os.geteuid() != 0:
-        pytest.skip(f"no Docker engine can be started here: {', '.join(missing) or 'not root'}")
+        lack = f"missing: {', '.join(missing)}" if missing else "this is not root"
+        pytest.skip(f"no Docker engine can be started here ({lack}); as root: tools/setup_containers.sh")
     folder = tmp_path_factory.mktemp("docker")
     socket = f"unix://{folder}/docker.sock"
     log = (folder / "log").open("w")
@@ -49,10 +52,10 @@ def _engine(tmp_path_factory):
     try:
         for _ in range(60):
             if process.poll() is not None:
-                pytest.skip(f"dockerd does not run here: {(folder / 'log').read_text()[-300:]}")
+                pytest.skip(f"dockerd does not run here, it says: {(folder / 'log').read_text()[-300:]}")
             if run(env, "docker", "info", check=False).returncode == 0:
                 break
-            time.sleep(1)
+            time.sleep(0.5)
         yield env
     finally:
         process.terminate()
@@ -130,6 +133,26 @@ def test_an_overflow_reaches_the_robot_through_containers(composed):
     wait(lambda: any("TritonQpsAboveLimit" in one["text"] for one in messages(composed)), "the message", 60)
 
 
+def test_links_in_messages_lead_where_a_browser_here_can_go(composed):
+    """To the ports published on this machine, never to a name that only containers know."""
+    wait(lambda: messages(composed), "a message", 60)
+    links = re.findall(r"\]\((https?://[^/)]+)", "".join(one["text"] for one in messages(composed)))
+
+    assert {"http://127.0.0.1:3000", "http://127.0.0.1:9093"} <= set(links)
+    assert [
+        link for link in links if re.search(r"//(grafana|prometheus|alertmanager|serve|triton)\b", link)
+    ] == []
+
+
+def test_the_log_of_limits_is_kept_beside_a_fleet_file_nobody_may_write(composed):
+    """Serve noted the limits that the fleet file has, in a volume, and the log is whole."""
+    history = compose(composed, "exec", "-T", "serve", "tritonobs", "limits", "history", FLEET).stdout
+    verify = ("exec", "-T", "serve", "tritonobs", "limits", "verify", FLEET)
+
+    assert "models.inspect.qps_limit: nothing → 8" in history
+    assert compose(composed, *verify).returncode == 0
+
+
 def test_a_board_has_data_from_the_containers(composed):
     """The fleet board, asked of the published Prometheus: traffic and latency."""
     del composed
@@ -153,19 +176,9 @@ def test_nobody_is_root_and_root_file_systems_are_closed(composed):
 
 def test_the_grafana_volume_holds_what_was_built(composed):
     """Data sources and seven boards, where Grafana's image looks for its provisioning."""
-    found = run(
-        composed,
-        "docker",
-        "run",
-        "--rm",
-        "-v",
-        "tritonobs-test_provisioning:/p",
-        BASE,
-        "find",
-        "/p",
-        "-type",
-        "f",
-    ).stdout.split()
+    volume = "tritonobs-test_provisioning:/p"
+    listing = run(composed, "docker", "run", "--rm", "-v", volume, BASE, "find", "/p", "-type", "f")
+    found = listing.stdout.split()
 
     assert len([path for path in found if path.endswith(".json")]) == 7
     assert "/p/datasources/tritonobs.yaml" in found

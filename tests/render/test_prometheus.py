@@ -104,6 +104,8 @@ def test_parts_behind_a_path_are_found_there(plan: Plan) -> None:
         prometheus_url="https://obs.shop/prometheus",
         alertmanager_url="https://obs.shop:8443/am",
         serve_url="http://10.0.0.9:9900",
+        prometheus_link="https://obs.shop/prometheus",
+        alertmanager_link="https://obs.shop:8443/am",
     )
     config = _config(replace(plan, addresses=addresses))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,64 @@ def test_a_part_answers_at_the_same_ports(compose, native, part):
     assert published == set(native[part].ports)
 
 
+def test_a_part_knows_the_same_variables_as_natively(compose, native):
+    """Triton's models learn how long to linger; places and libraries are the image's own."""
+    ours = {
+        name: value for name, value in native["triton"].env.items() if name.startswith("TRITONOBS_SCRAPE")
+    }
+
+    assert ours
+    assert compose["services"]["triton"]["environment"] == ours
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_reads_what_it_reads_natively_and_writes_only_to_volumes(compose, part):
+    """What comes from the checkout is read-only; what is written has a named volume."""
+    mounts = compose["services"][part]["volumes"]
+    from_here = [one for one in mounts if one.startswith((".", "${"))]
+
+    assert [one for one in from_here if not one.endswith(":ro")] == []
+    written = {one.split(":")[0] for one in mounts if not one.endswith(":ro")}
+    assert written == {"serve": {"limits"}, "triton": set()}.get(part, {part})
+    assert written <= set(compose["volumes"])
+
+
+def test_links_lead_to_the_published_ports(compose):
+    """Unless somebody says otherwise: what the fleet file calls public is where a browser gets answers."""
+    addresses = yaml.safe_load((ROOT / "docker" / "fleet" / "fleet.yaml").read_text())["addresses"]
+    links = {**addresses["public"], "grafana": addresses["grafana"]}
+    for part, link in links.items():
+        assert f"{link.removeprefix('http://')}:" in compose["services"][part]["ports"][0], part
+    external = {
+        part: next(word for word in compose["services"][part]["command"] if "external-url" in word)
+        for part in ("prometheus", "alertmanager")
+    }
+    external["grafana"] = compose["services"]["grafana"]["environment"]["GF_SERVER_ROOT_URL"]
+    assert {part: re.search(r":-(.*)}$", word)[1] for part, word in external.items()} == links
+
+
+def test_docker_compose_takes_the_files():
+    """Every profile, with and without the override for machines that reach no image registry."""
+    program = shutil.which("docker-compose")
+    if program is None:
+        pytest.skip("no docker-compose here; as root on Debian: tools/setup_containers.sh")
+    for more in ([], ["-f", "docker/debian.override.yml"]):
+        command = [
+            program,
+            "-f",
+            "docker-compose.yml",
+            *more,
+            "--profile",
+            "load",
+            "--profile",
+            "gpu",
+            "config",
+        ]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_a_healthcheck_asks_the_page_that_says_ready(compose, native, part):
     """Ready means the same in both."""
@@ -108,7 +168,8 @@ def test_our_images_do_not_run_as_root():
 def test_the_fleet_of_the_containers_is_the_example(compose):
     """Only addresses and the places of secrets differ."""
     there, here = (
-        yaml.safe_load((ROOT / path).read_text()) for path in ("docker/fleet.yaml", "examples/fleet.yaml")
+        yaml.safe_load((ROOT / path).read_text())
+        for path in ("docker/fleet/fleet.yaml", "examples/fleet.yaml")
     )
     for one in (there, here):
         for key in ("replicas", "addresses", "notify"):

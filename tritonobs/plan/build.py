@@ -48,6 +48,8 @@ def build_plan(spec: Spec, base: Path) -> Plan:
             prometheus_url=spec.addresses.prometheus,
             alertmanager_url=spec.addresses.alertmanager,
             serve_url=spec.addresses.serve,
+            prometheus_link=spec.addresses.public.prometheus or spec.addresses.prometheus,
+            alertmanager_link=spec.addresses.public.alertmanager or spec.addresses.alertmanager,
             grafana_url=spec.addresses.grafana or "",
         ),
         prometheus=PrometheusSettings(

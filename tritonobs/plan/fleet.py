@@ -87,11 +87,13 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Where people and parts reach each other; links in messages are made of these."""
+    """Where the parts reach each other (`_url`), and where people follow links to (`_link`, and Grafana)."""
 
     prometheus_url: str
     alertmanager_url: str
     serve_url: str
+    prometheus_link: str
+    alertmanager_link: str
     grafana_url: str = ""
 
 

@@ -35,7 +35,7 @@ def rules_config(plan: Plan) -> dict[str, object]:
         **period_knobs(plan.slo_period_days),
         "replicaLabel": names.REPLICA,
         "grafanaUrl": plan.addresses.grafana_url,
-        "prometheusUrl": plan.addresses.prometheus_url,
+        "prometheusUrl": plan.addresses.prometheus_link,
     }
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Place, Severity
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tritonobs.serve.audit import Entry
     from tritonobs.spec.schema import Spec
+
+LIMITS_LOG_VARIABLE: Final = "TRITONOBS_LIMITS_LOG"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +75,12 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
 
 
 def log_path(spec: Spec, path: Path) -> Path:
-    """Where the changes of this fleet's limits are told: beside the fleet file unless it says otherwise."""
-    return path.resolve().parent / (spec.limits_log or f"{path.stem}.limits.jsonl")
+    """Where changes of this fleet's limits are told: beside the fleet file unless somebody says otherwise.
+
+    The environment goes before the file: a container reads the same file as its host, and writes elsewhere.
+    """
+    named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log or f"{path.stem}.limits.jsonl"
+    return path.resolve().parent / named
 
 
 def _edited(text: str, spec: Spec, change: Change) -> str:

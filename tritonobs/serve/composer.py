@@ -49,7 +49,7 @@ class Composer:
             words=words,
             zone=zoneinfo.ZoneInfo(self.plan.notify.timezone),
             now=self.now(),
-            alertmanager_url=self.plan.addresses.alertmanager_url,
+            alertmanager_url=self.plan.addresses.alertmanager_link,
             chinese=robot.language == "zh",
             mentions=robot.mentions,
         )

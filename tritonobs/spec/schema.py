@@ -150,13 +150,23 @@ class ReplicaSpec(Section):
     )
 
 
+class PublicSpec(Section):
+    """Where browsers reach the parts, if that is elsewhere: containers, proxies; links are made of these."""
+
+    prometheus: Url | None = Field(default=None, description="Prometheus, as people reach it.")
+    alertmanager: Url | None = Field(default=None, description="Alertmanager, as people reach it.")
+
+
 class AddressesSpec(Section):
-    """Where people and parts reach each other; links in messages are made of these."""
+    """Where the parts reach each other; people too, unless `public` says otherwise."""
 
     prometheus: Url = Field(default="http://127.0.0.1:9090", description="Prometheus.")
     alertmanager: Url = Field(default="http://127.0.0.1:9093", description="Alertmanager.")
     serve: Url = Field(default="http://127.0.0.1:9900", description="`tritonobs serve`.")
     grafana: Url | None = Field(default=None, description="Grafana, for links to boards.")
+    public: PublicSpec = Field(
+        default_factory=PublicSpec, description="The addresses in links, where they differ."
+    )
 
 
 class PrometheusSpec(Section):
@@ -198,7 +208,8 @@ class Spec(Section):
     )
     limits_log: str | None = Field(
         default=None,
-        description="The file that tells who changed which limit; beside this file when left out.",
+        description="The file that tells who changed which limit; beside this file when left out. "
+        "The environment variable TRITONOBS_LIMITS_LOG goes before it.",
     )
     qps_limit: Qps | None = Field(
         default=None, description="The most requests a second over all models that clients call."

@@ -68,6 +68,8 @@ def _play(document: Any, robot: PracticeRobot) -> None:  # noqa: ANN401 (ruamel'
 
 def _move(document: Any) -> None:  # noqa: ANN401 (the same)
     addresses = document.setdefault("addresses", {})
+    # Links have to follow the ports.
+    addresses.pop("public", None)
     names = [name for name in ("prometheus", "alertmanager", "serve") if name in addresses]
     ports = iter(free_ports(len(names) + 2 * len(document["replicas"])))
     for name in names:

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# What the tests of docker-compose.yml and of the boards in a browser need beyond `make setup`: a Docker engine,
+# docker-compose, debootstrap and Chromium, from the distribution's packages. Never fails: without root, without apt
+# or without the packages it says what is missing, and the tests that need it are skipped with the same words.
+set -uo pipefail
+
+missing() {
+  for pair in dockerd:docker.io docker:docker.io docker-compose:docker-compose debootstrap:debootstrap chromium:chromium; do
+    PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
+  done | sort -u
+}
+
+packages=$(missing)
+[ -n "$packages" ] || exit 0
+hand="apt-get install -y --no-install-recommends ${packages//$'\n'/ }"
+if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+  echo "missing for the tests of containers and browsers; install as root: $hand" >&2
+  exit 0
+fi
+
+# Debian starts a service when it is installed. The tests start their own engine and stop it; none else shall run here.
+policy=/usr/sbin/policy-rc.d
+if ! [ -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' > "$policy" && chmod 755 "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q >/dev/null || true
+# One by one: what can be had is had.
+for package in $packages; do
+  echo "installing $package for the tests of containers and browsers"
+  timeout 300 apt-get install -yq --no-install-recommends "$package" >/tmp/setup_containers.log 2>&1 \
+    || { echo "$package could not be installed; its tests are skipped. The end of what apt said:"; tail -n 3 /tmp/setup_containers.log; } >&2
+done
+exit 0
