@@ -171,7 +171,7 @@ BURN_TIER: Final = "burn_tier"
 ALERT_QPS_ABOVE_LIMIT: Final = "TritonQpsAboveLimit"
 ALERTS: Final = (
     *(ALERT_QPS_ABOVE_LIMIT, "TritonQpsNearLimit", "TritonQpsSpike", "TritonQpsWillExceedLimit"),
-    *("TritonLimitSourceLost", "TritonTokensAboveLimit", "TritonTokensNearLimit"),
+    *("TritonLimitSourceLost", "TritonLimitRefused", "TritonTokensAboveLimit", "TritonTokensNearLimit"),
     *(
         "TritonServerDown",
         "TritonModelUnloaded",

@@ -6,15 +6,17 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local labels = ['model', 'version', 'kind'];
   local rate = 'model_version_kind:tritonobs_tokens:rate%(medium)s';
-  local exceeds(share) = put(|||
+  local once = import '../lib/once.libsonnet';
+  local whole = 'sum by (%(model)s, kind) (' + rate + ')';
+  local exceeds(share) = once(put(|||
     (
       <rate>
       or
-      label_replace(sum by (%(model)s, kind) (<rate>), "version", "", "", "")
+      <whole>
     )
       > on (%(subject)s, kind)
     <share> * subject_kind:tritonobs_tokens_per_second_limit:held
-  |||, { share: share, rate: rate });
+  |||, { share: share, rate: rate, whole: whole }), rate, whole, 'subject_kind:tritonobs_tokens_per_second_limit:held', ', kind');
   local words = say.model + ' handles ' + say.number + ' {{ $labels.kind }}/s, its limit is ' +
                 say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels);
   text.group('alerts.tokens', config.stageInterval, [

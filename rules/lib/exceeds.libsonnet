@@ -1,7 +1,8 @@
 // Where traffic exceeds a share of its limit: at once when that can hardly be chance any more; for less than that
 // after 5 m, as long as it lasts.
+local of_limit = import 'of_limit.libsonnet';
 local put = import 'put.libsonnet';
-function(share) put(|||
+function(share) of_limit(put(|||
   (
     subject:triton_requests:rate%(short)s
       > on (%(subject)s)
@@ -25,4 +26,4 @@ function(share) put(|||
       <share> * subject:tritonobs_qps_limit:held
     )
   )
-|||, { share: share })
+|||, { share: share }))

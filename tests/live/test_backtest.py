@@ -119,11 +119,29 @@ def test_the_rule_that_runs_is_replayed_with_another_limit(client: PrometheusCli
     assert found.firing_seconds == 90
 
 
+def test_a_replay_leaves_the_limits_of_others_as_they_were(client: PrometheusClient) -> None:
+    """Where the rule compares versions with their model, only the subject's limit is another one."""
+    limit = "subject:tritonobs_qps_limit:held"
+    query = f'x > {limit} unless {limit}{{version!=""}} >= {limit}{{model!="", version=""}}'
+    _Prometheus.rules = (_alert("TritonQpsAboveLimit", query),)
+
+    backtest_limit(client, SPAN, model="m", version="2", qps=Decimal(12))
+    backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
+
+    ofs = [
+        f'(subject:triton_requests:rate5m{{model="m",version="{version}"}} * 0 + 12)' for version in ("2", "")
+    ]
+    assert _Prometheus.asked == [
+        f'x > {ofs[0]} unless {ofs[0]} >= {limit}{{model!="", version=""}}',
+        f'x > {ofs[1]} unless {limit}{{version!=""}} >= {ofs[1]}',
+    ]
+
+
 def test_all_alerts_on_the_error_budget_are_replayed(client: PrometheusClient) -> None:
     """99 % instead of what is promised: every pair of windows."""
     _Prometheus.rules = (
         _alert("Fast", "e > 14.4 * slo:error_budget:ratio"),
-        _alert("Slow", 'e > 3 * slo:error_budget:ratio{slo="latency"}'),
+        _alert("Slow", 'e > 3 * slo:error_budget:ratio{slo="availability"}'),
         _alert("Other", "up == 0"),
     )
 

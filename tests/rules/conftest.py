@@ -7,7 +7,7 @@ import pytest
 
 from tritonobs.stack import binaries
 
-TOOL = Path(__file__).parent.parent.parent / "tools" / "rule_cases.py"
+TOOL = Path(__file__).parent.parent.parent / "bench" / "rule_cases.py"
 
 
 def _rule_cases():

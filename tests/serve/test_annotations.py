@@ -174,6 +174,21 @@ def test_the_daemons_limits_follow_annotations_and_pipelines_with_them(cluster, 
         live.close()
 
 
+def test_annotations_that_nobody_can_be_asked_for_are_a_lost_source(tmp_path, monkeypatch):
+    """Outside of a cluster and without an address there is a 0, not nothing: that is what alerts can see."""
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(
+        'fleet: s\nreplicas: [{name: a, url: "http://10.0.0.1:8000"}]\nmodels: {m: {}}\nkubernetes: {}\n'
+    )
+    live = LiveLimits(fleet, build_plan(load_fleet(fleet), tmp_path))
+
+    values = {sample.name: sample.value for family in live.collect() for sample in family.samples}
+
+    assert values == {"tritonobs_limit_source_up": 0, "tritonobs_limit_annotations_refused": 0}
+    live.close()
+
+
 def test_a_fleet_without_kubernetes_has_no_series_of_it(tmp_path):
     """What is not used does not look broken."""
     fleet = tmp_path / "fleet.yaml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tritonobs import names
 from tritonobs.errors import BadAnswer
@@ -12,7 +12,7 @@ from tritonobs.live import promql
 from tritonobs.units import format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from decimal import Decimal
 
     from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
@@ -24,6 +24,7 @@ LIMIT_SERIES, BUDGET_SERIES = "subject:tritonobs_qps_limit:held", "slo:error_bud
 _RATE_SERIES = "subject:triton_requests:rate5m"
 _MOST_POINTS = 10_000
 _SHORTEST_STEP_SECONDS = 15.0
+_MATCHER = re.compile(r'(\w+)(!?=)"([^"]*)"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +71,8 @@ def backtest_limit(
     )
     instead = f"({_RATE_SERIES}{chosen} * 0 + {format_number(qps)})"
     title = f"limit of {model}{f' version {version}' if version else ''}"
-    return _replay(prometheus, span, (LIMIT_SERIES, instead), subject=title, value=float(qps))
+    change = _Change(LIMIT_SERIES, instead, {names.MODEL: model, names.VERSION: version})
+    return _replay(prometheus, span, change, subject=title, value=float(qps))
 
 
 def backtest_objective(
@@ -83,26 +85,49 @@ def backtest_objective(
     """
     chosen = promql.selector(f"{names.MODEL}={promql.quoted(model)}", f"{names.SLO}={promql.quoted(slo)}")
     instead = f"({BUDGET_SERIES}{chosen} * 0 + {format_number(1 - objective)})"
-    return _replay(
-        prometheus, span, (BUDGET_SERIES, instead), subject=f"{slo} of {model}", value=float(objective)
-    )
+    change = _Change(BUDGET_SERIES, instead, {names.MODEL: model, names.SLO: slo})
+    return _replay(prometheus, span, change, subject=f"{slo} of {model}", value=float(objective))
+
+
+class _Change(NamedTuple):
+    """An expression in the place of a series, for the subject that has these labels."""
+
+    series: str
+    instead: str
+    subject: Mapping[str, str]
+
+    def of(self, query: str) -> str:
+        """The query after the change. Where it selects others than the subject, the series stays."""
+        return self.pattern.sub(lambda found: self.instead if self._meant(found[1]) else found[0], query)
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Finds the series, and what stands in its braces."""
+        return re.compile(rf"(?<![\w:]){re.escape(self.series)}(?![\w:])(?:\{{([^}}]*)\}})?")
+
+    def _meant(self, selector: str | None) -> bool:
+        return all(
+            (self.subject.get(label, value) == value) is (operator == "=")
+            for label, operator, value in _MATCHER.findall(selector or "")
+        )
 
 
 def _replay(
-    prometheus: PrometheusClient, span: Span, instead: tuple[str, str], *, subject: str, value: float
+    prometheus: PrometheusClient, span: Span, change: _Change, *, subject: str, value: float
 ) -> Backtest:
-    name = re.compile(rf"(?<![\w:]){re.escape(instead[0])}(?![\w:])(?:\{{[^}}]*\}})?")
-    rules = [rule for rule in prometheus.rules() if rule.kind == "alerting" and name.search(rule.query)]
+    alerts = [rule for rule in prometheus.rules() if rule.kind == "alerting"]
+    rules = [rule for rule in alerts if change.pattern.search(rule.query)]
     critical = [rule for rule in rules if rule.name == names.ALERT_QPS_ABOVE_LIMIT] or rules
     if not critical:
         raise BadAnswer(
-            f"{prometheus.address} has loaded no alert on {instead[0]}; build and load the rules first"
+            f"{prometheus.address} has loaded no alert on {change.series}; build and load the rules first"
         )
     step = max(span.seconds / _MOST_POINTS, _SHORTEST_STEP_SECONDS)
     episodes: list[Episode] = []
     for rule in critical:
-        question = name.sub(lambda _: instead[1], rule.query)
-        series = prometheus.query_range(question, start=span.start, end=span.end, step_seconds=step)
+        series = prometheus.query_range(
+            change.of(rule.query), start=span.start, end=span.end, step_seconds=step
+        )
         episodes += (episode for each in series for episode in episodes_of(each, rule, step))
     episodes.sort(key=lambda episode: episode.start)
     return Backtest(

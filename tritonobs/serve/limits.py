@@ -62,17 +62,17 @@ class LiveLimits(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """How well the annotations can be followed; nothing where none are."""
-        if self._feed is None:
+        if self._server is None:
             return
         connected = GaugeMetricFamily(
             names.LIMIT_SOURCE_UP, "1 while the source of limits can be read.", labels=("source",)
         )
-        connected.add_metric(("kubernetes",), int(self._feed.connected))
+        connected.add_metric(("kubernetes",), int(self._feed is not None and self._feed.connected))
         yield connected
         yield GaugeMetricFamily(
             names.LIMIT_ANNOTATIONS_REFUSED,
             "Annotations that cannot be meant as limits.",
-            value=self._feed.refused,
+            value=self._feed.refused if self._feed else 0,
         )
 
     def _restart(self, plan: Plan) -> None:

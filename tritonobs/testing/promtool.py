@@ -5,12 +5,11 @@ Only the rules under test and those they read are evaluated; the rest would cost
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
-
-import yaml
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tritonobs.testing.simulate import series_name
 from tritonobs.units import format_duration
@@ -21,7 +20,8 @@ if TYPE_CHECKING:
 
     from tritonobs.testing.simulate import Values, World
 
-Rules = list[dict[str, Any]]
+Rule: TypeAlias = dict[str, Any]
+Groups: TypeAlias = list[dict[str, Any]]
 _PRECISION: Final = "0.0001"
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
 
@@ -92,19 +92,22 @@ def absent(expr: str, minute: float) -> Check:
     return Check(expr=expr, minute=minute)
 
 
-def needed(
-    groups: Iterable[Mapping[str, Any]], names: Iterable[str], given: Iterable[str] = ()
-) -> list[dict[str, Any]]:
+def rule_name(rule: Mapping[str, Any]) -> str:
+    """What a rule records, or the name of its alert."""
+    return str(rule.get("record") or rule["alert"])
+
+
+def needed(groups: Iterable[Mapping[str, Any]], names: Iterable[str], given: Iterable[str] = ()) -> Groups:
     """The groups reduced to the rules called `names` and the records they read, except `given`.
 
     Raises:
         KeyError: no rule has one of the names.
     """
     groups = list(groups)
-    rules: dict[str, Rules] = {}
+    rules: dict[str, list[Rule]] = {}
     for group in groups:
         for rule in group["rules"]:
-            rules.setdefault(str(rule.get("record") or rule.get("alert")), []).append(rule)
+            rules.setdefault(rule_name(rule), []).append(rule)
     wanted: set[str] = set()
     known = set(given)
     waiting = list(names)
@@ -119,7 +122,7 @@ def needed(
     reduced = [
         {
             **group,
-            "rules": [rule for rule in group["rules"] if (rule.get("record") or rule.get("alert")) in wanted],
+            "rules": [rule for rule in group["rules"] if rule_name(rule) in wanted],
         }
         for group in groups
     ]
@@ -133,10 +136,10 @@ def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder:
     """
     rules = folder / "rules.yml"
     used = needed(groups, case.rules, case.given)
-    rules.write_text(yaml.safe_dump({"groups": used}), encoding="utf-8")
+    rules.write_text(_yaml({"groups": used}), encoding="utf-8")
     test = folder / "test.yml"
     order = [group["name"] for group in used]
-    test.write_text(yaml.safe_dump({**_test(case, rules.name), "group_eval_order": order}), encoding="utf-8")
+    test.write_text(_yaml({**_test(case, rules.name), "group_eval_order": order}), encoding="utf-8")
     done = subprocess.run(
         [str(promtool), "test", "rules", str(test)], capture_output=True, text=True, check=False
     )
@@ -146,6 +149,11 @@ def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder:
 def encode(values: Values) -> str:
     """Samples as promtool writes them: `0+5x10` for runs, `_x3` for gaps, the first of a gap marked stale."""
     return " ".join(_encode(values))
+
+
+def _yaml(value: object) -> str:
+    """JSON is YAML, and a hundred times faster written."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _test(case: Case, rules: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent.parent / "tests" / "rules" / "cases"
 
 
+@cache
 def load_cases() -> dict[str, tuple[Case, ...]]:
     """Every case, by the file it stands in."""
     return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.py"))}

@@ -1,0 +1,74 @@
+"""Every small change of a rule that somebody might make by mistake."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tritonobs.testing.promtool import Rule, rule_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_OPAQUE = re.compile(r'"[^"]*"|\{[^}]*\}')
+_FLIPPED = {">": "<", "<": ">", ">=": "<", "<=": ">", "==": "!=", "!=": "=="}
+_SWAPPED = {"and": "unless", "unless": "and", "sum": "max", "max": "min", "min": "max"}
+_OTHER = {"critical": "warning", "warning": "info", "info": "critical", "none": "info"}
+_KINDS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
+    ("comparator", r"(?<= )(>=|<=|==|!=|>|<)(?= )", lambda m: _FLIPPED[m[0]]),
+    ("operator", r"\b(and|unless|sum|max|min)\b(?= |\()", lambda m: _SWAPPED[m[0]]),
+    ("window", r"(?<=\[)(\d+)([smhd])(?=\])", lambda m: f"{int(m[1]) * 4}{m[2]}"),
+    ("offset", r"(?<=offset )(\d+)([smhd])", lambda m: f"{int(m[1]) * 3}{m[2]}"),
+    ("threshold", r"(?<=[<>=*/] )(\d+\.?\d*(?:e\d+)?)(?![\w.:])", lambda m: f"{float(m[0]) * 3 or 1:g}"),
+    ("grouping", r"(?<=by \()[a-z_]+, (?=[a-z])", lambda _: ""),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """A rule with one change; `place` is the number of the change among those of its rule."""
+
+    name: str
+    kind: str
+    place: int
+    change: str
+    rule: Rule
+
+
+def mutants_of(rule: Rule) -> tuple[Mutant, ...]:
+    """Every change of one rule: comparators, operators, windows, thresholds, groupings, labels, times."""
+    changes = [*_of_expression(rule), *(_of_alert(rule) if "alert" in rule else ())]
+    return tuple(
+        Mutant(name=rule_name(rule), kind=kind, place=place, change=change, rule=changed)
+        for place, (kind, change, changed) in enumerate(changes)
+    )
+
+
+def _of_expression(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
+    expr = rule["expr"]
+    hidden = [match.span() for match in _OPAQUE.finditer(expr)]
+    for kind, pattern, replace in _KINDS:
+        for match in re.finditer(pattern, expr):
+            if any(start <= match.start() < end for start, end in hidden):
+                continue
+            new = replace(match)
+            changed = expr[: match.start()] + new + expr[match.end() :]
+            yield kind, f"{_around(expr, match)} becomes {new!r}", {**rule, "expr": changed}
+
+
+def _of_alert(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
+    for field in ("for", "keep_firing_for"):
+        if rule.get(field, "0s") != "0s":
+            yield field, f"{rule[field]} becomes 10h", {**rule, field: "10h"}
+            yield field, f"{rule[field]} becomes 0s", {**rule, field: "0s"}
+    for label, value in rule["labels"].items():
+        other = {**rule["labels"], label: _OTHER.get(value, "other")}
+        yield "label", f"{label}={value} becomes {other[label]}", {**rule, "labels": other}
+
+
+def _around(expr: str, match: re.Match[str]) -> str:
+    """The changed piece with its neighbourhood, on one line."""
+    before = " ".join(expr[max(0, match.start() - 40) : match.start()].split())
+    after = " ".join(expr[match.end() : match.end() + 40].split())
+    return f"`…{before} **{match[0].strip()}** {after}…`"
