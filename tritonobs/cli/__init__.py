@@ -32,6 +32,7 @@ COMMANDS = {
     "stages": ("live", "Show where the time of a request goes, stage by stage."),
     "top": ("top", "Watch every model of the fleet, live."),
     "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
+    "drill": ("drill", "Rehearse an alert: break something on a stack for that, and watch."),
     "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
     "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
 }
@@ -53,6 +54,19 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"tritonobs.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first word; for one that does not exist, the nearest that does."""
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            import difflib  # noqa: PLC0415 (only a slip needs it)
+
+            close = difflib.get_close_matches(word, COMMANDS, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            ctx.fail(f"No such command '{word}'.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table above rather than from the modules."""

@@ -47,6 +47,18 @@ def tools() -> None:
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
 @click.option("--robot-double", is_flag=True, help="Send DingTalk messages to a local stand-in.")
 @click.option(
+    "--drills",
+    is_flag=True,
+    help="Rehearse on it: models take faults, DingTalk is a stand-in, rules may run faster.",
+)
+@click.option(
+    "--drill-speed",
+    type=click.FloatRange(1, 10),
+    default=5.0,
+    show_default=True,
+    help="With --drills: divide waits and windows of two minutes and more; 1 leaves them as they are.",
+)
+@click.option(
     "-d", "--detach", is_flag=True, help="Return when everything is ready; stop it with `tritonobs down`."
 )
 def up(
@@ -56,6 +68,8 @@ def up(
     models: Path | None,
     free_ports: bool,
     robot_double: bool,
+    drills: bool,
+    drill_speed: float,
     detach: bool,
 ) -> None:
     """Start Triton, Prometheus, Alertmanager and `tritonobs serve` on loopback.
@@ -72,6 +86,7 @@ def up(
             models=models,
             robot_double=robot_double,
             move_ports=free_ports,
+            drills_speed=drill_speed if drills else None,
         )
     for part in running.parts:
         click.echo(f"{part.name:<13} {part.url}")
@@ -80,10 +95,12 @@ def up(
         return
     try:
         click.echo("running; Ctrl-C stops it", err=True)
+        if drills:
+            signal.pause()  # rehearsals end parts and start them again
         native.watch(running.parts)
     finally:
         click.echo("stopping …", err=True)
-        local.stop(running)
+        native.down(running.folders)
 
 
 @click.command(epilog="Example: tritonobs status")

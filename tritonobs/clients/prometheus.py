@@ -88,6 +88,10 @@ class PrometheusClient:
         """Whether it serves queries."""
         return self._transport.get("/-/ready").ok
 
+    def reload(self) -> None:
+        """Read the configuration and the rules again (needs --web.enable-lifecycle)."""
+        self._transport.post_form("/-/reload", {}).required()
+
     def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:
         """An instant vector (or a scalar, as one reading), now or at a Unix time."""
         params = {"query": expression} | ({"time": f"{at:.3f}"} if at is not None else {})

@@ -155,6 +155,10 @@ class Transport:
         """Ask for something to be done."""
         return self._ask("POST", path, json=body)
 
+    def delete(self, path: str) -> Answer:
+        """Ask for something to be taken away."""
+        return self._ask("DELETE", path)
+
     def close(self) -> None:
         """Give the connections back."""
         self._session.close()

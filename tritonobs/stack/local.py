@@ -10,8 +10,9 @@ from tritonobs import assets
 from tritonobs.plan.build import build_plan
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
+from tritonobs.render.quicken import quicken
 from tritonobs.spec.load import load_fleet
-from tritonobs.stack import native, practice, processes
+from tritonobs.stack import native, practice, processes, rehearsal
 from tritonobs.stack.services import Folders, robot_service, stack_services
 
 if TYPE_CHECKING:
@@ -53,25 +54,33 @@ def start(
     models: Path | None = None,
     robot_double: bool = False,
     move_ports: bool = False,
+    drills_speed: float | None = None,
 ) -> Running:
     """Render the fleet, start its stack and wait until it is ready.
 
-    Without a fleet file it is the example's, with a stand-in for DingTalk's robots.
+    Without a fleet file it is the example's, with a stand-in for DingTalk's robots. With `drills_speed` it is
+    a stack to rehearse on: its models take faults, files are copies, and rules run that many times as fast.
 
     Raises:
         SpecInvalid, RenderFailed, StackError: with everything the user must know.
     """
     source = fleet_file or assets.folder("examples") / "fleet.yaml"
-    robot = practice.make_robot(folders.root) if robot_double or fleet_file is None else None
+    native.require_down(folders)
+    drills = drills_speed is not None
+    robot = practice.make_robot(folders.root) if robot_double or drills or fleet_file is None else None
     used = source
     if robot or move_ports:
         used = folders.root / "fleet.yaml"
         practice.write_practice_fleet(source, used, robot, move_ports=move_ports)
     plan = build_plan(load_fleet(used), used.parent)
-    services = stack_services(plan, used, models or assets.folder("models"), folders)
+    repository = models or assets.folder("models")
+    rehearsal.forget(folders)
+    if drills_speed is not None:
+        repository = rehearsal.prepare(folders, repository, used, speed=drills_speed)
+    services = stack_services(plan, used, repository, folders, drills=drills)
     if robot:
         services = (robot_service(robot), *services)
-    write_artifacts(render_fleet(plan), folders.built)
+    write_artifacts(quicken(render_fleet(plan), drills_speed or 1.0), folders.built)
     parts = native.up(services, folders, on_ready)
     return Running(plan=plan, parts=parts, folders=folders, fleet_file=used)
 

@@ -11,11 +11,12 @@ import requests
 from tritonobs.errors import StackError
 from tritonobs.stack import ports, processes
 from tritonobs.stack.processes import Part
+from tritonobs.stack.services import Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tritonobs.stack.services import Folders, Service
+    from tritonobs.stack.services import Folders
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.2
@@ -30,8 +31,7 @@ def up(services: Sequence[Service], folders: Folders, on_ready: Callable[[str], 
         StackError: a stack runs here already, a port is taken, or a part died or was not ready in time (with
             the last lines of its log).
     """
-    if any(part.process() for part in known(folders)):
-        raise StackError(f"a stack is running in {folders.root}; stop it with: tritonobs down")
+    require_down(folders)
     ports.require_free({f"{each.name} :{port}": port for each in services for port in each.ports})
     for folder in (folders.data / "prometheus", folders.data / "alertmanager"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +46,16 @@ def up(services: Sequence[Service], folders: Folders, on_ready: Callable[[str], 
         folders.state_file.unlink(missing_ok=True)
         raise
     return tuple(parts)
+
+
+def require_down(folders: Folders) -> None:
+    """Make sure that nothing runs in this state folder.
+
+    Raises:
+        StackError: something does.
+    """
+    if any(part.process() for part in known(folders)):
+        raise StackError(f"a stack is running in {folders.root}; stop it with: tritonobs down")
 
 
 def watch(parts: Sequence[Part]) -> None:
@@ -92,6 +102,34 @@ def known(folders: Folders) -> tuple[Part, ...]:
             f"{folders.state_file} is damaged ({error}); remove it and stop its processes by hand"
         ) from error
     return tuple(Part(**row) for row in rows)
+
+
+def describe(part: Part) -> Service | None:
+    """How to start a running part again just as it was started; None when it does not run."""
+    process = part.process()
+    if process is None:
+        return None
+    return Service(
+        name=part.name,
+        argv=tuple(process.cmdline()),
+        env=process.environ(),
+        url=part.url,
+        ready_url=part.ready_url,
+    )
+
+
+def start_again(service: Service, folders: Folders) -> Part:
+    """Start a part of a running stack anew, wait until it is ready, and note its new process.
+
+    Raises:
+        StackError: it died or was not ready in time.
+    """
+    others = [part for part in known(folders) if part.name != service.name]
+    processes.stop(part for part in known(folders) if part.name == service.name)
+    part = processes.start(service, folders.logs)
+    _remember(folders, [*others, part])
+    _wait_until_ready([part], lambda _: None)
+    return part
 
 
 def is_ready(part: Part) -> bool:

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tritonobs import stage
+from tritonobs import faults, stage
 from tritonobs.errors import StackError
 from tritonobs.stack import binaries, triton
 from tritonobs.stack.ports import LOOPBACK, port_of
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from tritonobs.plan.fleet import Plan
     from tritonobs.stack.practice import PracticeRobot
+
+
+_CACHE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +63,26 @@ class Folders:
         """Which processes run, for `status` and `down`."""
         return self.root / "stack.json"
 
+    @property
+    def faults_file(self) -> Path:
+        """Which faults the models have now, on a stack for rehearsals."""
+        return self.root / "faults.json"
 
-def stack_services(plan: Plan, fleet_file: Path, models: Path, folders: Folders) -> tuple[Service, ...]:
-    """Every process of the stack that runs `plan`.
+    @property
+    def models(self) -> Path:
+        """A copy of the model repository that rehearsals may change."""
+        return self.root / "models"
+
+    @property
+    def drills_file(self) -> Path:
+        """What a stack for rehearsals was started with."""
+        return self.root / "drills.json"
+
+
+def stack_services(
+    plan: Plan, fleet_file: Path, models: Path, folders: Folders, *, drills: bool = False
+) -> tuple[Service, ...]:
+    """Every process of the stack that runs `plan`; with `drills` its models take faults.
 
     Raises:
         StackError: a program is missing, or the plan has not exactly one replica (a machine runs one).
@@ -72,7 +92,7 @@ def stack_services(plan: Plan, fleet_file: Path, models: Path, folders: Folders)
             f"a local stack runs one Triton server, the fleet file names {len(plan.replicas)} replicas"
         )
     return (
-        _triton(plan, models, folders),
+        _triton(plan, models, folders, drills=drills),
         _serve(plan, fleet_file),
         _alertmanager(plan, folders),
         _prometheus(plan, folders),
@@ -93,17 +113,22 @@ def robot_service(robot: PracticeRobot) -> Service:
     )
 
 
-def _triton(plan: Plan, models: Path, folders: Folders) -> Service:
+def _triton(plan: Plan, models: Path, folders: Folders, *, drills: bool) -> Service:
     replica = plan.replicas[0]
     http_port, metrics_port = port_of(replica.http_url), port_of(replica.metrics_url)
     backends = triton.make_backend_folder(folders.root / "backends")
     return Service(
         name="triton",
         argv=triton.command(
-            repository=models, backends=backends, http_port=http_port, metrics_port=metrics_port
+            repository=models,
+            backends=backends,
+            http_port=http_port,
+            metrics_port=metrics_port,
+            extra=triton.cache_flags(_CACHE_BYTES) if drills else (),
         ),
         env=triton.environment(
             {stage.SCRAPE_INTERVAL_VARIABLE: str(plan.prometheus.scrape_interval_seconds)}
+            | ({faults.VARIABLE: str(folders.faults_file)} if drills else {})
         ),
         url=replica.http_url,
         ready_url=f"{replica.http_url}/v2/health/ready",
@@ -134,7 +159,7 @@ def _alertmanager(plan: Plan, folders: Folders) -> Service:
             f"--config.file={folders.built / 'alertmanager' / 'alertmanager.yml'}",
             f"--storage.path={folders.data / 'alertmanager'}",
             f"--web.listen-address={LOOPBACK}:{port_of(url)}",
-            f"--web.external-url={url}",
+            f"--web.external-url={plan.addresses.alertmanager_link}",
             # One Alertmanager alone: an empty address switches the cluster's own port off.
             "--cluster.listen-address=",
         ),
@@ -154,7 +179,7 @@ def _prometheus(plan: Plan, folders: Folders) -> Service:
             f"--storage.tsdb.path={folders.data / 'prometheus'}",
             f"--storage.tsdb.retention.time={plan.prometheus.retention_days}d",
             f"--web.listen-address={LOOPBACK}:{port_of(url)}",
-            f"--web.external-url={url}",
+            f"--web.external-url={plan.addresses.prometheus_link}",
             "--web.enable-lifecycle",
         ),
         url=url,

@@ -86,6 +86,12 @@ def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     }
 
 
+def cache_flags(size_bytes: int) -> tuple[str, ...]:
+    """More flags of the server: models whose config asks for it get a response cache of this size."""
+    caches = wheel_folder() / "pytriton" / "tritonserver" / "caches"
+    return (f"--cache-directory={caches}", f"--cache-config=local,size={size_bytes}")
+
+
 def command(
     *, repository: Path, backends: Path, http_port: int, metrics_port: int, extra: Sequence[str] = ()
 ) -> tuple[str, ...]:

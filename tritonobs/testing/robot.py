@@ -1,6 +1,7 @@
 """A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
 
-`GET /messages` and `GET /attempts` tell what it saw.
+`GET /messages` and `GET /attempts` tell what it saw; `POST /faults` (`fault`, `times`) gives it faults and
+`DELETE /faults` takes them away.
 """
 
 from __future__ import annotations
@@ -79,6 +80,12 @@ class RobotDouble:
         """Let the next calls end in `fault`."""
         with self._changed:
             self._faults.extend([fault] * times)
+
+    def mend(self) -> None:
+        """No faults any more, and not mute."""
+        with self._changed:
+            self._faults.clear()
+            self.rules.muted_until = 0.0
 
     def wait_for(self, wanted: Callable[[RobotDouble], bool], *, timeout_seconds: float) -> bool:
         """Whether `wanted` came true in time; looked at after every call."""

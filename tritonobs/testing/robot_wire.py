@@ -14,6 +14,7 @@ from tritonobs.testing.robot_rules import Attempt, Fault, Judgement, Message
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_FAULTS = "/faults"
 _ANSWERS_BROKEN = frozenset((Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT))
 
 
@@ -31,6 +32,12 @@ class Double(Protocol):
     def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
         """Judge one call."""
 
+    def fail(self, fault: Fault, times: int = 1) -> None:
+        """Let the next calls end in `fault`."""
+
+    def mend(self) -> None:
+        """No faults any more."""
+
 
 def handler(double: Double) -> type[BaseHTTPRequestHandler]:
     """The request handler of one double."""
@@ -45,8 +52,12 @@ class _Handler(BaseHTTPRequestHandler):
     double: Double
 
     def do_POST(self) -> None:
-        """One call of the robot's webhook."""
-        answer = self.double.receive(self.path, self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        """One call of the robot's webhook, or new faults."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == _FAULTS:
+            self._control(body)
+            return
+        answer = self.double.receive(self.path, body)
         if answer in _ANSWERS_BROKEN:
             self._break()
         elif answer is Fault.STATUS_500:
@@ -55,6 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(200, b"<html>maintenance</html>")
         elif isinstance(answer, Judgement):
             self._reply(200, json.dumps(asdict(answer)).encode())
+        else:
+            self._reply(404, b"not found")
+
+    def do_DELETE(self) -> None:
+        """An end to all faults."""
+        if self.path == _FAULTS:
+            self.double.mend()
+            self._reply(200, b"{}")
         else:
             self._reply(404, b"not found")
 
@@ -68,6 +87,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(404, b"not found")
             return
         self._reply(200, json.dumps(seen, ensure_ascii=False).encode())
+
+    def _control(self, body: bytes) -> None:
+        try:
+            wanted = json.loads(body)
+            fault, times = Fault[wanted["fault"]], int(wanted.get("times", 1))
+        except (ValueError, KeyError, TypeError):
+            allowed = ", ".join(fault.name for fault in Fault)
+            self._reply(400, f'write {{"fault": one of {allowed}, "times": a number}}'.encode())
+            return
+        self.double.fail(fault, times)
+        self._reply(200, b"{}")
 
     def _reply(self, status: int, body: bytes) -> None:
         self.send_response(status)

@@ -6,6 +6,7 @@ from pathlib import Path
 import triton_python_backend_utils as pb_utils
 from network import Network
 
+from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -15,6 +16,7 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         parameters = json.loads(args["model_config"])["parameters"]
         self.stages = Stages(args, pb_utils)
+        self.faults = faults_of(args["model_name"], args["model_version"])
         self.network = Network(
             Path(__file__).with_name("model.onnx"),
             threads=int(parameters["intra_op_threads"]["string_value"]),
@@ -28,6 +30,8 @@ class TritonPythonModel:
             ]
             try:
                 with self.stages.batch("infer", len(requests)):
+                    if self.faults:
+                        self.faults.strike("infer")
                     detections = self.network.infer(tensors)
             except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no class of their own)
                 self.stages.error("infer", "inference_failed", len(requests))

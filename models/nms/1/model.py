@@ -8,6 +8,7 @@ import triton_python_backend_utils as pb_utils
 from boxes import Settings
 from report import BadGeometry, Reporter
 
+from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -19,7 +20,8 @@ class TritonPythonModel:
         parameters = json.loads(args["model_config"])["parameters"]
         settings = Settings.read({name: value["string_value"] for name, value in parameters.items()})
         self.stages = Stages(args, pb_utils)
-        self.report = Reporter(self.stages, settings)
+        faults = faults_of(args["model_name"], args["model_version"])
+        self.report = Reporter(self.stages, settings, faults)
 
     def execute(self, requests: list) -> list:
         with self.stages.batch("total", len(requests)):

@@ -7,6 +7,7 @@ import triton_python_backend_utils as pb_utils
 from header import ImageRefused
 from prepare import Preprocessor
 
+from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -21,6 +22,7 @@ class TritonPythonModel:
             self.stages,
             max_side=int(config["parameters"]["max_side"]["string_value"]),
             max_batch_size=config["max_batch_size"],
+            faults=faults_of(args["model_name"], args["model_version"]),
         )
 
     def execute(self, requests: list) -> list:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tritonobs.faults import Faults
     from tritonobs.stage import Stages
 
 
@@ -26,10 +27,16 @@ class Prepared:
 
 
 class Preprocessor:
-    """Prepares up to `max_batch_size` images at a time, in memory of its own that the next call reuses."""
+    """Prepares up to `max_batch_size` images at a time, in memory of its own that the next call reuses.
 
-    def __init__(self, stages: Stages, *, max_side: int, max_batch_size: int) -> None:
+    `faults` are those of a rehearsal.
+    """
+
+    def __init__(
+        self, stages: Stages, *, max_side: int, max_batch_size: int, faults: Faults | None = None
+    ) -> None:
         self._stages = stages
+        self._faults = faults
         self._max_side = max_side
         self._memory = np.empty((max_batch_size, 3, SIDE, SIDE), np.float32)
 
@@ -39,6 +46,8 @@ class Preprocessor:
             decoded = [self._decode(images) for images in requests]
         good = [images for images in decoded if not isinstance(images, ImageRefused)]
         with self._stages.batch("letterbox", len(good)):
+            if self._faults:
+                self._faults.strike("letterbox")
             fitted = [[letterbox(image) for image in images] for images in good]
         with self._stages.batch("normalise", len(good)):
             prepared = iter(self._normalise(fitted))

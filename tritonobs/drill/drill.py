@@ -1,0 +1,85 @@
+"""What a drill is: a fault, the traffic meanwhile, and what is promised to be seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tritonobs.load.schedule import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from tritonobs.drill.rig import Rig
+
+HOURS = 4 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """Requests to one model: images of a mix, at the rates of the segments."""
+
+    segments: tuple[Segment, ...]
+    model: str = "inspect"
+    version: str = ""
+    mix: str = "1280x720"
+
+
+def steady(qps: float, *, model: str = "inspect", version: str = "", mix: str = "1280x720") -> Stream:
+    """The same rate until it is stopped."""
+    return Stream(segments=(Segment(qps=qps, seconds=HOURS),), model=model, version=version, mix=mix)
+
+
+CALM = (steady(3.0),)
+"""Ordinary traffic: well within the limits of the example fleet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Takes:
+    """Seconds: `fixed` whatever the rules' speed, and `scaled` at the speed the fleet's rules have."""
+
+    fixed: float
+    scaled: float = 0.0
+
+    def at(self, speed: float) -> float:
+        """Seconds where rules run `speed` times as fast."""
+        return self.fixed + self.scaled / speed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """An alert that must fire and resolve: the name of its rule, and labels it must carry."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drill:
+    """A fault and its promises.
+
+    `cause` breaks something when entered and mends it when left, whatever happened between. `check` is the
+    check whose cause triage must name first, about `model` (any, if empty); an empty `check` promises that
+    triage finds nothing wrong. `usual` is sent before and after, `traffic` while the fault is there (None:
+    the usual). `fires` and `resolves` say how long the alerts take.
+    """
+
+    name: str
+    breaks: str
+    cause: Callable[[Rig], AbstractContextManager[None]]
+    alerts: tuple[Alert, ...]
+    check: str
+    fires: Takes
+    resolves: Takes
+    model: str = ""
+    usual: tuple[Stream, ...] = CALM
+    traffic: tuple[Stream, ...] | None = None
+
+    def seconds(self, speed: float) -> float:
+        """About how long it takes, a calm minute before included."""
+        return CALM_SECONDS + self.fires.at(speed) + self.resolves.at(speed)
+
+
+CALM_SECONDS = 45.0
+"""What triage compares with: at least so much ordinary traffic, right before."""

@@ -1,0 +1,121 @@
+"""Faults of deployments: versions, loads and configurations of models."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from tritonobs.drill.drill import Alert, Drill, Takes
+from tritonobs.errors import ClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from tritonobs.drill.rig import Rig
+
+_SLOW_SECONDS = 0.6
+_RELOAD_SECONDS = 8.0
+_DELAY_MICROSECONDS = 300_000
+_BOTH_VERSIONS = "version_policy: { latest { num_versions: 2 } }\n"
+_BATCHING = "dynamic_batching { }"
+_DELAYED = f"dynamic_batching {{ max_queue_delay_microseconds: {_DELAY_MICROSECONDS} }}"
+
+
+@contextmanager
+def _slow_version(rig: Rig) -> Iterator[None]:
+    nms = rig.folders.models / "nms"
+    try:
+        shutil.copytree(nms / "1", nms / "2")
+        with (
+            rig.faults({"nms/2": {"suppress": {"seconds": _SLOW_SECONDS}}}),
+            rig.edited(nms / "config.pbtxt", lambda text: text + _BOTH_VERSIONS),
+        ):
+            rig.triton.load("nms")
+            yield
+    finally:
+        shutil.rmtree(nms / "2", ignore_errors=True)
+        rig.load("nms")
+
+
+@contextmanager
+def _unloaded(rig: Rig) -> Iterator[None]:
+    rig.triton.unload("nms")
+    try:
+        yield
+    finally:
+        rig.load("nms")
+        rig.load("inspect_ensemble")
+
+
+@contextmanager
+def _reloaded_in_a_loop(rig: Rig) -> Iterator[None]:
+    enough = threading.Event()
+
+    def reload() -> None:
+        while not enough.is_set():
+            with suppress(ClientError):
+                rig.triton.load("detector")
+            enough.wait(_RELOAD_SECONDS)
+
+    thread = threading.Thread(target=reload, name="reload loop", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+        rig.load("detector")
+
+
+def _delayed_batches(rig: Rig) -> AbstractContextManager[None]:
+    return rig.reconfigured("preprocess", lambda text: text.replace(_BATCHING, _DELAYED))
+
+
+DRILLS = (
+    Drill(
+        name="slow-version",
+        breaks=f"version 2 of nms is rolled out, {_SLOW_SECONDS:g} s slower than version 1",
+        cause=_slow_version,
+        alerts=(Alert(name="TritonErrorBudgetBurnFast", labels={"model": "inspect", "slo": "latency"}),),
+        check="slow_version",
+        model="nms",
+        fires=Takes(fixed=60.0, scaled=600.0),
+        resolves=Takes(fixed=60.0, scaled=300.0),
+    ),
+    Drill(
+        name="model-unloaded",
+        breaks="nms is unloaded while inspect needs it",
+        cause=_unloaded,
+        alerts=(Alert(name="TritonModelUnloaded", labels={"model": "nms"}),),
+        check="model_gone",
+        model="nms",
+        fires=Takes(fixed=100.0),
+        resolves=Takes(fixed=40.0),
+    ),
+    Drill(
+        name="reload-loop",
+        breaks=f"something reloads the detector every {_RELOAD_SECONDS:g} s",
+        cause=_reloaded_in_a_loop,
+        alerts=(
+            Alert(name="TritonModelReloaded", labels={"model": "detector"}),
+            Alert(name="TritonRestartLoop"),
+        ),
+        check="reload",
+        model="detector",
+        fires=Takes(fixed=60.0),
+        resolves=Takes(fixed=60.0, scaled=1500.0),
+    ),
+    Drill(
+        name="batcher-delay",
+        breaks="preprocess is configured to wait 0.3 s for fuller batches",
+        cause=_delayed_batches,
+        alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "preprocess"}),),
+        check="batch_delay",
+        model="preprocess",
+        fires=Takes(fixed=45.0, scaled=330.0),
+        resolves=Takes(fixed=45.0, scaled=300.0),
+    ),
+)

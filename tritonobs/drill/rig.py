@@ -1,0 +1,128 @@
+"""A running stack in the hands of a drill: whom to ask, what to break, how to put it back."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from tritonobs.clients.alertmanager import AlertmanagerClient
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.transport import Transport
+from tritonobs.clients.triton import TritonClient
+from tritonobs.drill.traffic import Traffic
+from tritonobs.errors import StackError
+from tritonobs.live.snapshot import Sources
+from tritonobs.plan.build import build_plan
+from tritonobs.spec.load import load_fleet
+from tritonobs.stack import native, rehearsal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from tritonobs.stack.processes import Part
+    from tritonobs.stack.services import Folders
+
+_T = TypeVar("_T")
+_LOAD_SECONDS = 90.0
+_POLL_SECONDS = 0.5
+
+
+class Rig:
+    """The stack for rehearsals in a state folder, which the user calls `name`.
+
+    Raises:
+        NoRehearsal: none runs there.
+        ClientError: its Prometheus does not answer.
+    """
+
+    def __init__(self, folders: Folders, name: str) -> None:
+        started = rehearsal.running(folders, name)
+        self.folders = folders
+        self.speed = started.speed
+        self.fleet_file = started.fleet_file
+        # A drill that was killed may have left faults behind.
+        folders.faults_file.unlink(missing_ok=True)
+        plan = build_plan(load_fleet(started.fleet_file), started.fleet_file.parent)
+        self.prometheus = PrometheusClient(plan.addresses.prometheus_url)
+        self.alertmanager = AlertmanagerClient(plan.addresses.alertmanager_url)
+        self.replica = plan.replicas[0]
+        self.triton = TritonClient(self.replica.http_url, timeout_seconds=_LOAD_SECONDS)
+        self.robot = Transport(self.part("robot").url.removesuffix("/messages"))
+        self.traffic = Traffic(self.replica.http_url)
+        self.sources = Sources(
+            prometheus=PrometheusClient(plan.addresses.prometheus_url, timeout_seconds=15.0),
+            alertmanager=self.alertmanager,
+            replicas=(TritonClient(self.replica.http_url, timeout_seconds=2.0, retries=0),),
+        )
+
+    def part(self, name: str) -> Part:
+        """A process of the stack, as it runs now.
+
+        Raises:
+            StackError: the stack has no such part.
+        """
+        for part in native.known(self.folders):
+            if part.name == name:
+                return part
+        raise StackError(f"the stack has no part {name}; it was not started with --drills")
+
+    @contextmanager
+    def faults(self, faults: Mapping[str, object]) -> Iterator[None]:
+        """Let the models have these faults."""
+        new = self.folders.faults_file.with_suffix(".new")
+        new.write_text(json.dumps(faults), encoding="utf-8")
+        os.replace(new, self.folders.faults_file)  # noqa: PTH105 (atomic, and says so)
+        try:
+            yield
+        finally:
+            self.folders.faults_file.unlink(missing_ok=True)
+
+    @contextmanager
+    def edited(self, path: Path, change: Callable[[str], str]) -> Iterator[None]:
+        """Let a file of the state folder read otherwise.
+
+        Raises:
+            StackError: the change changes nothing.
+        """
+        before = path.read_text(encoding="utf-8")
+        after = change(before)
+        if after == before:
+            raise StackError(f"{path} is not as this drill expects it; start the stack anew")
+        path.write_text(after, encoding="utf-8")
+        try:
+            yield
+        finally:
+            path.write_text(before, encoding="utf-8")
+
+    @contextmanager
+    def reconfigured(self, model: str, change: Callable[[str], str]) -> Iterator[None]:
+        """Let a model be loaded with another config.pbtxt."""
+        try:
+            with self.edited(self.folders.models / model / "config.pbtxt", change):
+                self.triton.load(model)
+                yield
+        finally:
+            self.load(model)
+
+    def load(self, model: str) -> None:
+        """Load a model (anew) and wait until it is ready."""
+        self.triton.load(model)
+        self.wait_for(lambda: self.triton.model_ready(model) or None, f"{model} to be ready", _LOAD_SECONDS)
+
+    def wait_for(self, look: Callable[[], _T | None], what: str, patience_seconds: float) -> _T:
+        """What `look` returns once it is something.
+
+        Raises:
+            StackError: it stayed None.
+        """
+        deadline = time.monotonic() + patience_seconds
+        while time.monotonic() < deadline:
+            found = look()
+            if found is not None:
+                return found
+            time.sleep(_POLL_SECONDS)
+        raise StackError(f"waited {patience_seconds:.0f} s for {what} in vain; see the logs of the stack")

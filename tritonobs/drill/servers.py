@@ -1,0 +1,147 @@
+"""Faults of processes: workers and the server, dead or standing still, and the machine under them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import psutil
+
+from tritonobs.drill.drill import Alert, Drill, Takes
+from tritonobs.errors import StackError
+from tritonobs.stack import native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from tritonobs.drill.rig import Rig
+
+_WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=100.0), Takes(fixed=40.0)
+_SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=50.0), Takes(fixed=35.0)
+_BURNERS_PER_CORE = 3
+# Ends by itself, should the drill be killed before it can end it.
+_BURN = "import time; end = time.time() + 600\nwhile time.time() < end: pass"
+
+
+def _worker(rig: Rig, model: str) -> psutil.Process:
+    """The process that runs a model's instance."""
+    server = rig.part("triton").process()
+    for child in server.children(recursive=True) if server else ():
+        if any(f"/{model}/" in word for word in child.cmdline()):
+            return child
+    raise StackError(f"{model} has no worker on the stack; start the stack anew")
+
+
+@contextmanager
+def _killed_worker(rig: Rig) -> Iterator[None]:
+    _worker(rig, "detector").kill()
+    try:
+        yield
+    finally:
+        rig.load("detector")
+
+
+@contextmanager
+def _hanging_worker(rig: Rig) -> Iterator[None]:
+    worker = _worker(rig, "nms")
+    worker.suspend()
+    try:
+        yield
+    finally:
+        worker.resume()
+
+
+@contextmanager
+def _frozen_server(rig: Rig) -> Iterator[None]:
+    server = rig.part("triton").process()
+    if server is None:
+        raise StackError("tritonserver does not run; start the stack anew")
+    server.suspend()
+    try:
+        yield
+    finally:
+        server.resume()
+
+
+@contextmanager
+def killed_part(rig: Rig, name: str) -> Iterator[None]:
+    """End a part of the stack the hard way; start it again as it was."""
+    service, part = native.describe(rig.part(name)), rig.part(name)
+    process = part.process()
+    if service is None or process is None:
+        raise StackError(f"{name} does not run; start the stack anew")
+    family = [process, *process.children(recursive=True)]
+    try:
+        for each in family:
+            each.kill()
+        yield
+    finally:
+        native.start_again(service, rig.folders)
+
+
+def _killed_server(rig: Rig) -> AbstractContextManager[None]:
+    return killed_part(rig, "triton")
+
+
+@contextmanager
+def _burning_cpu(_: Rig) -> Iterator[None]:
+    with ExitStack() as undo:
+        for _number in range(_BURNERS_PER_CORE * (psutil.cpu_count() or 1)):
+            burner = subprocess.Popen([sys.executable, "-c", _BURN], start_new_session=True)
+            undo.callback(burner.wait)
+            undo.callback(burner.kill)
+        yield
+
+
+DRILLS = (
+    Drill(
+        name="worker-killed",
+        breaks="the detector's worker process is killed; Triton starts no other",
+        cause=_killed_worker,
+        alerts=(Alert(name="TritonWorkerDead", labels={"model": "detector"}),),
+        check="dead_worker",
+        model="detector",
+        fires=_WORKER_FIRES,
+        resolves=_WORKER_RESOLVES,
+    ),
+    Drill(
+        name="worker-hangs",
+        breaks="the worker of nms stands still (SIGSTOP)",
+        cause=_hanging_worker,
+        alerts=(Alert(name="TritonWorkerDead", labels={"model": "nms"}),),
+        check="dead_worker",
+        model="nms",
+        fires=_WORKER_FIRES,
+        resolves=_WORKER_RESOLVES,
+    ),
+    Drill(
+        name="server-frozen",
+        breaks="tritonserver stands still (SIGSTOP): connections are taken, nothing answers",
+        cause=_frozen_server,
+        alerts=(Alert(name="TritonServerDown"),),
+        check="replica_down",
+        fires=_SERVER_FIRES,
+        resolves=_SERVER_RESOLVES,
+    ),
+    Drill(
+        name="server-killed",
+        breaks="tritonserver is killed",
+        cause=_killed_server,
+        alerts=(Alert(name="TritonServerDown"),),
+        check="replica_down",
+        fires=_SERVER_FIRES,
+        resolves=_SERVER_RESOLVES,
+    ),
+    Drill(
+        name="busy-machine",
+        breaks=f"{_BURNERS_PER_CORE} other programs a core want all of the processors",
+        cause=_burning_cpu,
+        alerts=(),
+        check="cpu_starved",
+        fires=Takes(fixed=60.0),
+        resolves=Takes(fixed=0.0),
+    ),
+)

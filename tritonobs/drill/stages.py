@@ -1,0 +1,71 @@
+"""Faults inside the models: a stage takes longer, gets more to do, or fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.drill.drill import Alert, Drill, Takes
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from tritonobs.drill.rig import Rig
+
+_SLOW_SECONDS = 0.6
+_FAILING_SHARE = 0.3
+_STAGE_SLOW = Takes(fixed=45.0, scaled=330.0)
+_STAGE_WELL = Takes(fixed=40.0, scaled=300.0)
+
+
+def _slow(name: str, model: str, stage: str) -> Drill:
+    def cause(rig: Rig) -> AbstractContextManager[None]:
+        return rig.faults({model: {stage: {"seconds": _SLOW_SECONDS}}})
+
+    return Drill(
+        name=name,
+        breaks=f"{stage} of {model} takes {_SLOW_SECONDS:g} s longer",
+        cause=cause,
+        alerts=(Alert(name="TritonStageSlow", labels={"model": model, "stage": stage}),),
+        check="slow_stage",
+        model=model,
+        fires=_STAGE_SLOW,
+        resolves=_STAGE_WELL,
+    )
+
+
+def _false_boxes(rig: Rig) -> AbstractContextManager[None]:
+    return rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 9000}}})
+
+
+def _failing_detector(rig: Rig) -> AbstractContextManager[None]:
+    return rig.faults({"detector": {"infer": {"share": _FAILING_SHARE}}})
+
+
+DRILLS = (
+    _slow("slow-preprocess", "preprocess", "letterbox"),
+    _slow("slow-detector", "detector", "infer"),
+    _slow("slow-nms", "nms", "suppress"),
+    Drill(
+        name="more-boxes",
+        breaks="the confidence threshold is lost: 9,000 boxes an image enter suppression",
+        cause=_false_boxes,
+        alerts=(Alert(name="TritonStageSlow", labels={"model": "nms", "stage": "suppress"}),),
+        check="more_boxes",
+        model="nms",
+        fires=_STAGE_SLOW,
+        resolves=_STAGE_WELL,
+    ),
+    Drill(
+        name="inference-errors",
+        breaks=f"{_FAILING_SHARE:.0%} of the detector's inferences fail",
+        cause=_failing_detector,
+        alerts=(
+            Alert(name="TritonErrorReasonSurge", labels={"model": "detector", "reason": "inference_failed"}),
+            Alert(name="TritonErrorBudgetBurnFast", labels={"model": "detector", "slo": "availability"}),
+        ),
+        check="error_surge",
+        model="detector",
+        fires=Takes(fixed=90.0, scaled=240.0),
+        resolves=Takes(fixed=60.0, scaled=600.0),
+    ),
+)

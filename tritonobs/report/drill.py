@@ -1,0 +1,89 @@
+"""Drills on a terminal: the list, what happens, what came of it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from tritonobs.report.console import Column, Line, Table, plain
+from tritonobs.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from tritonobs.drill.drill import Drill
+    from tritonobs.drill.outcome import Moment, Outcome
+
+_NOTHING_WRONG = "nothing wrong"
+_NONE = "-"
+
+
+def drill_table(drills: Iterable[Drill], speed: float) -> Table:
+    """Every drill: what breaks, what is promised, and about how long it takes."""
+    return Table(
+        title="drills",
+        columns=(
+            Column(title="name, and what breaks", wrap=True),
+            Column(title="alerts"),
+            Column(title="triage says"),
+            Column(title="takes", right=True),
+        ),
+        lines=tuple(line for drill in drills for line in _promises(drill, speed)),
+        notes=(f"Times are for rules that run {speed:g} times as fast as the fleet's: up --drill-speed.",),
+    )
+
+
+def outcome_table(outcomes: Sequence[Outcome]) -> Table:
+    """What was promised and what was seen; every promise that was not kept below."""
+    return Table(
+        title="rehearsed",
+        columns=(
+            Column(title="drill"),
+            Column(title="alert"),
+            Column(title="fired", right=True),
+            Column(title="resolved", right=True),
+            Column(title="triage", wrap=True),
+            Column(title="as promised"),
+        ),
+        lines=tuple(line for outcome in outcomes for line in _lines(outcome)),
+        notes=tuple(f"{outcome.drill}: {broken}" for outcome in outcomes for broken in outcome.broken),
+    )
+
+
+def _promises(drill: Drill, speed: float) -> Iterator[Line]:
+    first, *more = [alert.name for alert in drill.alerts] or [_NONE]
+    takes = format_duration(round(drill.seconds(speed)))
+    yield Line(cells=(drill.name, first, drill.check or _NOTHING_WRONG, takes), style="bold")
+    yield Line(cells=(drill.breaks, ", ".join(more), "", ""))
+
+
+def _lines(outcome: Outcome) -> Iterator[Line]:
+    verdict = (outcome.cause or _NOTHING_WRONG, "yes" if outcome.kept else "no")
+    alerts = [
+        (alert.name, seconds(alert.fired_after), seconds(alert.resolved_after)) for alert in outcome.alerts
+    ] or [(_NONE, _NONE, _NONE)]
+    for number, cells in enumerate(alerts):
+        yield Line(
+            cells=(outcome.drill, *cells, *verdict) if number == 0 else ("", *cells, "", ""),
+            style="" if outcome.kept else "red",
+        )
+
+
+def seconds(value: float | None) -> str:
+    """Whole seconds, or a hyphen."""
+    return _NONE if value is None else f"{value:.0f} s"
+
+
+@contextmanager
+def drill_timeline() -> Iterator[Callable[[str, Moment], None]]:
+    """Say on stderr what happens in which second; a spinner turns while something is awaited."""
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+    def tell(name: str, moment: Moment) -> None:
+        console.print(Text(plain(f"{name:<16} + {moment.seconds:5.1f} s  {moment.what}")))
+
+    with console.status(Text("rehearsing; Ctrl-C cleans up")):
+        yield tell
