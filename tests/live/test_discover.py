@@ -27,6 +27,13 @@ nv_inference_request_success{model="detector",version="9"} 10
 nv_inference_request_duration_us{model="detector",version="9"} 100000
 tritonobs_stage_duration_seconds_count{model="inspect",version="1",stage="total",worker="w"} 7
 """
+
+
+def _stats(name: str, version: str, requests: int, seconds: float) -> dict[str, object]:
+    served = {"success": {"count": requests, "ns": int(seconds * 1e9)}}
+    return {"name": name, "version": version, "inference_stats": served}
+
+
 ANSWERS: dict[str, object] = {
     "/v2": {"name": "triton", "version": "2.51.0"},
     "/v2/repository/index": [
@@ -51,13 +58,17 @@ ANSWERS: dict[str, object] = {
         },
     },
     "/v2/models/detector/config": {"name": "detector", "backend": "python"},
+    "/v2/models/stats": {"model_stats": [_stats("whole", "3", 40, 4.0), _stats("detector", "9", 10, 0.1)]},
     "/metrics": METRICS,
+    "/other": METRICS.replace(" 40", " 41"),
 }
 
 
 class _Handler(BaseHTTPRequestHandler):
+    answer = staticmethod(ANSWERS.get)
+
     def do_GET(self) -> None:
-        answer = ANSWERS.get(self.path)
+        answer = self.answer(self.path)
         body = (answer if isinstance(answer, str) else json.dumps(answer)).encode()
         self.send_response(200 if answer is not None else 404)
         self.send_header("Content-Length", str(len(body)))
@@ -83,9 +94,13 @@ def _url() -> Iterator[str]:
     thread.join()
 
 
+def _look(url: str, page: str) -> FoundReplica:
+    return discover(TritonClient(url), f"{url}{page}", watch_seconds=0.0)
+
+
 def test_a_replica_tells_what_it_serves(url: str) -> None:
-    """Ready versions only, in order; the graph of an ensemble; traffic from the metrics page."""
-    found = discover(TritonClient(url), f"{url}/metrics")
+    """Ready versions only, in order; the graph of an ensemble; bounds as the fleet file writes them."""
+    found = _look(url, "/metrics")
     models = {model.name: model for model in found.models}
 
     assert found.release == "2.51.0"
@@ -96,29 +111,56 @@ def test_a_replica_tells_what_it_serves(url: str) -> None:
     assert models["inspect"].latency_bounds == ("5ms", "250ms", "1s", "2s500ms")
 
 
-def test_an_ensembles_traffic_is_found_under_version_1(url: str) -> None:
-    """Triton reports it there, whatever the version is."""
-    found = discover(TritonClient(url), f"{url}/metrics")
-    (whole,) = [model for model in found.models if model.name == "whole"]
+def test_traffic_is_what_the_server_itself_counted(url: str) -> None:
+    """Of every version, an ensemble's too, whose metrics stand under version 1; none where none came."""
+    found = {model.name: model.versions for model in _look(url, "/metrics").models}
 
-    assert whole.versions == (FoundVersion(version="3", requests=40.0, mean_seconds=0.1),)
+    assert found["whole"] == (FoundVersion(version="3", requests=40.0, mean_seconds=0.1),)
+    assert found["detector"][1] == FoundVersion(version="10", requests=None, mean_seconds=None)
+
+
+def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came between two looks."""
+    asked: list[str] = []
+    later = {"model_stats": [_stats("whole", "3", 45, 4.5)]}
+
+    def answer(path: str) -> object:
+        asked.append(path)
+        again = path == "/v2/models/stats" and asked.count(path) > 1
+        return later if again else ANSWERS.get(path)
+
+    monkeypatch.setattr(_Handler, "answer", staticmethod(answer))
+    text = draft((_look(url, "/metrics"),))
+
+    assert "# 45 requests, 100 ms each, 50 a second just now" in text
+
+
+def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its counts are not those of this server: the draft says so instead of using it."""
+    wanted = f"{url}/other"
+    monkeypatch.setattr("tritonobs.live.discover._usual_page", lambda _: wanted)
+    guessed = discover(TritonClient(url), watch_seconds=0.0)
+
+    assert guessed.remarks == (f"{wanted} is another server's; say which page is this one's (--metrics)",)
+    assert not any("reports no stages" in remark for model in guessed.models for remark in model.remarks)
+    assert _look(url, "/other").remarks == ()
 
 
 def test_what_cannot_be_seen_is_said(url: str) -> None:
     """What Python code calls, models without stages, a metrics page that is not there."""
-    found = discover(TritonClient(url), f"{url}/metrics")
-    blind = discover(TritonClient(url), f"{url}/wrong")
+    found = _look(url, "/metrics")
+    blind = _look(url, "/wrong")
     (detector,) = [model for model in found.models if model.name == "detector"]
 
     assert any("models it may call cannot be seen" in remark for remark in detector.remarks)
     assert any("reports no stages" in remark for remark in detector.remarks)
     assert "no metrics page" in blind.remarks[0]
-    assert blind.models[0].versions[0].requests is None
+    assert blind.models[0].versions[0].requests == 10
 
 
 def test_a_draft_is_a_fleet_file(url: str, tmp_path: Path) -> None:
     """It validates as it is, and says where its numbers come from."""
-    text = draft((discover(TritonClient(url), f"{url}/metrics"),), fleet="found")
+    text = draft((_look(url, "/metrics"),), fleet="found")
     path = tmp_path / "fleet.yaml"
     path.write_text(text, encoding="utf-8")
 

@@ -49,7 +49,7 @@ def test_the_picture_fits_the_terminal(width: int) -> None:
 
 def test_stages_are_lengths_with_letters() -> None:
     """Two thirds of the bar is preprocess, readable without colour."""
-    assert stage_bar((("preprocess", 0.02), ("nms", 0.01)), 30).plain == "preprocess==========nms======="
+    assert stage_bar((("preprocess", 0.02), ("nms", 0.01)), 30).plain == "preprocess==========|nms======"
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,21 @@ def test_keys_do_what_the_foot_line_says(keys: str, screen: Screen) -> None:
         now = press(now, key)
 
     assert now == screen
+
+
+def test_more_rows_than_lines_are_counted() -> None:
+    """A fleet of a hundred on a small terminal: the rest is told, and the foot line keeps its place."""
+    view = TopView(at=0.0, seconds=5.0, source="1 metrics page", rows=(ROW,) * 100, unseen=VIEW.unseen)
+
+    lines = draw(view, Screen(), 80, 10).plain.splitlines()
+
+    assert len(lines) == 10
+    assert lines[-1] == "94 more rows do not fit here"
+    assert "not seen" in lines[-2]
+
+
+def test_a_filter_without_a_match_is_said() -> None:
+    """An empty table could be a dead fleet."""
+    assert draw(VIEW, Screen(chosen="nosuch"), 80).plain.splitlines()[-1] == (
+        "no model's name contains 'nosuch'"
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs.cli.known import refuse_unknown
 from tritonobs.cli.parsed import Parsed
 from tritonobs.cli.values import Address, Duration, format_option, prometheus_option
 from tritonobs.spec.values import parse_qps
@@ -145,10 +146,11 @@ def backtest(
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
     client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
+    if qps is not None and not qps.is_finite():
+        raise click.BadParameter("no alert fires without a limit; give a number", param_hint="--qps")
     span = Span(start=now - over, end=now)
+    refuse_unknown(client, span, model, version)
     if qps is not None:
-        if not qps.is_finite():
-            raise click.BadParameter("no alert fires without a limit; give a number", param_hint="--qps")
         found = backtest_limit(client, span, model=model, version=version, qps=qps)
     else:
         assert objective is not None  # noqa: S101 (one of the two is given, see above)
@@ -166,7 +168,11 @@ def _history(prometheus_url: str, model: str, over: float) -> tuple[Operation, .
     from tritonobs.live.suggest import operations_in_history  # noqa: PLC0415
 
     client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
-    return operations_in_history(client, Span(start=now - over, end=now), model=model)
+    span = Span(start=now - over, end=now)
+    operations = operations_in_history(client, span, model=model)
+    if not operations:
+        refuse_unknown(client, span, model)
+    return operations
 
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import click
 
+from tritonobs.cli.known import refuse_unknown
 from tritonobs.cli.values import Duration, format_option, prometheus_option
+from tritonobs.units import format_duration
+
+_DAY_SECONDS = 86_400.0
 
 
 @click.command(epilog="Example: tritonobs stages --model inspect --window 5m")
@@ -19,17 +25,22 @@ def stages(*, model: str, version: str, window: float, prometheus_url: str, form
     Exit status 1 when there were no requests to look at.
     """
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.live.snapshot import Span  # noqa: PLC0415
     from tritonobs.live.stages import read_stages  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.report.stages import stage_table  # noqa: PLC0415
 
-    tables = read_stages(PrometheusClient(prometheus_url), model, version, window_seconds=window)
+    client, now = PrometheusClient(prometheus_url), time.time()
+    tables = read_stages(client, model, version, window_seconds=window)
+    if not tables:
+        refuse_unknown(client, Span(start=now - max(window, _DAY_SECONDS), end=now), model, version)
     if form == "json":
         click.echo(json_text(tables))
     else:
         for table in tables:
             print_table(stage_table(table))
     if not tables:
-        click.echo(f"no requests{f' to {model}' if model else ''} in the last {window:g} s", err=True)
+        asked = f" to {model}{f' version {version}' if version else ''}" if model else ""
+        click.echo(f"no requests{asked} in the last {format_duration(window)}", err=True)
     return int(not tables)

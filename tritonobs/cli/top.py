@@ -58,7 +58,8 @@ def top(
     Reads the replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of
     --metrics, or the one of this machine. Exit status 3 when nothing could be seen.
     """
-    from tritonobs.live.top import SORT_KEYS, sorted_rows  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.live.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.live.top import SORT_KEYS, sorted_rows  # noqa: PLC0415
 
     urls, limits = _replicas(fleet, pages)
     look = _prometheus(prometheus_url, window) if prometheus_url else _pages(urls, limits, interval)
@@ -73,7 +74,10 @@ def top(
             from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
 
             print_top(view, sort=key, chosen=chosen)
-        return 0 if sorted_rows(view.rows, key, chosen) else 3
+        if view.rows and not sorted_rows(view.rows, key, chosen):
+            there = tuple(sorted({row.model for row in view.rows}))
+            raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
+        return 0 if view.rows else 3
     from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
 
     try:

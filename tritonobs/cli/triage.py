@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs.cli.known import refuse_unknown
 from tritonobs.cli.values import Address, Duration, prometheus_option
 
 if TYPE_CHECKING:
@@ -89,6 +90,10 @@ def triage(
             f"kept what was seen in {save}; judge it again with: tritonobs triage --load {save}", err=True
         )
     verdict = judge(snapshot)
+    if verdict.status == "blind" and not verdict.unseen and not saved:
+        from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+
+        refuse_unknown(PrometheusClient(where.prometheus), spans[0], model, version)
     _show(verdict, snapshot, where, form)
     return _STATUS[verdict.status]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -79,9 +80,12 @@ def read_page(
         urlunsplit((parts.scheme, parts.netloc, "", "", "")), timeout_seconds=timeout_seconds
     )
     try:
-        answer = transport.get(urlunsplit(("", "", parts.path or "/metrics", parts.query, ""))).required()
+        answer = transport.get(urlunsplit(("", "", parts.path or "/metrics", parts.query, "")))
     finally:
         transport.close()
+    if answer.status == HTTPStatus.NOT_FOUND:
+        raise BadAnswer(f"{answer.url} answered 404; Triton's metrics have a port of their own, usually 8002")
+    answer.required()
     if not answer.text.strip():
         raise BadAnswer(
             f"{answer.url} answered with an empty page; Triton does that on any path but /metrics"

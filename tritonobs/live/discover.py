@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from tritonobs import names
@@ -17,22 +18,24 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tritonobs.clients.exposition import MetricsPage
-    from tritonobs.clients.triton import ModelConfig, TritonClient
+    from tritonobs.clients.triton import ModelConfig, ModelStats, TritonClient
 
 CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
 """Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""
 
 _METRICS_PORT = 8002
+_A_MOMENT_SECONDS = 0.1
 _CALL = re.compile(r"([^:,\s][^:,]*?)(?::(\d+(?:\.\d+)?))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundVersion:
-    """A ready version, with its traffic since it was loaded; None where there was none or no metrics page."""
+    """A ready version, with its traffic since it was loaded and its requests a second just now."""
 
     version: str
     requests: float | None
     mean_seconds: float | None
+    qps: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,24 +61,29 @@ class FoundReplica:
     remarks: tuple[str, ...] = ()
 
 
-def discover(triton: TritonClient, metrics_url: str = "") -> FoundReplica:
-    """Ask one replica what it serves.
+_Traffic: TypeAlias = "Mapping[tuple[str, str], FoundVersion]"
+
+
+def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: float = 2.0) -> FoundReplica:
+    """Ask one replica what it serves, and watch its traffic for a moment.
 
     Raises:
         ClientError: it does not answer; a missing metrics page is only remarked.
     """
     page_url = metrics_url or _usual_page(triton.address)
-    remarks, page = [], None
-    try:
-        page = read_page(page_url, prefixes=("nv_inference_", "tritonobs_stage_duration_seconds_count"))
-    except (ClientError, ValueError) as error:
-        remarks.append(f"no metrics page, so no traffic below: {error}")
+    first, began = triton.stats(), time.monotonic()
+    page, remarks = _page(page_url)
+    time.sleep(watch_seconds)
+    traffic = _traffic(first, triton.stats(), time.monotonic() - began)
+    if page and not metrics_url and not _is_its_page(page, first, traffic):
+        page = None
+        remarks.append(f"{page_url} is another server's; say which page is this one's (--metrics)")
     ready = [entry for entry in triton.repository_index() if entry.ready]
     versions: dict[str, list[str]] = {}
     for entry in ready:
         versions.setdefault(entry.name, []).append(entry.version)
     models = tuple(
-        _model(triton.model_config(name), sorted(found, key=_number), page)
+        _model(triton.model_config(name), sorted(found, key=_number), page, traffic)
         for name, found in sorted(versions.items())
     )
     return FoundReplica(
@@ -84,6 +92,39 @@ def discover(triton: TritonClient, metrics_url: str = "") -> FoundReplica:
         release=triton.server_version(),
         models=models,
         remarks=tuple(remarks),
+    )
+
+
+def _page(url: str) -> tuple[MetricsPage | None, list[str]]:
+    try:
+        return read_page(url, prefixes=("nv_inference_", "tritonobs_stage_duration_seconds_count")), []
+    except (ClientError, ValueError) as error:
+        return None, [f"no metrics page, so nothing is said of stages: {error}"]
+
+
+def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], seconds: float) -> _Traffic:
+    """What every version served: since it was loaded, and a second just now."""
+    before = {(item.name, item.version): item.successes for item in first}
+    return {
+        (item.name, item.version): FoundVersion(
+            version=item.version,
+            requests=float(item.successes),
+            mean_seconds=item.success_seconds / item.successes if item.successes else None,
+            qps=max(0, item.successes - before.get((item.name, item.version), item.successes))
+            / max(seconds, _A_MOMENT_SECONDS),
+        )
+        for item in last
+    }
+
+
+def _is_its_page(page: MetricsPage, first: tuple[ModelStats, ...], last: _Traffic) -> bool:
+    """Whether a page nobody named shows what this server counted: no less than before, no more than after."""
+    return all(
+        item.successes
+        <= page.total(names.TRITON_SUCCESS, **{names.MODEL: item.name})
+        <= sum(version.requests or 0.0 for (name, _), version in last.items() if name == item.name)
+        for item in first
+        if sum(other.name == item.name for other in first) == 1
     )
 
 
@@ -118,10 +159,13 @@ def _added(one: FoundVersion, other: FoundVersion) -> FoundVersion:
         version=one.version,
         requests=None if one.requests is None and other.requests is None else requests,
         mean_seconds=spent / requests if requests else None,
+        qps=one.qps + other.qps,
     )
 
 
-def _model(config: ModelConfig, versions: list[str], page: MetricsPage | None) -> FoundModel:
+def _model(
+    config: ModelConfig, versions: list[str], page: MetricsPage | None, traffic: _Traffic
+) -> FoundModel:
     calls, remarks = _calls(config)
     kind = "ensemble" if config.steps else "bls" if calls else "model"
     if config.decoupled:
@@ -139,7 +183,12 @@ def _model(config: ModelConfig, versions: list[str], page: MetricsPage | None) -
     return FoundModel(
         name=config.name,
         kind=kind,
-        versions=tuple(_version(config.name, kind, version, page) for version in versions),
+        versions=tuple(
+            traffic.get(
+                (config.name, version), FoundVersion(version=version, requests=None, mean_seconds=None)
+            )
+            for version in versions
+        ),
         calls=calls,
         latency_bounds=tuple(format_duration(bound / 1000) for bound in bounds),
         remarks=tuple(remarks),
@@ -158,16 +207,6 @@ def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], lis
     wrong = [part for part, match in matches if match is None]
     calls = tuple((match[1], match[1], float(match[2] or 1)) for _, match in matches if match)
     return calls, [f"parameter {CALLS_PARAMETER} holds {part!r}; write model:calls" for part in wrong]
-
-
-def _version(model: str, kind: str, version: str, page: MetricsPage | None) -> FoundVersion:
-    # Ensembles report their traffic under version 1, whatever their version is.
-    labels = {names.MODEL: model} if kind == "ensemble" else {names.MODEL: model, names.VERSION: version}
-    requests = page.total(names.TRITON_SUCCESS, **labels) if page else None
-    spent = page.total(names.TRITON_REQUEST_US, **labels) / 1e6 if page else 0.0
-    return FoundVersion(
-        version=version, requests=requests, mean_seconds=spent / requests if requests else None
-    )
 
 
 def _bounds(parameters: Mapping[str, str]) -> list[float]:

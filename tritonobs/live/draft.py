@@ -120,7 +120,8 @@ def _add_version(versions: CommentedMap, version: FoundVersion) -> None:
     # A comment would break a mapping that stands on one line.
     if version.requests is not None and not versions.fa.flow_style():
         mean = f", {format_latency(version.mean_seconds)} each" if version.mean_seconds is not None else ""
-        versions.yaml_add_eol_comment(f"{version.requests:.0f} requests{mean}", key)
+        busy = f", {version.qps:.3g} a second just now" if version.qps else ""
+        versions.yaml_add_eol_comment(f"{version.requests:.0f} requests{mean}{busy}", key)
 
 
 def _count(number: float) -> int | float:

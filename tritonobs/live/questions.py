@@ -96,6 +96,7 @@ def usual_questions(chosen: str, step_seconds: float) -> dict[str, str]:
     )
     p99 = quantile_questions(chosen, step_seconds)["p99"]
     return {
+        "requests": requests,
         "request": f"{request} / 1e6 / ({requests} > 0)",
         "stage": trend_questions(chosen, step_seconds)["stage"],
         "p99": p99,

@@ -38,7 +38,9 @@ def load_snapshot(path: Path) -> Snapshot:
     """
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        raise SnapshotUnusable(f"{path}: {error.strerror}") from None
+    except ValueError as error:
         raise SnapshotUnusable(f"{path}: {error}") from None
     found = body.get("tritonobs_snapshot") if isinstance(body, dict) else None
     if found != FORMAT:

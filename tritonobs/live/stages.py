@@ -81,12 +81,14 @@ def read_stages(
     return stage_tables(timings, model=model, version=version)
 
 
-def stage_tables(timings: Timings, *, model: str = "", version: str = "") -> tuple[StageTable, ...]:
+def stage_tables(
+    timings: Timings, *, model: str = "", version: str = "", worth: float = _WORTH_A_ROW
+) -> tuple[StageTable, ...]:
     """A table for every model version with requests; what a shown pipeline calls stands only inside it.
 
-    With `model` (and `version`) only that one.
+    With `model` (and `version`) only that one. Time beside the stages has a row from this share on.
     """
-    reader = _Reader(timings)
+    reader = _Reader(timings, worth)
     busy = {name for name, edition in timings.subjects() if reader.requests((name, edition)) > 0}
     inside = set() if model else {call.model for call in timings.calls if call.pipeline in busy}
     return tuple(
@@ -102,6 +104,7 @@ class _Reader:
     """Reads tables out of one window."""
 
     timings: Timings
+    worth: float
 
     def table(self, subject: Subject) -> StageTable:
         request = self._request(subject)
@@ -116,7 +119,7 @@ class _Reader:
                 replace(row, share=row.seconds / whole if whole and row.seconds is not None else None)
                 for row in rows
                 if row.name not in {CALL, OTHER}
-                or (whole and row.seconds and row.seconds / whole > _WORTH_A_ROW)
+                or (whole and row.seconds and row.seconds / whole > self.worth)
             ),
             notes=tuple(self._notes(subject, request)),
         )

@@ -80,6 +80,7 @@ def view_of_pages(before: Pages, now: Pages, limits: Mapping[Subject, float]) ->
         inferences=grew(names.TRITON_INFERENCES, *_SERVER),
         executions=grew(names.TRITON_EXECUTIONS, *_SERVER),
         stages=grew(f"{names.STAGE_DURATION}_sum", *_SERVER, names.STAGE),
+        counts=grew(f"{names.STAGE_DURATION}_count", *_SERVER, names.STAGE),
         p99={subject: bucket_quantile(0.99, counts) for subject, counts in buckets.items()},
         pending=pending,
         beats=now.rows(names.HEARTBEAT, *_SERVER, names.WORKER),
@@ -88,7 +89,7 @@ def view_of_pages(before: Pages, now: Pages, limits: Mapping[Subject, float]) ->
     return TopView(
         at=now.at,
         seconds=seconds,
-        source=f"{len(now.pages)} metrics pages",
+        source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
         rows=numbers.rows(now.at),
         unseen=now.unseen,
     )
@@ -123,6 +124,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         inferences=rows("inferences"),
         executions=rows("executions"),
         stages={key: (timing.mean or 0.0) * timing.rate for key, timing in timings.stages.items()},
+        counts={key: timing.rate for key, timing in timings.stages.items()},
         p99={(key[0], key[1]): value for key, value in rows("p99").items() if value == value},  # noqa: PLR0124 (NaN)
         pending=rows("pending"),
         beats=rows("heartbeats", *_SERVER, names.WORKER),
@@ -155,6 +157,7 @@ class _Numbers:
     inferences: Mapping[tuple[str, ...], float]
     executions: Mapping[tuple[str, ...], float]
     stages: Mapping[tuple[str, ...], float]
+    counts: Mapping[tuple[str, ...], float]
     p99: Mapping[Subject, float | None]
     pending: Mapping[tuple[str, ...], float]
     beats: Mapping[tuple[str, ...], float]
@@ -173,7 +176,8 @@ class _Numbers:
             if tuple(place) == key and reason != "CANCELED"
         )
         told = {outcome: rate for (*place, outcome), rate in self.outcomes.items() if tuple(place) == key}
-        asked = max(good, sum(told.values())) + failed
+        # Models hand over once a second: their counts of a short look are a second's worth off.
+        asked = good + failed or sum(told.values())
         bad = told.get("error", 0.0) + told.get("rejected", 0.0) + failed
         beats = [beat for (*place, _), beat in self.beats.items() if tuple(place) == key]
         runs = self.executions.get(key, 0.0)
@@ -187,8 +191,8 @@ class _Numbers:
             version=version,
             qps=asked,
             limit=self.limits.get(subject, self.limits.get((model, ""))),
-            error_ratio=bad / asked if asked > 0 else None,
-            mean=self.request.get(key, 0.0) / 1e6 / good if good > 0 else None,
+            error_ratio=min(1.0, bad / asked) if asked > 0 else None,
+            mean=self._mean(key),
             p99=self.p99.get(subject),
             queue=self.queue.get(key, 0.0) / 1e6 / good if good > 0 else None,
             pending=self.pending.get(key, 0.0),
@@ -197,6 +201,13 @@ class _Numbers:
             workers=len(beats),
             silent_workers=sum(at - beat > _SILENT_SECONDS for beat in beats),
         )
+
+    def _mean(self, key: tuple[str, ...]) -> float | None:
+        """A whole request as `stages` shows it: waiting, and the model's own total where it tells one."""
+        good, total = self.requests[key], (*key, names.TOTAL_STAGE)
+        if good > 0 and self.counts.get(total, 0.0) > 0:
+            return self.queue.get(key, 0.0) / 1e6 / good + self.stages.get(total, 0.0) / self.counts[total]
+        return self.request.get(key, 0.0) / 1e6 / good if good > 0 else None
 
 
 def _by(readings: Iterable[Reading], *labels: str) -> dict[tuple[str, ...], float]:

@@ -23,7 +23,7 @@ _SIGMAS = 3.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usual:
-    """What requests and stages took in the parts of the baseline; seconds.
+    """What requests and stages took in the parts of the baseline, in seconds, and how many there were.
 
     Each answer is what nine parts of ten stay below, or None where there are too few parts to tell.
     """
@@ -33,6 +33,10 @@ class Usual:
     def request(self, subject: Subject) -> float | None:
         """The mean of a whole request, as Triton counts it."""
         return self._most("request", {names.MODEL: subject[0], names.VERSION: subject[1]})
+
+    def requests(self, subject: Subject) -> float | None:
+        """Requests a second."""
+        return self._most("requests", {names.MODEL: subject[0], names.VERSION: subject[1]})
 
     def stage(self, subject: StageSubject) -> float | None:
         """The mean of a stage."""

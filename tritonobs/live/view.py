@@ -44,11 +44,11 @@ class View:
     def cases(self) -> tuple[Case, ...]:
         """Every model version that clients ask now."""
         model, version = self.snapshot.model, self.snapshot.version
-        before = stage_tables(self.before, model=model)
+        before = stage_tables(self.before, model=model, worth=0.0)
         usual = Usual(series=self.snapshot.usual)
         return tuple(
             Case(now=table, before=_counterpart(table, before), usual=usual)
-            for table in stage_tables(self.now, model=model, version=version)
+            for table in stage_tables(self.now, model=model, version=version, worth=0.0)
         )
 
     def slower_case(self, model: str) -> Case | None:

@@ -58,6 +58,13 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
     """Draw a table; names in it are data and cannot colour, move or clear anything."""
     console = _console(file or sys.stdout)
     print_text(table.title, style="bold", file=file)
+    if table.lines:
+        console.print(_drawn(table))
+    for note in table.notes:
+        print_text(note, style="dim", file=file)
+
+
+def _drawn(table: Table) -> RichTable:
     drawn = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for column in table.columns:
         drawn.add_column(
@@ -68,9 +75,7 @@ def print_table(table: Table, *, file: TextIO | None = None) -> None:
         )
     for line in table.lines:
         drawn.add_row(*(Text(plain(cell)) for cell in line.cells), style=line.style or None)
-    console.print(drawn)
-    for note in table.notes:
-        print_text(note, style="dim", file=file)
+    return drawn
 
 
 def table_text(table: Table) -> str:

@@ -65,16 +65,23 @@ def _type(screen: Screen, key: str) -> Screen:
     return replace(screen, chosen=screen.chosen + key) if key.isprintable() else screen
 
 
-def draw(view: TopView, screen: Screen, width: int) -> Text:
-    """The whole picture, at most `width` columns wide."""
+def draw(view: TopView, screen: Screen, width: int, height: int | None = None) -> Text:
+    """The whole picture, at most `width` columns wide and, when asked, `height` lines high."""
     at = datetime.fromtimestamp(view.at, timezone.utc).strftime("%H:%M:%S UTC")
     head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
     head += "  PAUSED" if screen.paused else ""
     lines = [Text(head[:width], style="bold")]
     titles = ("model", "ver", "qps", "limit", "err", "mean", "p99", "queue", "wait", "batch")
     lines.append(Text((_columns(titles, width) + "  stages")[:width], style="dim"))
-    lines += [_row(row, width) for row in sorted_rows(view.rows, screen.sort, screen.chosen)]
-    lines += [Text(plain(f"not seen: {unseen.why}")[:width], style="red") for unseen in view.unseen]
+    rows = sorted_rows(view.rows, screen.sort, screen.chosen)
+    below = [Text(plain(f"not seen: {unseen.why}")[:width], style="red") for unseen in view.unseen]
+    if not rows and view.rows:
+        below.append(Text(f"no model's name contains {screen.chosen!r}"[:width], style="yellow"))
+    room = len(rows) if height is None else max(0, height - len(lines) - len(below))
+    if len(rows) > room:
+        below.append(Text(f"{len(rows) - room + 1} more rows do not fit here"[:width], style="dim"))
+        room -= 1
+    lines += [*(_row(row, width) for row in rows[: max(0, room)]), *below]
     return Text("\n").join(lines)
 
 
@@ -96,20 +103,21 @@ def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval
                 view = view if screen.paused else look()
             foot = f"filter: {screen.chosen}_" if screen.typing else _HELP
             foot += f" · only {screen.chosen!r}" if screen.chosen and not screen.typing else ""
-            live.update(
-                Group(draw(view, screen, console.width), Text(plain(foot), style="reverse")), refresh=True
-            )
+            picture = draw(view, screen, console.width, console.height - 1)
+            live.update(Group(picture, Text(plain(foot)[: console.width], style="reverse")), refresh=True)
             for key in pressed(max(0.0, due - time.monotonic())):
                 screen = press(screen, key)
 
 
 def stage_bar(stages: tuple[tuple[str, float], ...], width: int) -> Text:
-    """Stages as lengths: the first letters of each name, as many as its share; readable without colour."""
+    """Stages as lengths, a stroke between them: of each name as many letters as its share has room for."""
     whole, bar = sum(seconds for _, seconds in stages), Text()
     for number, (stage, seconds) in enumerate(stages):
         length = round(width * seconds / whole) if whole else 0
-        name = plain(stage)[:length]
-        bar.append(name + "=" * (length - len(name)), style=_COLOURS[number % len(_COLOURS)])
+        stroke = "|" if number and length > 1 else ""
+        name = plain(stage)[: length - len(stroke)]
+        bar.append(stroke, style="dim")
+        bar.append(name.ljust(length - len(stroke), "="), style=_COLOURS[number % len(_COLOURS)])
     bar.truncate(width)
     return bar
 

@@ -105,7 +105,13 @@ def questions(verdict: Verdict, asked: Mapping[str, str]) -> Iterator[tuple[str,
 def links(
     verdict: Verdict, asked: Mapping[str, str], *, prometheus_url: str, grafana_url: str
 ) -> Iterator[tuple[str, str]]:
-    """Where to look next: pages of the checks, boards if there is a Grafana, trends in Prometheus."""
+    """Where to look next, each once: pages of the checks, boards of a Grafana, trends in Prometheus."""
+    yield from dict(_links(verdict, asked, prometheus_url, grafana_url)).items()
+
+
+def _links(
+    verdict: Verdict, asked: Mapping[str, str], prometheus_url: str, grafana_url: str
+) -> Iterator[tuple[str, str]]:
     for cause in verdict.causes:
         yield f"page of {cause.check}", PAGE_URL.format(cause.check)
         if grafana_url and cause.model:

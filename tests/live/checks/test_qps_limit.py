@@ -42,3 +42,13 @@ def test_traffic_at_the_limit_is_within_it(fleet: Fleet) -> None:
         window.model("inspect", rate=100.0)
 
     assert fleet.checks() == []
+
+
+def test_a_limit_is_told_once(fleet: Fleet) -> None:
+    """A version inherits its model's limit: one cause, that of the model; a narrower one is a cause too."""
+    fleet.now.model("inspect", rate=120.0)
+    fleet.now.put("limits", 100.0, model="inspect", version="1")
+    assert [cause.place for cause in fleet.verdict().causes] == [("inspect", "")]
+
+    fleet.now.put("limits", 60.0, model="inspect", version="1")
+    assert [cause.place for cause in fleet.verdict().causes] == [("inspect", ""), ("inspect", "1")]

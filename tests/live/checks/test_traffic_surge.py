@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tritonobs.clients.prometheus import Series
+
 if TYPE_CHECKING:
     from conftest import Fleet
 
@@ -27,3 +29,13 @@ def test_more_traffic_that_is_served_well_is_good_news(fleet: Fleet) -> None:
     fleet.now.model("inspect", rate=40.0)
 
     assert fleet.checks() == []
+
+
+def test_a_rush_that_comes_every_few_minutes_is_no_surge(fleet: Fleet) -> None:
+    """Three of ten parts of the baseline had as much."""
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+    points = tuple((60.0 * at, 42.0 if at % 3 == 0 else 2.0) for at in range(10))
+    fleet.usual["requests"] = (Series(labels={"model": "inspect", "version": "1"}, points=points),)
+
+    assert "traffic_surge" not in fleet.checks()

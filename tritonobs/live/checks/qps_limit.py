@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tritonobs import names
@@ -18,10 +19,14 @@ ID = "qps_limit"
 
 def judge(view: View) -> Iterator[Cause]:
     """Limits that were exceeded: all the time, or for the busiest half minute."""
-    for (model, version), limit in sorted(view.rows("limits", names.MODEL, names.VERSION).items()):
+    limits = view.rows("limits", names.MODEL, names.VERSION)
+    for (model, version), limit in sorted(limits.items()):
         subjects = [
             subject for subject in view.now.servers if model == subject[0] and version in {"", subject[1]}
         ]
+        if version and limits.get((model, ""), math.inf) <= limit:
+            # The limit of the model is passed at least as early, and by more.
+            continue
         mean = sum(view.request_rate(subject) for subject in subjects)
         peak = sum(
             view.value("peak", {names.MODEL: name, names.VERSION: edition}) or 0.0

@@ -11,18 +11,20 @@ from tritonobs.live.wording import titled
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tritonobs.live.case import Case
     from tritonobs.live.view import View
 
 ID = "traffic_surge"
 _FACTOR = 1.5
 _BUSY = 0.5
+_ABOVE_USUAL = 1.2
 
 
 def judge(view: View) -> Iterator[Cause]:
     """Entrances of the fleet with much more traffic that is served worse."""
     for case in view.cases:
         now, before = case.now.request.rate, case.before.request.rate if case.before else None
-        if before is None or now < max(_BUSY, _FACTOR * before):
+        if before is None or now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
             continue
         if not case.slower and not view.failing(case.now.model):
             continue
@@ -49,3 +51,10 @@ def judge(view: View) -> Iterator[Cause]:
             trend=("requests", ((names.MODEL, case.now.model), (names.VERSION, case.now.version))),
             asked=("requests",),
         )
+
+
+def _usual(case: Case) -> float:
+    """What it got in the busier parts of the baseline: a rush that comes every few minutes is no surge."""
+    return (
+        case.usual.requests((case.before.model, case.before.version) if case.before else case.subject) or 0.0
+    )
