@@ -33,6 +33,12 @@ def _settled_page(stack):
     return _page(stack)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _settled(stack):
+    """What tests of other files sent is on the page before the first one here reads it."""
+    _settled_page(stack)
+
+
 def _infer(stack, model, body):
     client = triton_http.InferenceServerClient(stack.plan.replicas[0].http_url.removeprefix("http://"))
     try:
