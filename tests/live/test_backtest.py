@@ -13,7 +13,7 @@ import pytest
 
 from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
 from tritonobs.errors import BadAnswer
-from tritonobs.live.backtest import Episode, backtest_limit, backtest_objective, episodes_of
+from tritonobs.live.backtest import Backtest, Episode, backtest_limit, backtest_objective, episodes_of
 from tritonobs.live.snapshot import Span
 
 if TYPE_CHECKING:
@@ -73,7 +73,8 @@ class _Prometheus(BaseHTTPRequestHandler):
             data: object = {"groups": [{"name": "g", "rules": list(self.rules)}]}
         else:
             self.asked.append(fields["query"][0])
-            data = {"resultType": "matrix", "result": [{"metric": {}, "values": [[100, "9"], [115, "12"]]}]}
+            values = [] if "nobody" in fields["query"][0] else [[100, "9"], [115, "12"]]
+            data = {"resultType": "matrix", "result": [{"metric": {}, "values": values}]}
         body = json.dumps({"status": "success", "data": data}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -114,9 +115,9 @@ def test_the_rule_that_runs_is_replayed_with_another_limit(client: PrometheusCli
     found = backtest_limit(client, SPAN, model='a"b', version="2", qps=Decimal(12))
 
     instead = '(subject:triton_requests:rate5m{model="a\\"b",version="2"} * 0 + 12)'
-    assert _Prometheus.asked == [f"x > {instead} + sqrt({instead}) or {limit}_old > 1"]
+    assert _Prometheus.asked[1:] == [f"x > {instead} + sqrt({instead}) or {limit}_old > 1"]
     assert found.episodes == (Episode(alert="TritonQpsAboveLimit", start=100, end=190, peak=12),)
-    assert found.firing_seconds == 90
+    assert (found.firing_seconds, found.seen_seconds) == (90, 30)
 
 
 def test_a_replay_leaves_the_limits_of_others_as_they_were(client: PrometheusClient) -> None:
@@ -131,7 +132,7 @@ def test_a_replay_leaves_the_limits_of_others_as_they_were(client: PrometheusCli
     ofs = [
         f'(subject:triton_requests:rate5m{{model="m",version="{version}"}} * 0 + 12)' for version in ("2", "")
     ]
-    assert _Prometheus.asked == [
+    assert _Prometheus.asked[1::2] == [
         f'x > {ofs[0]} unless {ofs[0]} >= {limit}{{model!="", version=""}}',
         f'x > {ofs[1]} unless {limit}{{version!=""}} >= {ofs[1]}',
     ]
@@ -148,7 +149,7 @@ def test_all_alerts_on_the_error_budget_are_replayed(client: PrometheusClient) -
     found = backtest_objective(client, SPAN, model="m", slo="availability", objective=Decimal("0.99"))
 
     instead = '(slo:error_budget:ratio{model="m",slo="availability"} * 0 + 0.01)'
-    assert _Prometheus.asked == [f"e > 14.4 * {instead}", f"e > 3 * {instead}"]
+    assert _Prometheus.asked[1:] == [f"e > 14.4 * {instead}", f"e > 3 * {instead}"]
     assert sorted(episode.alert for episode in found.episodes) == ["Fast", "Slow"]
 
 
@@ -158,3 +159,29 @@ def test_a_prometheus_without_the_rules_is_said(client: PrometheusClient) -> Non
 
     with pytest.raises(BadAnswer, match="build and load the rules first"):
         backtest_limit(client, SPAN, model="m", version="", qps=Decimal(1))
+
+
+def test_a_past_that_nobody_recorded_is_said(client: PrometheusClient) -> None:
+    """No history is not "would never have fired"."""
+    _Prometheus.rules = (_alert("TritonQpsAboveLimit", "x > subject:tritonobs_qps_limit:held"),)
+
+    with pytest.raises(BadAnswer, match=r'holds nothing of subject:triton_requests:rate5m\{model="nobody"'):
+        backtest_limit(client, SPAN, model="nobody", version="", qps=Decimal(1))
+
+
+def test_what_goes_on_at_the_end_ends_there() -> None:
+    """Nobody knows what comes, and alerts at the same time are counted once."""
+    (episode,) = episodes_of(_series(1, 2, 3), _rule(keep=600), STEP, until=50.0)
+    assert (episode.start, episode.end) == (15.0, 50.0)
+
+    fast, slow = Episode(alert="F", start=0, end=50, peak=1), Episode(alert="S", start=40, end=60, peak=1)
+    both = Backtest(
+        subject="",
+        kind="objective",
+        value=1,
+        span_seconds=9,
+        seen_seconds=9,
+        step_seconds=1,
+        episodes=(fast, slow),
+    )
+    assert both.firing_seconds == 60

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tritonobs import names
 from tritonobs.errors import BadAnswer
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
     from tritonobs.live.snapshot import Span
 
+Kind = Literal["limit", "objective"]
 LIMIT_SERIES, BUDGET_SERIES = "subject:tritonobs_qps_limit:held", "slo:error_budget:ratio"
 """What the rules compare with; a replay puts a number in its place."""
 
@@ -44,18 +47,28 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backtest:
-    """All episodes in a span, oldest first; `step_seconds` is how finely the past was looked at."""
+    """All episodes in a span, oldest first; `step_seconds` is how finely the past was looked at.
+
+    `value` is the limit in requests a second, or the objective as a ratio. `seen_seconds` is how much of the
+    span Prometheus holds.
+    """
 
     subject: str
+    kind: Kind
     value: float
     span_seconds: float
+    seen_seconds: float
     step_seconds: float
     episodes: tuple[Episode, ...]
 
     @property
     def firing_seconds(self) -> float:
-        """How long any of the alerts would have been firing, added up."""
-        return sum(episode.seconds for episode in self.episodes)
+        """How long at least one of the alerts would have been firing."""
+        total, until = 0.0, -math.inf
+        for episode in self.episodes:
+            total += max(0.0, episode.end - max(episode.start, until))
+            until = max(until, episode.end)
+        return total
 
 
 def backtest_limit(
@@ -64,15 +77,14 @@ def backtest_limit(
     """How often the limit's alert would have fired, had the limit been `qps`.
 
     Raises:
-        ClientError: Prometheus did not answer, or has not loaded the rules.
+        ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
     """
     chosen = promql.selector(
         f"{names.MODEL}={promql.quoted(model)}", f"{names.VERSION}={promql.quoted(version)}"
     )
-    instead = f"({_RATE_SERIES}{chosen} * 0 + {format_number(qps)})"
     title = f"limit of {model}{f' version {version}' if version else ''}"
-    change = _Change(LIMIT_SERIES, instead, {names.MODEL: model, names.VERSION: version})
-    return _replay(prometheus, span, change, subject=title, value=float(qps))
+    change = _Change(LIMIT_SERIES, _RATE_SERIES + chosen, qps, {names.MODEL: model, names.VERSION: version})
+    return _replay(prometheus, span, change, subject=title, kind="limit", value=qps)
 
 
 def backtest_objective(
@@ -81,24 +93,27 @@ def backtest_objective(
     """How often the alerts on the error budget would have fired, had this been the objective (a ratio).
 
     Raises:
-        ClientError: Prometheus did not answer, or has not loaded the rules.
+        ClientError: Prometheus did not answer, has not loaded the rules, or recorded no such objective.
     """
     chosen = promql.selector(f"{names.MODEL}={promql.quoted(model)}", f"{names.SLO}={promql.quoted(slo)}")
-    instead = f"({BUDGET_SERIES}{chosen} * 0 + {format_number(1 - objective)})"
-    change = _Change(BUDGET_SERIES, instead, {names.MODEL: model, names.SLO: slo})
-    return _replay(prometheus, span, change, subject=f"{slo} of {model}", value=float(objective))
+    change = _Change(
+        BUDGET_SERIES, BUDGET_SERIES + chosen, 1 - objective, {names.MODEL: model, names.SLO: slo}
+    )
+    return _replay(prometheus, span, change, subject=f"{slo} of {model}", kind="objective", value=objective)
 
 
 class _Change(NamedTuple):
-    """An expression in the place of a series, for the subject that has these labels."""
+    """A number in the place of a series, for the subject that has these labels, wherever it has a history."""
 
     series: str
-    instead: str
+    history: str
+    number: Decimal
     subject: Mapping[str, str]
 
     def of(self, query: str) -> str:
         """The query after the change. Where it selects others than the subject, the series stays."""
-        return self.pattern.sub(lambda found: self.instead if self._meant(found[1]) else found[0], query)
+        instead = f"({self.history} * 0 + {format_number(self.number)})"
+        return self.pattern.sub(lambda found: instead if self._meant(found[1]) else found[0], query)
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -113,7 +128,7 @@ class _Change(NamedTuple):
 
 
 def _replay(
-    prometheus: PrometheusClient, span: Span, change: _Change, *, subject: str, value: float
+    prometheus: PrometheusClient, span: Span, change: _Change, *, subject: str, kind: Kind, value: Decimal
 ) -> Backtest:
     alerts = [rule for rule in prometheus.rules() if rule.kind == "alerting"]
     rules = [rule for rule in alerts if change.pattern.search(rule.query)]
@@ -123,24 +138,33 @@ def _replay(
             f"{prometheus.address} has loaded no alert on {change.series}; build and load the rules first"
         )
     step = max(span.seconds / _MOST_POINTS, _SHORTEST_STEP_SECONDS)
+    ask = partial(prometheus.query_range, start=span.start, end=span.end, step_seconds=step)
+    seen = {moment for series in ask(change.history) for moment, _ in series.points}
+    if not seen:
+        raise BadAnswer(f"{prometheus.address} holds nothing of {change.history} in that time")
     episodes: list[Episode] = []
     for rule in critical:
-        series = prometheus.query_range(
-            change.of(rule.query), start=span.start, end=span.end, step_seconds=step
-        )
-        episodes += (episode for each in series for episode in episodes_of(each, rule, step))
+        series = ask(change.of(rule.query))
+        episodes += (episode for each in series for episode in episodes_of(each, rule, step, span.end))
     episodes.sort(key=lambda episode: episode.start)
     return Backtest(
         subject=subject,
-        value=value,
+        kind=kind,
+        value=float(value),
         span_seconds=span.seconds,
+        seen_seconds=min(span.seconds, len(seen) * step),
         step_seconds=step,
         episodes=tuple(episodes),
     )
 
 
-def episodes_of(series: Series, rule: Rule, step_seconds: float) -> tuple[Episode, ...]:
-    """When a rule fires, from the moments at which its condition held: waits and keeps as Prometheus does."""
+def episodes_of(
+    series: Series, rule: Rule, step_seconds: float, until: float = math.inf
+) -> tuple[Episode, ...]:
+    """When a rule fires, from the moments at which its condition held: waits and keeps as Prometheus does.
+
+    What goes on at `until` (Unix seconds) ends there: nobody knows more.
+    """
     found: list[Episode] = []
     for run in _runs(series.points, step_seconds):
         began, ended = run[0][0] + rule.wait_seconds, run[-1][0] + step_seconds
@@ -150,7 +174,9 @@ def episodes_of(series: Series, rule: Rule, step_seconds: float) -> tuple[Episod
         if found and began <= found[-1].end:
             last = found.pop()
             began, peak = last.start, max(peak, last.peak)
-        found.append(Episode(alert=rule.name, start=began, end=ended + rule.keep_seconds, peak=peak))
+        end = min(ended + rule.keep_seconds, until)
+        if began < end:
+            found.append(Episode(alert=rule.name, start=began, end=end, peak=peak))
     return tuple(found)
 
 

@@ -12,7 +12,7 @@ from tritonobs.live.stages import QUEUE
 from tritonobs.live.usual import Usual, chance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from tritonobs.live.stages import Row, StageTable
     from tritonobs.live.timings import Subject
@@ -22,7 +22,9 @@ _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
 _WORTH_COMPARING = 0.01
-_ALL_BUT = 0.25
+EVERYWHERE_GROWTH = 1.1
+"""When three quarters of a request's time grew by this much, it is not one stage."""
+_ALL_BUT, _HALF = 0.25, 0.5
 _OTHERS = 0.2
 
 
@@ -137,8 +139,12 @@ class Case:
         ]
         return tuple(sorted(pairs, key=lambda change: -change.added_seconds))
 
-    def common_growth(self, apart: Change | None = None) -> float:
-        """By how much three quarters of a request's time grew at least, one part set apart; 1 or more.
+    def usual_growth(self, apart: Change) -> float:
+        """By how much the rest of a request grew: 1, or its middle where nearly all of the rest grew."""
+        return self.common_growth(apart, _HALF) if self.common_growth(apart) >= EVERYWHERE_GROWTH else 1.0
+
+    def common_growth(self, apart: Change | None = None, left_out: float = _ALL_BUT) -> float:
+        """By how much all but this share of a request's time grew at least, one part set apart; 1 or more.
 
         Waiting in queues does not count: it grows out of proportion to everything else.
         """
@@ -151,7 +157,7 @@ class Case:
         ]
         if sum(change.seconds_before for change in others) < _OTHERS * whole:
             return 1.0
-        return max(1.0, _low_quartile((change.growth, change.seconds_before) for change in others))
+        return max(1.0, _lowest([(change.growth, change.seconds_before) for change in others], left_out))
 
     def _usual(self, row: Row) -> float | None:
         return self.usual.stage((row.model, row.version, row.name))
@@ -161,14 +167,12 @@ def _requests(table: StageTable) -> float:
     return table.request.rate * table.window_seconds
 
 
-def _low_quartile(weighted: Iterable[tuple[float, float]]) -> float:
-    """The value that three quarters of the weight are at or above."""
+def _lowest(weighted: Sequence[tuple[float, float]], left_out: float) -> float:
+    """The value that all but this share of the weight is at or above."""
     ordered = sorted(weighted)
     below = accumulate(weight for _, weight in ordered)
-    whole = sum(weight for _, weight in ordered)
-    return next(
-        (value for (value, _), sofar in zip(ordered, below, strict=True) if sofar > _ALL_BUT * whole), 1.0
-    )
+    enough = left_out * sum(weight for _, weight in ordered)
+    return next((value for (value, _), sofar in zip(ordered, below, strict=True) if sofar > enough), 1.0)
 
 
 def _grew(now: float | None, before: float | None, factor: float, usual: float | None) -> bool:

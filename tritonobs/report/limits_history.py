@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tritonobs.live.suggest import Suggestion
 
 _MOST_EPISODES = 30
+_MOST_OF = 0.98
 
 
 def suggestion_table(suggestion: Suggestion) -> Table:
@@ -40,9 +41,11 @@ def backtest_table(backtest: Backtest) -> Table:
     """When the alert would have fired, and how much of the time."""
     shown = backtest.episodes[-_MOST_EPISODES:]
     earlier = len(backtest.episodes) - len(shown)
-    span = format_duration(round(backtest.span_seconds))
+    span, number = format_duration(round(backtest.span_seconds)), len(backtest.episodes)
+    value = f"{backtest.value * 100:g}%" if backtest.kind == "objective" else f"{backtest.value:g} requests/s"
+    alerts = f"{number or 'no'} alert{'' if number == 1 else 's'}"
     return Table(
-        title=f"{backtest.subject} at {backtest.value:g}, over {span}: {len(backtest.episodes)} alerts",
+        title=f"{backtest.subject} at {value}, over {span}: {alerts}",
         columns=(
             Column(title="from"),
             Column(title="for", right=True),
@@ -69,5 +72,8 @@ def backtest_table(backtest: Backtest) -> Table:
 
 def _share_of_time(backtest: Backtest) -> str:
     step = format_duration(round(backtest.step_seconds))
-    ratio = share(backtest.firing_seconds / backtest.span_seconds)
-    return f"Firing {ratio} of the time, looked at every {step}."
+    ratio = share(backtest.firing_seconds / backtest.seen_seconds)
+    seen = format_duration(round(backtest.seen_seconds))
+    short = backtest.seen_seconds < _MOST_OF * backtest.span_seconds
+    history = f"the {seen} that Prometheus holds" if short else "the time"
+    return f"Firing {ratio} of {history}, looked at every {step}."

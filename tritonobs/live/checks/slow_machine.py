@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.live.case import EVERYWHERE_GROWTH
 from tritonobs.live.cause import Cause, Evidence
 from tritonobs.live.stages import QUEUE
 from tritonobs.live.wording import model_labels, titled
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from tritonobs.live.view import View
 
 ID = "slow_machine"
-_GROWTH = 1.1
 _PART_OF_CHANGE = 0.5
 _CONFIDENCE = 0.5
 _MOST_NAMED = 3
@@ -28,7 +28,7 @@ def judge(view: View) -> Iterator[Cause]:
     """The slower models whose parts all grew, and the replicas on which they did."""
     for case in view.cases:
         everywhere = case.common_growth()
-        if case.before and case.slower_mean and everywhere >= _GROWTH and _in_the_parts(case):
+        if case.before and case.slower_mean and everywhere >= EVERYWHERE_GROWTH and _in_the_parts(case):
             yield _cause(view, case, everywhere)
 
 
@@ -81,7 +81,7 @@ def _slowed(view: View) -> list[str]:
         if rate > 0 and rates_before.get(key, 0.0) > 0:
             now[key[0]] += spent.get(key, 0.0)
             usual[key[0]] += spent_before.get(key, 0.0) / rates_before[key] * rate
-    return sorted(replica for replica in now if now[replica] >= _GROWTH * usual[replica])
+    return sorted(replica for replica in now if now[replica] >= EVERYWHERE_GROWTH * usual[replica])
 
 
 def _processors(view: View, replicas: list[str]) -> Iterator[Evidence]:

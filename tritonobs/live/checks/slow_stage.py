@@ -42,7 +42,7 @@ def judge(view: View) -> Iterator[Cause]:
 
 def _by_mean(case: Case, change: Change, batches: float) -> float:
     """Its part of what the mean grew, beyond what grew everywhere; 0 if it does not stand out."""
-    everywhere = case.common_growth(change)
+    everywhere = case.usual_growth(change)
     added = change.added_seconds - change.seconds_before * (everywhere - 1)
     growth = change.growth if change.before or change.now.name in _UNNAMED else math.inf
     stands_out = growth > _GROWTH * everywhere**2 * batches and change.is_unusual and added > _NOTABLE_SECONDS
