@@ -37,6 +37,17 @@ def test_a_noisy_machine_slows_parts_down_unevenly(fleet: Fleet, slow_down: Call
     assert fleet.checks() == ["slow_machine"]
 
 
+def test_the_largest_part_of_a_slow_machine_is_no_slow_stage(
+    fleet: Fleet, slow_down: Callable[..., None]
+) -> None:
+    """As seen beside three compilers: inference 2.5 times as long, and half of the rest nearly as much."""
+    slow_down(1.9)
+    fleet.now.stage("detector", "infer", 0.021 * 2.5)
+    fleet.now.stage("preprocess", "decode", 0.012 * 1.3)
+
+    assert fleet.checks() == ["slow_machine"]
+
+
 def test_a_stage_that_stands_out_of_a_slow_machine_is_the_cause(
     fleet: Fleet, slow_down: Callable[..., None]
 ) -> None:
