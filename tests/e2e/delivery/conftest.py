@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-import threading
+import os
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 
 from tritonobs.plan.build import build_plan
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.spec.load import load_fleet
 from tritonobs.stack.binaries import find
+from tritonobs.testing.account import Account, settle, told
 from tritonobs.testing.programs import AlertmanagerProgram, ServeProgram, free_port
 from tritonobs.testing.robot import RobotDouble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tritonobs.plan.fleet import Plan
 
@@ -41,17 +43,25 @@ notify:
 {notify}
 """
 TOKEN = "tok-5a1b9c"
+A_TICK_SECONDS = 11.5
+"""A little more than a critical group's interval: by then Alertmanager has had its next chance to tell."""
+SIDE_BY_SIDE = 4
+"""Scenarios mostly wait; more of them at once, and two cores are slower than what they wait for."""
+RECORDS = "TRITONOBS_FAULT_RECORDS"
+"""Names a file that gets the account of every fault, one JSON object a line; bench/delivery.py reads it."""
 
 
 @dataclass(kw_only=True)
 class Way:
-    """The way of alerts: managers, serve, robots by name."""
+    """The way of alerts: managers, serve, robots by name. `posted` is each piece of news and its moment."""
 
     folder: Path
     serve: ServeProgram
     managers: list[AlertmanagerProgram]
     robots: dict[str, RobotDouble]
     secrets: list[str] = field(default_factory=list)
+    clock: Callable[[], float] = time.time
+    posted: dict[str, float] = field(default_factory=dict)
 
     @property
     def robot(self) -> RobotDouble:
@@ -75,117 +85,146 @@ class Way:
             }
             for model in models
         ]
+        for model in models:
+            self.posted.setdefault(f"{model} {'resolved' if resolved else 'firing'}", self.clock())
         for manager in self.managers:
             manager.post_alerts(*alerts)
 
+    def call(self, robot: str, payload: Mapping[str, object]) -> requests.Response:
+        """Post to serve's webhook, as an Alertmanager that is not here would."""
+        url = f"{self.serve.url}/alertmanager/dingtalk/{robot}"
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        return requests.post(url, json=payload, headers=headers, timeout=40)
+
+    def page(self) -> str:
+        """Serve's metrics."""
+        return requests.get(f"{self.serve.url}/metrics", timeout=10).text
+
     def told(self, robot: str = "oncall") -> list[str]:
         """The news in this robot's messages, as `model firing` and `model resolved`, in their order."""
-        return [news for message in self.robots[robot].messages for news in _news(message.text)]
+        return [news for news, _ in told(self.robots[robot].messages)]
 
-    def until(self, wanted: Callable[[], bool], *, seconds: float = 40.0) -> bool:
-        """Whether that came true in time."""
+    def account(self, fault: str, *robots: str, wanted: Sequence[str] = ()) -> Account:
+        """What became of `wanted` (all that was posted, unless said) at these robots (all of them)."""
+        moments = {news: at for news, at in self.posted.items() if not wanted or news in wanted}
+        messages = [message for name in robots or self.robots for message in self.robots[name].messages]
+        return settle(fault, moments, messages)
+
+    def wait(self, wanted: Callable[[], object], *, seconds: float = 90.0) -> None:
+        """Until that comes true; fails with what the parts wrote when it does not."""
         deadline = time.monotonic() + seconds
         while not wanted():
-            if time.monotonic() > deadline:
-                return False
+            assert time.monotonic() < deadline, self.evidence()
             time.sleep(0.05)
-        return True
+
+    def a_tick_later(self) -> None:
+        """What was not told by then is not going to be."""
+        time.sleep(A_TICK_SECONDS)
 
     def evidence(self) -> str:
         """What the parts wrote, for a failing test."""
         attempts = {name: [one.outcome for one in robot.attempts] for name, robot in self.robots.items()}
-        told = {name: self.told(name) for name in self.robots}
-        return f"{attempts}\n{told}\n{self.serve.log.read_text()[-3000:]}"
+        said = {name: self.told(name) for name in self.robots}
+        return f"{attempts}\n{said}\n{self.serve.log.read_text()[-3000:]}"
+
+    def require_no_secret_written(self) -> None:
+        """Neither in a log nor in what was built."""
+        files = [self.serve.log, *(manager.log for manager in self.managers)]
+        files += [file for file in (self.folder / "alertmanager").rglob("*") if file.is_file()]
+        written = "".join(file.read_text() for file in files)
+        assert written
+        assert [secret for secret in self.secrets if secret in written] == []
 
 
-def _news(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if "TritonQpsAboveLimit**" in line:
-            subject = line.split("**")[2].split("·")[0].strip()
-            yield f"{subject} {'resolved' if '✅' in line else 'firing'}"
+@dataclass(kw_only=True)
+class Builder:
+    """Starts ways below a folder; they end with `running`."""
+
+    folder: Path
+    running: ExitStack
+    ways: list[Way] = field(default_factory=list)
+
+    def __call__(
+        self,
+        *robots: str,
+        notify: str = "",
+        fields: Mapping[str, str] | None = None,
+        managers: int = 1,
+        more_secrets: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.time,
+        edit: Callable[[str], str] = str,
+    ) -> Way:
+        """A running way with robots of these names (`oncall` alone, unless said).
+
+        `edit` changes Alertmanager's configuration, where a test cannot use it as generated.
+        """
+        (self.folder / "secrets").mkdir(parents=True)
+        doubles = {
+            name: self.running.enter_context(RobotDouble(clock=clock)) for name in robots or ("oncall",)
+        }
+        secrets = {"token": TOKEN, **(more_secrets or {})}
+        for name, robot in doubles.items():
+            secrets |= {f"{name}-webhook": robot.webhook_url, f"{name}-secret": robot.secret}
+        for name, text in secrets.items():
+            (self.folder / "secrets" / name).touch(mode=0o600)
+            (self.folder / "secrets" / name).write_text(text)
+        fleet = _fleet_file(self.folder, doubles, notify, fields or {})
+        plan = build_plan(load_fleet(fleet), self.folder)
+        config = self._configure(plan, edit)
+        serve = ServeProgram(fleet, port=_port_of(plan.addresses.serve_url))
+        way = Way(
+            folder=self.folder,
+            serve=self.running.enter_context(serve),
+            managers=[self.running.enter_context(one) for one in _managers(config, plan, managers)],
+            robots=doubles,
+            secrets=[*secrets.values(), *(robot.rules.token for robot in doubles.values())],
+            clock=clock,
+        )
+        self.ways.append(way)
+        return way
+
+    def _configure(self, plan: Plan, edit: Callable[[str], str]) -> Path:
+        write_artifacts(render_alertmanager(plan), self.folder)
+        config = self.folder / "alertmanager" / "alertmanager.yml"
+        config.write_text(edit(config.read_text()))
+        return config
 
 
-class Service:
-    """An HTTP service that notes what is posted to it, as (path, body)."""
-
-    def __init__(self) -> None:
-        self.posted: list[tuple[str, dict]] = []
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                service.posted.append((self.path, json.loads(body)))
-                self.send_response(200)
-                self.end_headers()
-                self.wfile.write(b"ok")
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+@pytest.fixture(scope="session")
+def builder() -> type[Builder]:
+    """Makes builders of ways."""
+    return Builder
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
-    """Stands in for Slack and for whatever else is posted to."""
-    service = Service()
-    thread = threading.Thread(target=service.server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    yield service
-    service.server.shutdown()
-    service.server.server_close()
+@pytest.fixture(scope="session")
+def accounts_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[object], list[Account]]]:
+    """The accounts of a scenario. All that this run asks for are played side by side, from now on."""
+    asked = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    scenarios = [params["scenario"] for params in asked if "scenario" in params]
+    with ThreadPoolExecutor(SIDE_BY_SIDE) as stage:
+        played: dict[object, Future[list[Account]]] = {
+            scenario: stage.submit(_play, scenario, tmp_path_factory.mktemp(scenario.__name__))
+            for scenario in scenarios
+        }
+        yield lambda scenario: played[scenario].result()
 
 
-@pytest.fixture
-def way(tmp_path: Path) -> Iterator[Callable[..., Way]]:
-    """Builds and starts a way; everything is ended after the test, and no log may hold a secret."""
+def _play(scenario: Callable[[Builder], list[Account]], folder: Path) -> list[Account]:
     with ExitStack() as running:
-        ways: list[Way] = []
-
-        def build(
-            *robots: str,
-            notify: str = "",
-            fields: dict[str, str] | None = None,
-            managers: int = 1,
-            more_secrets: dict[str, str] | None = None,
-            clock: Callable[[], float] = time.time,
-        ) -> Way:
-            (tmp_path / "secrets").mkdir()
-            doubles = {
-                name: running.enter_context(RobotDouble(clock=clock)) for name in robots or ("oncall",)
-            }
-            secrets = {"token": TOKEN, **(more_secrets or {})}
-            for name, robot in doubles.items():
-                secrets |= {f"{name}-webhook": robot.webhook_url, f"{name}-secret": robot.secret}
-            for name, text in secrets.items():
-                (tmp_path / "secrets" / name).touch(mode=0o600)
-                (tmp_path / "secrets" / name).write_text(text)
-            fleet = _fleet_file(tmp_path, doubles, notify, fields or {})
-            plan = build_plan(load_fleet(fleet), tmp_path)
-            serve = running.enter_context(ServeProgram(fleet, port=_port_of(plan.addresses.serve_url)))
-            made = Way(
-                folder=tmp_path,
-                serve=serve,
-                managers=[running.enter_context(one) for one in _managers(tmp_path, plan, managers)],
-                robots=doubles,
-                secrets=[
-                    TOKEN,
-                    *(more_secrets or {}).values(),
-                    *(robot.secret for robot in doubles.values()),
-                ],
-            )
-            made.secrets += [robot.rules.token for robot in doubles.values()]
-            ways.append(made)
-            return made
-
-        yield build
-        for made in ways:
-            _no_secret_written(made)
+        build = Builder(folder=folder, running=running)
+        accounts = scenario(build)
+        for made in build.ways:
+            made.require_no_secret_written()
+    records = os.environ.get(RECORDS)
+    if records:
+        with Path(records).open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(asdict(account)) + "\n" for account in accounts)
+    return accounts
 
 
-def _fleet_file(folder: Path, robots: Sequence[str], notify: str, fields: dict[str, str]) -> Path:
+def _fleet_file(folder: Path, robots: Sequence[str], notify: str, fields: Mapping[str, str]) -> Path:
     entries = ", ".join(
         f"{name}: {{webhook_file: secrets/{name}-webhook, "
         f"secret_file: secrets/{name}-secret{fields.get(name, '')}}}"
@@ -200,29 +239,16 @@ def _port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
-def _managers(folder: Path, plan: Plan, count: int) -> list[AlertmanagerProgram]:
-    write_artifacts(render_alertmanager(plan), folder)
-    config = folder / "alertmanager" / "alertmanager.yml"
+def _managers(config: Path, plan: Plan, count: int) -> list[AlertmanagerProgram]:
     clusters = [f"127.0.0.1:{free_port()}" for _ in range(count)] if count > 1 else [""]
     return [
         AlertmanagerProgram(
             find("alertmanager"),
             config,
-            folder / f"data-{number}",
+            config.parents[1] / f"data-{number}",
             port=0 if number else _port_of(plan.addresses.alertmanager_url),
             cluster=cluster,
             peers=[other for other in clusters if other != cluster],
         )
         for number, cluster in enumerate(clusters)
     ]
-
-
-def _no_secret_written(way: Way) -> None:
-    logs = [way.serve.log, *(manager.log for manager in way.managers)]
-    written = "".join(log.read_text() for log in logs)
-    written += "".join(
-        file.read_text() for file in (way.folder / "alertmanager").rglob("*") if file.is_file()
-    )
-    assert written
-    for secret in way.secrets:
-        assert secret not in written

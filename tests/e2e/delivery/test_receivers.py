@@ -1,82 +1,237 @@
-"""Receivers that are Alertmanager's own, the dead man's switch, and the test message, as configured."""
+"""Receivers that are Alertmanager's own, the dead man's switch, and the test message, as configured.
+
+One way for all of them: a real Alertmanager with the generated configuration, strict services behind it.
+"""
 
 from __future__ import annotations
 
+import email
+import email.policy
+import re
 import subprocess
 import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import AuthResult
 
-pytestmark = pytest.mark.e2e
+from tritonobs.testing.programs import free_port
+from tritonobs.testing.receivers import WECOM_MOST_BYTES, ReceiverDoubles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from email.message import EmailMessage
+
+pytestmark = [
+    pytest.mark.e2e,
+    # On purpose: there is no certificate for loopback.
+    pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS"),
+]
+
+PASSWORD = "mail-7f3d1e55c0"
+MAILBOX = "leads@example.com"
+HOSTILE = "<!channel> *x* `y` &lt; [a](http://evil) " + "模" * 2000
+HEADERS = "x\r\nBcc: evil@example.com\r\n\r\n<script>alert(1)</script>"
+NOTIFY = """\
+  mail_server: {{smarthost: "127.0.0.1:{mail}", sender: alerts@example.com, require_tls: false,
+                 username: alerts, password_file: secrets/mail}}
+  email: {{leads: {{to: [leads@example.com]}}}}
+  slack: {{vision: {{webhook_file: secrets/slack, channel: "#vision"}}}}
+  webhook: {{archive: {{url: "{archive}"}}, pager: {{url_file: secrets/pager}}}}
+  dead_man: {{url_file: secrets/ping, every: 15s}}
+  alertmanager_version: "0.31"
+  wecom: {{ops: {{corp_id: wwcorp, agent_id: "1000002", secret_file: secrets/wecom, to_party: "2|3"}}}}
+  routes:
+    - {{match: {{team: slack}}, to: slack/vision}}
+    - {{match: {{team: mail}}, to: email/leads}}
+    - {{match: {{team: wecom}}, to: wecom/ops}}
+    - {{match: {{team: hooks}}, to: [webhook/archive, webhook/pager]}}
+"""
 
 
-def _test(way, via: str, *more: str) -> subprocess.CompletedProcess[str]:
-    argv = [
-        sys.executable,
-        "-m",
-        "tritonobs",
-        "notify",
-        "test",
-        "oncall",
-        "--fleet",
-        str(way.folder / "fleet.yaml"),
-    ]
-    return subprocess.run([*argv, "--via", via, *more], capture_output=True, text=True, check=False)
+class MailSink:
+    """A mail server that wants a login, knows one mailbox, and keeps what it took."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.taken: list[EmailMessage] = []
+        self.refused: list[str] = []
+
+    async def handle_RCPT(self, *call) -> str:  # noqa: N802 (aiosmtpd names it)
+        """One mailbox, no other."""
+        _, _, envelope, address, _ = call
+        if address != MAILBOX:
+            self.refused.append(address)
+            return "550 no such mailbox here"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, *call) -> str:  # noqa: N802 (the same)
+        """Read as strictly as a mail reader should; what is broken is refused."""
+        policy = email.policy.SMTP.clone(raise_on_defect=True)
+        self.taken.append(email.message_from_bytes(call[-1].content, policy=policy))
+        return "250 taken"
 
 
-@pytest.mark.parametrize("count", [1, 200])
-def test_slack_gets_a_message_within_its_limits(way, service, count: int) -> None:
-    """One message for a group, its text short enough for Slack, its labels data."""
-    path = way(
-        notify="  slack: {vision: {webhook_file: secrets/slack, channel: '#vision'}}\n"
-        "  routes: [{match: {severity: critical}, to: slack/vision}]\n",
-        more_secrets={"slack": f"{service.url}/services/T0/B0/very-secret-path"},
+def _let_in(server, session, envelope, mechanism, data) -> AuthResult:
+    right = (getattr(data, "login", b""), getattr(data, "password", b"")) == (b"alerts", PASSWORD.encode())
+    return AuthResult(success=right)
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[ReceiverDoubles]:
+    """Slack, and webhooks."""
+    with ReceiverDoubles() as doubles:
+        yield doubles
+
+
+@pytest.fixture(scope="module")
+def sink() -> Iterator[MailSink]:
+    """The mail server's notes; `port` is where it listens."""
+    sink = MailSink()
+    controller = Controller(
+        sink,
+        hostname="127.0.0.1",
+        port=sink.port,
+        authenticator=_let_in,
+        auth_required=True,
+        auth_require_tls=False,
+        # Its prompts are not those that Alertmanager, like most clients, answers.
+        auth_exclude_mechanism=["LOGIN"],
     )
-    path.post(*["inspect"] * 1, stage="<!channel> *x* `y` " + "z" * 2000)
-    for number in range(1, count):
-        path.post("inspect", stage=f"s{number} " + "z" * 2000)
-    assert path.until(lambda: service.posted), path.managers[0].log.read_text()[-3000:]
-    assert path.until(lambda: count == 1 or "more" in str(service.posted[-1])), str(service.posted)[-500:]
-    where, said = service.posted[-1]
+    controller.start()
+    yield sink
+    controller.stop()
+
+
+@pytest.fixture(scope="module")
+def path(builder, services, sink, tmp_path_factory):
+    """The way of all tests here; the Watchdog is on from the beginning."""
+    with ExitStack() as running:
+        build = builder(folder=tmp_path_factory.mktemp("receivers"), running=running)
+        way = build(
+            notify=NOTIFY.format(mail=sink.port, archive=services.webhook_url("archive")),
+            more_secrets={
+                "mail": PASSWORD,
+                "slack": services.slack_url,
+                "pager": services.webhook_url("pager-very-secret"),
+                "ping": services.webhook_url("ping-very-secret"),
+                "wecom": "not-read-by-this-alertmanager",
+            },
+            edit=_with_wecoms_secret(services),
+        )
+        way.post("", alertname="Watchdog", severity="none")
+        yield way
+        way.require_no_secret_written()
+
+
+def _with_wecoms_secret(services: ReceiverDoubles) -> Callable[[str], str]:
+    """Alertmanager 0.25 reads it from its configuration only, where we write none."""
+    inline = rf"\1api_secret: {services.corp_secret}\n\1api_url: {services.wecom_url}"
+    return lambda config: re.sub(r"( +)api_secret_file: .*", inline, config)
+
+
+def _try(way, via: str) -> subprocess.CompletedProcess[str]:
+    fleet = str(way.folder / "fleet.yaml")
+    argv = [sys.executable, "-m", "tritonobs", "notify", "test", "oncall", "--fleet", fleet, "--via", via]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
+def test_slack_gets_a_message_that_it_takes_and_whose_labels_are_data(path, services) -> None:
+    """Again after a 503; channel, colour, the alert's name; no mention, no markup."""
+    services.unavailable = 1
+    path.post("inspect", team="slack", stage=HOSTILE)
+    path.wait(lambda: services.slack)
+    said = services.slack[-1]
     (attachment,) = said["attachments"]
-    assert (where, said["channel"]) == ("/services/T0/B0/very-secret-path", "#vision")
-    assert attachment["title"].endswith("TritonQpsAboveLimit inspect")
+    assert said["channel"] == "#vision"
+    assert attachment["title"] == "1 firing: TritonQpsAboveLimit inspect"
     assert attachment["color"] == "danger"
-    assert len(attachment["text"]) <= 12_000
+    assert re.search("TritonQpsAboveLimit inspect stage .!channel. ·x· ·y·", attachment["text"])
     assert "<!channel>" not in attachment["text"]
-    assert "TritonQpsAboveLimit inspect stage" in attachment["text"]
 
 
-def test_watchdog_reaches_the_dead_mans_switch_again_and_again(way, service) -> None:
-    """Through serve, which has the secret address: silence there means that something on the way is dead."""
-    path = way(
-        notify="  dead_man: {url_file: secrets/ping, every: 15s}\n",
-        more_secrets={"ping": f"{service.url}/ping/very-secret-path"},
-    )
-    path.post("", alertname="Watchdog", severity="none")
-    assert path.until(lambda: len(service.posted) >= 3), path.managers[0].log.read_text()[-3000:]
-    assert {where for where, _ in service.posted} == {"/ping/very-secret-path"}
-    assert path.told() == []
+def test_slack_text_stays_within_its_limit_whatever_the_labels_hold(path, services) -> None:
+    """Two hundred alerts of one group, every label as long as it likes: one message, 12,000 characters."""
+    for number in range(200):
+        path.post(f"many{'&' * 500}", team="slack", version=f"{number:03}{'<' * 500}", stage=HOSTILE)
+    path.wait(lambda: any("and more, all in Alertmanager" in str(said) for said in services.slack))
+    texts = [attachment["text"] for said in services.slack for attachment in said["attachments"]]
+    assert max(map(len, texts)) <= 12_000
+    assert not [where for where, _ in services.refused if where == "slack"]
+
+
+def test_mail_is_taken_and_its_headers_are_ours(path, sink) -> None:
+    """After a login; a label cannot add a header or markup, and the alert's name stands in it."""
+    path.post("inspect", team="mail", stage=HEADERS)
+    path.wait(lambda: sink.taken)
+    (mail,) = sink.taken
+    assert sink.refused == []
+    assert (mail["From"], mail["To"], mail["Bcc"]) == ("alerts@example.com", MAILBOX, None)
+    assert "TritonQpsAboveLimit" in mail["Subject"]
+    html = mail.get_body(("html",)).get_content()
+    assert "TritonQpsAboveLimit" in html
+    assert "<script>" not in html
+
+
+def test_webhooks_get_the_call_directly_or_through_serve(path, services) -> None:
+    """The open address by Alertmanager itself, the secret one passed on; both again after a 503."""
+    services.unavailable = 2
+    path.post("inspect", team="hooks")
+    for name in ("archive", "pager-very-secret"):
+        path.wait(lambda name=name: any(where.endswith(name) for where, _ in services.webhook))
+    calls = {where: said for where, said in services.webhook if "ping" not in where}
+    assert {said["alerts"][0]["labels"]["model"] for said in calls.values()} == {"inspect"}
 
 
 @pytest.mark.parametrize("via", ["alertmanager", "serve", "direct"])
-def test_test_message_arrives(way, via: str) -> None:
+def test_test_message_arrives(path, via: str) -> None:
     """By whichever way, and the command says so."""
-    path = way()
-    done = _test(path, via)
+    done = _try(path, via)
     assert (done.returncode, done.stdout) == (0, "robot oncall accepted a test message\n"), done.stderr
     assert "TritonobsTest" in path.robot.messages[-1].text
 
 
-def test_test_message_that_fails_says_where(way) -> None:
+def test_test_message_that_is_refused_says_why(path) -> None:
     """An exit code, the vendor's words, no secret."""
-    path = way()
-    path.robot.secret = path.robot.rules.secret = "SECother"
-    for via in ("serve", "direct"):
-        done = _test(path, via)
-        assert done.returncode == 3
-        assert "DingTalk said 310000: sign not match" in done.stderr
+    right = path.robot.rules.secret
+    path.robot.rules.secret = "SECother"
+    try:
+        for via in ("serve", "direct"):
+            done = _try(path, via)
+            assert done.returncode == 3
+            assert "DingTalk said 310000: sign not match" in done.stderr
+            assert right not in done.stderr
+    finally:
+        path.robot.rules.secret = right
+
+
+def test_watchdog_reaches_the_dead_mans_switch_again_and_again(path, services) -> None:
+    """Through serve, which has the secret address: silence there means that something on the way is dead."""
+    path.wait(lambda: sum(where.endswith("ping-very-secret") for where, _ in services.webhook) >= 3)
+    assert path.told() == []
+
+
+def test_wecom_gets_texts_it_need_not_cut(path, services) -> None:
+    """A token fetched for the right application; every name within 2,048 bytes, the labels data.
+
+    What WeCom refuses is not played: Alertmanager reads its errcode since 0.26, this one is 0.25.
+    """
+    for number in range(6):
+        path.post(f"many{'模' * 300}", team="wecom", version=f"{number}{'9' * 300}", stage=HOSTILE)
+    path.wait(lambda: any("and more, all in Alertmanager" in said["shown"] for said in services.wecom))
+    assert not [said for said in services.wecom if said["cut"]], WECOM_MOST_BYTES
+    assert not [answer for where, answer in services.refused if where == "wecom"]
+    assert (services.wecom[0]["toparty"], services.wecom[0]["agentid"]) == ("2|3", "1000002")
+    assert services.wecom[-1]["shown"].count("TritonQpsAboveLimit") == 5
+    assert "<!channel>" not in str(services.wecom)
+
+
+def test_test_message_nobody_can_take_says_where_it_ended(path) -> None:
+    """The last test: without Alertmanager the way ends at its beginning."""
     path.managers[0].kill()
-    done = _test(path, "alertmanager")
+    done = _try(path, "alertmanager")
     assert done.returncode == 3
     assert "/api/v2/alerts: connection refused" in done.stderr

@@ -1,0 +1,103 @@
+"""From the first request above a QPS limit to the message the robot accepted, on the live stack."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import statistics
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import requests
+from results import table
+
+from tritonobs import demo
+from tritonobs.stack import local
+from tritonobs.stack.services import Folders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tritonobs.stack.local import Running
+
+_SEED = 20260301
+_HOLD, _SHORT_HOLD = "keep_firing_for: 1m", "keep_firing_for: 5s"
+_EMPTY_SECONDS = 20.0
+"""As long as the window the alert looks back over: the next run begins with an empty one."""
+_STEPS = {
+    "seen": "a record shows it",
+    "firing": "the alert fires",
+    "accepted": "the robot accepted the message",
+}
+
+
+def measure(repeats: int, state: Path) -> tuple[str, object]:
+    """Seconds after the first overflowing one, on one stack, at moments unrelated to its scrapes."""
+    chance = random.Random(_SEED)  # noqa: S311 (a repeatable experiment, no secret)
+    running = local.start(None, Folders(root=state.absolute()), _say, move_ports=True)
+    taken: list[dict[str, float]] = []
+    try:
+        _shorten_the_hold(running)
+        observer = demo.Observer(running)
+        url = running.plan.replicas[0].http_url
+        limit = float(min(limit.qps for limit in running.plan.limits if limit.model == demo.MODEL))
+        for number in range(repeats):
+            before = len(observer.messages())
+            with demo.Overflow(url, limit * demo.OVERFLOW_RATIO) as load:
+                taken.append(_follow(observer, load, before))
+            _say(f"{number + 1} {json.dumps(taken[-1])}")
+            demo.wait_resolved(observer, before + 1)
+            time.sleep(_EMPTY_SECONDS + chance.uniform(0, 10))
+    finally:
+        with contextlib.suppress(KeyboardInterrupt):
+            local.stop(running)
+    return _told(taken, running), taken
+
+
+def _shorten_the_hold(running: Running) -> None:
+    """An alert is held for a minute after its end; less of that, and the next run can begin sooner.
+
+    It changes nothing between an overflow and its message.
+    """
+    for rules in (running.folders.built / "prometheus" / "rules").glob("*.rules.yml"):
+        rules.write_text(rules.read_text(encoding="utf-8").replace(_HOLD, _SHORT_HOLD), encoding="utf-8")
+    requests.post(f"{running.address('prometheus')}/-/reload", timeout=10).raise_for_status()
+
+
+def _follow(observer: demo.Observer, load: demo.Overflow, before: int) -> dict[str, float]:
+    moments: dict[str, float] = {}
+    demo.wait_for(lambda: observer.exceeds() or None, "Prometheus to see it")
+    moments["seen"] = time.time() - load.began_at
+    demo.wait_for(lambda: observer.fires() or None, "the alert to fire")
+    moments["firing"] = time.time() - load.began_at
+    message = demo.wait_for(
+        lambda: next((one for one in observer.messages()[before:] if "🔴" in one.text), None), "the message"
+    )
+    moments["accepted"] = message.received_at - load.began_at
+    return moments
+
+
+def _told(taken: list[dict[str, float]], running: Running) -> str:
+    settings = running.plan.prometheus
+    text = (
+        f"{len(taken)} overflows of twice the limit, from no traffic at all; Prometheus scrapes every "
+        f"{settings.scrape_interval_seconds} s and evaluates every {settings.evaluation_interval_seconds} s. "
+        "Between two runs the alert ends and its window empties; for that its hold of a minute was cut to "
+        "5 s.\n\n"
+    )
+    rows = []
+    for step, words in _STEPS.items():
+        values = [moments[step] for moments in taken]
+        rows.append(
+            [words, *(f"{value:.1f}" for value in (min(values), statistics.median(values), max(values)))]
+        )
+    every = ", ".join(f"{moments['accepted']:.1f}" for moments in taken)
+    return (
+        f"{text}{table(['after', 'min, s', 'median, s', 'max, s'], rows)}\n\nEvery run, in order: {every} s."
+    )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
