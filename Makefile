@@ -37,9 +37,10 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two c
 	$(BIN)/python bench/pipeline.py --write
 	$(BIN)/python bench/build_cost.py --write
 	$(BIN)/python bench/rules_cost.py --write
-	$(BIN)/python bench/delivery.py burst
-	$(BIN)/python bench/delivery.py calls
-	$(BIN)/python bench/delivery.py overflow
+	$(BIN)/python bench/delivery.py burst --write
+	$(BIN)/python bench/delivery.py calls --write
+	$(BIN)/python bench/delivery.py overflow --write
+	$(BIN)/python bench/delivery.py faults --write
 	$(BIN)/python bench/triage.py --write
 
 soak: setup ## reloads, unloads and kills under full load for a quarter of an hour, results into bench/RESULTS.md
