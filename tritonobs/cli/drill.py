@@ -79,7 +79,7 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> tuple[Outcome, ...]:
     except NoRehearsal as refusal:
         raise click.UsageError(str(refusal)) from None
     with drill_timeline() as tell, Session(rig, tell) as session:
-        return tuple(session.rehearse(drill) for drill in drills)
+        return tuple(session.rehearse(drills))
 
 
 def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
@@ -120,10 +120,10 @@ def _speed(state: Path) -> float:
 
 def _show(outcomes: tuple[Outcome, ...], form: str) -> None:
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.drill import outcome_table  # noqa: PLC0415
+    from tritonobs.report.drill import outcome_table, outcome_values  # noqa: PLC0415
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 
     if form == "json":
-        click.echo(json_text(outcomes))
+        click.echo(json_text([outcome_values(outcome) for outcome in outcomes]))
     else:
         print_table(outcome_table(outcomes))

@@ -37,6 +37,11 @@ class Record:
         """Whether every alert that fired is resolved."""
         return len(self._resolved) == len(self._fired)
 
+    @property
+    def waited_seconds(self) -> float:
+        """How long ago the fault was undone."""
+        return time.time() - self._undone
+
     def begin(self) -> None:
         """The fault is caused now."""
         self._began = time.time()
@@ -63,7 +68,7 @@ class Record:
         """Those that fired and do so no more are resolved."""
         for name in self._fired.keys() - firing - self._resolved.keys():
             self.note(f"{name} is resolved")
-            self._resolved[name] = time.time() - self._undone
+            self._resolved[name] = self.waited_seconds
 
     def judge(self, watch: Watch) -> None:
         """Triage said something."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import psutil
+
 from tritonobs.drill.drill import CALM_SECONDS
 from tritonobs.drill.record import Record
 from tritonobs.drill.undo import Undo
@@ -13,7 +15,7 @@ from tritonobs.errors import StackError, TritonobsError
 from tritonobs.live.snapshot import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from typing_extensions import Self
 
@@ -35,6 +37,7 @@ class Session:
         self._rig, self._tell = rig, tell
         self._usual: tuple[Stream, ...] | None = None
         self._calm_since = 0.0
+        self._open: list[tuple[Watch, Record]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -42,26 +45,60 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self._rig.traffic.stop()
 
-    def rehearse(self, drill: Drill) -> Outcome:
-        """Cause the fault, see what is promised, undo it; whatever happens, it is undone."""
-        record = Record(drill, self._tell)
-        watch = Watch(self._rig, drill)
+    def rehearse(self, drills: Sequence[Drill]) -> Iterator[Outcome]:
+        """Cause each fault, see what is promised, undo it; whatever happens, it is undone.
+
+        While the alerts of one drill go on until they are resolved, the next may begin that promises others.
+        """
+        waiting = list(drills)
+        while waiting or self._open:
+            drill = self._next(waiting)
+            if drill:
+                waiting.remove(drill)
+                self._begin(drill)
+            else:
+                self._look()
+                time.sleep(_POLL_SECONDS)
+            yield from self._ended(last=not waiting)
+
+    def _next(self, waiting: Sequence[Drill]) -> Drill | None:
+        """A drill whose alerts nobody waits for."""
+        awaited = {alert.name for watch, _ in self._open for alert in watch.drill.alerts}
+        return next(
+            (drill for drill in waiting if not awaited & {alert.name for alert in drill.alerts}), None
+        )
+
+    def _begin(self, drill: Drill) -> None:
+        watch, record = Watch(self._rig, drill), Record(drill, self._tell)
         try:
             watch.require_rules()
-            baseline = self._calm_down(drill, watch)
-            self._cause(drill, watch, baseline, record)
-            self._resolve(drill, watch, record)
-        except TritonobsError as failure:
+            self._cause(drill, watch, self._calm_down(drill, watch), record)
+        except (TritonobsError, OSError, psutil.Error) as failure:
             record.problem = str(failure)
             record.note(f"given up: {failure}")
-        return record.outcome(watch)
+        self._open.append((watch, record))
+
+    def _ended(self, *, last: bool) -> Iterator[Outcome]:
+        """The drills of which nothing more is to be seen; patience ends only when no other is left to do."""
+        for watch, record in tuple(self._open):
+            patience = _patience(watch.drill.resolves.at(self._rig.speed))
+            if record.problem or record.all_resolved or (last and record.waited_seconds > patience):
+                self._open.remove((watch, record))
+                yield record.outcome(watch)
+
+    def _look(self) -> None:
+        """See which alerts of earlier drills are resolved."""
+        for watch, record in self._open:
+            if not record.problem and not record.all_resolved:
+                record.miss({alert.name for alert in watch.firing()})
 
     def _calm_down(self, drill: Drill, watch: Watch) -> Span:
         """A span of ordinary traffic in which none of the promised alerts fires."""
         self._calm(drill)
-        deadline = time.time() + _patience(drill.resolves.at(self._rig.speed))
+        deadline = time.time() + CALM_SECONDS + _patience(drill.resolves.at(self._rig.speed))
         while watch.firing() or time.time() < self._calm_since + _SETTLE_SECONDS + CALM_SECONDS:
-            if time.time() > deadline + CALM_SECONDS:
+            self._look()
+            if time.time() > deadline:
                 names = ", ".join(alert.name for alert in watch.firing())
                 raise StackError(f"{names} fires without this fault; wait until it is resolved")
             time.sleep(_POLL_SECONDS)
@@ -83,6 +120,7 @@ class Session:
                 self._rig.traffic.switch(drill.traffic)
             caused = time.time()
             while time.time() < caused + _patience(drill.fires.at(self._rig.speed)):
+                self._look()
                 record.see(alert.name for alert in watch.firing())
                 if (drill.check or record.all_fired) and watch.judge(caused, baseline):
                     record.judge(watch)
@@ -93,12 +131,6 @@ class Session:
         self._usual = None
         self._calm(drill)
         record.undone()
-
-    def _resolve(self, drill: Drill, watch: Watch, record: Record) -> None:
-        deadline = time.time() + _patience(drill.resolves.at(self._rig.speed))
-        while time.time() < deadline and not record.all_resolved:
-            record.miss({alert.name for alert in watch.firing()})
-            time.sleep(_POLL_SECONDS)
 
 
 def _patience(seconds: float) -> float:

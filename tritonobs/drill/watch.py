@@ -23,7 +23,7 @@ class Watch:
     """Looks for what one drill promises. `cause` and `sentence` are those of the last verdict."""
 
     def __init__(self, rig: Rig, drill: Drill) -> None:
-        self._rig, self._drill = rig, drill
+        self._rig, self.drill = rig, drill
         self._judged_at = 0.0
         self.cause, self.sentence = "", "triage was not asked"
         self.named = False
@@ -36,7 +36,7 @@ class Watch:
             ClientError: Prometheus does not answer.
         """
         loaded = {rule.name for rule in self._rig.prometheus.rules()}
-        missing = sorted({alert.name for alert in self._drill.alerts} - loaded)
+        missing = sorted({alert.name for alert in self.drill.alerts} - loaded)
         if missing:
             raise StackError(f"Prometheus has loaded no rule {', '.join(missing)}")
 
@@ -45,7 +45,7 @@ class Watch:
         now = [alert for alert in self._rig.prometheus.alerts() if alert.state == _FIRING]
         return tuple(
             wanted
-            for wanted in self._drill.alerts
+            for wanted in self.drill.alerts
             if any(each.name == wanted.name and wanted.labels.items() <= each.labels.items() for each in now)
         )
 
@@ -64,6 +64,6 @@ class Watch:
         first = next(iter(verdict.causes), None)
         self.sentence = verdict.sentence
         self.cause = first.check if first else "?" if verdict.status == "blind" else ""
-        right = self.cause == self._drill.check
-        self.named = right and (not self._drill.model or first is None or first.model == self._drill.model)
+        right = self.cause == self.drill.check
+        self.named = right and (not self.drill.model or first is None or first.model == self.drill.model)
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -58,6 +59,11 @@ def _promises(drill: Drill, speed: float) -> Iterator[Line]:
     takes = format_duration(round(drill.seconds(speed)))
     yield Line(cells=(drill.name, first, drill.check or _NOTHING_WRONG, takes), style="bold")
     yield Line(cells=(drill.breaks, ", ".join(more), "", ""))
+
+
+def outcome_values(outcome: Outcome) -> dict[str, object]:
+    """What was seen, for programs, with what it comes to."""
+    return {**asdict(outcome), "kept": outcome.kept, "broken": outcome.broken}
 
 
 def _lines(outcome: Outcome) -> Iterator[Line]:

@@ -1,0 +1,147 @@
+"""Every drill on a stack of its own, and triage on the same stack when nothing is wrong.
+
+python bench/drills.py [NAME...] [--pieces FILE] [--healthy 10] [--json] [--write]
+
+It takes more than an hour. With --pieces what was seen is kept in a file, each drill as it ends, and a later
+run does only what the file lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from results import publish, table
+
+from tritonobs.drill.drill import CALM
+from tritonobs.drill.registry import DRILLS
+from tritonobs.drill.rig import Rig
+from tritonobs.drill.run import Session
+from tritonobs.live.snapshot import Span, take_snapshot
+from tritonobs.live.triage import triage
+from tritonobs.report.drill import drill_timeline, outcome_values, seconds
+from tritonobs.report.formats import json_text
+from tritonobs.stack import local
+from tritonobs.stack.services import Folders
+
+SPEED = 5.0
+WINDOW_SECONDS = 30.0
+HEALTHY = "healthy"
+
+
+def main() -> None:
+    """Rehearse what is not in the file yet, and publish all that is."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("names", nargs="*", default=list(DRILLS))
+    options.add_argument("--pieces", type=Path)
+    options.add_argument("--healthy", type=int, default=10)
+    options.add_argument("--json", action="store_true")
+    options.add_argument("--write", action="store_true")
+    wanted = options.parse_args()
+    seen: dict[str, Any] = (
+        json.loads(wanted.pieces.read_text()) if wanted.pieces and wanted.pieces.exists() else {}
+    )
+
+    def keep(name: str, value: object) -> None:
+        seen[name] = value
+        if wanted.pieces:
+            wanted.pieces.write_text(json.dumps(seen, indent=1))
+
+    missing = [name for name in wanted.names if name not in seen]
+    repeats = wanted.healthy - len(seen.get(HEALTHY, []))
+    if missing or repeats > 0:
+        with tempfile.TemporaryDirectory(prefix="tritonobs-drills-") as folder:
+            rehearse(Path(folder), missing, repeats, seen, keep)
+    publish("drills", report(seen), seen, as_json=wanted.json, write=wanted.write)
+
+
+def rehearse(folder: Path, names: list[str], repeats: int, seen: dict[str, Any], keep: Any) -> None:  # noqa: ANN401 (a function)
+    """The healthy repeats first, on a stack that never had a fault; then the drills."""
+    running = local.start(
+        None,
+        Folders(root=folder),
+        lambda name: print(f"{name} ready", file=sys.stderr),
+        move_ports=True,
+        drills_speed=SPEED,
+    )
+    try:
+        rig = Rig(running.folders, str(folder))
+        with drill_timeline() as tell, Session(rig, tell) as session:
+            for verdict in healthy(rig, repeats):
+                keep(HEALTHY, [*seen.get(HEALTHY, []), verdict])
+            for outcome in session.rehearse([DRILLS[name] for name in names]):
+                keep(outcome.drill, json.loads(json_text(outcome_values(outcome))))
+    finally:
+        local.stop(running)
+
+
+def healthy(rig: Rig, repeats: int) -> Any:  # noqa: ANN401 (an iterator)
+    """Windows of ordinary traffic, one after another, each held against the first."""
+    if repeats <= 0:
+        return
+    rig.traffic.switch(CALM)
+    time.sleep(2 * WINDOW_SECONDS)
+    baseline = Span(start=time.time() - WINDOW_SECONDS, end=time.time())
+    for number in range(repeats):
+        time.sleep(WINDOW_SECONDS)
+        now = time.time()
+        snapshot = take_snapshot(
+            rig.sources, incident=Span(start=now - WINDOW_SECONDS, end=now), baseline=baseline
+        )
+        verdict = triage(snapshot)
+        print(f"healthy {number + 1}: {verdict.status} {verdict.sentence}", file=sys.stderr)
+        yield {"status": verdict.status, "sentence": verdict.sentence}
+
+
+def report(seen: dict[str, Any]) -> str:
+    """The table, and what it comes to."""
+    rows = [row for name in DRILLS if name in seen for row in _rows(seen[name])]
+    done = [seen[name] for name in DRILLS if name in seen]
+    faults = [each for each in done if each["promised"]]
+    named = [each for each in faults if each["named_after"] is not None]
+    kept = [each for each in done if not _broken(each)]
+    calm = seen.get(HEALTHY, [])
+    well = sum(each["status"] == "healthy" for each in calm)
+    missing = [name for name in DRILLS if name not in seen]
+    lines = [
+        f"Rules run {SPEED:g} times as fast as the fleet's (`tritonobs up --drills`): waits and windows of",
+        "two minutes and more are divided, shorter ones are not. Seconds count from the fault, those of",
+        "*resolved* from its end.",
+        "",
+        table(("drill", "alert", "fired", "resolved", "triage's first cause", "after", "as promised"), rows),
+        "",
+        f"- {len(kept)} of {len(done)} drills went as promised.",
+        f"- Triage named the planted cause first in {len(named)} of {len(faults)} faults.",
+        f"- On the healthy stack under load triage said healthy {well} of {len(calm)} times.",
+    ]
+    lines += [f"- {each['drill']}: {broken}." for each in done for broken in _broken(each)]
+    lines += [f"- Not run: {', '.join(missing)}."] if missing else []
+    lines += [f"- Not healthy: {each['sentence']}" for each in calm if each["status"] != "healthy"]
+    return "\n".join(lines)
+
+
+def _broken(seen: dict[str, Any]) -> list[str]:
+    return list(seen["broken"])
+
+
+def _rows(seen: dict[str, Any]) -> list[tuple[str, ...]]:
+    verdict = (
+        seen["cause"] or "nothing wrong",
+        seconds(seen["named_after"]),
+        "no" if _broken(seen) else "yes",
+    )
+    alerts = [
+        (each["name"], seconds(each["fired_after"]), seconds(each["resolved_after"]))
+        for each in seen["alerts"]
+    ] or [("-", "-", "-")]
+    first, *more = alerts
+    return [(seen["drill"], *first, *verdict), *(("", *each, "", "", "") for each in more)]
+
+
+if __name__ == "__main__":
+    main()
