@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from house import Knobs, board
@@ -16,6 +17,9 @@ _TO_MODEL = (
     "/d/tritonobs-model?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
     "&var-model=${__data.fields.model}&var-version=$__all"
 )
+
+# Where a panel shows one thing, the name of a model is enough, and gives it the same colour everywhere.
+_EACH = "{{model}} {{version}}"
 
 
 def build(knobs: Knobs) -> Dashboard:
@@ -49,14 +53,20 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Latency",
-                timeseries(latency.P50, wide=True),
-                timeseries(latency.P99, limits=(latency.TARGET,), wide=True, logarithmic=True),
+                timeseries(replace(latency.P50, legend=_EACH), wide=True),
+                timeseries(
+                    replace(latency.P99, legend=_EACH), limits=(latency.TARGET,), wide=True, logarithmic=True
+                ),
             ),
             row(
                 "Saturation",
                 timeseries(saturation.BUSY, size=(8, 8)),
                 timeseries(latency.QUEUE, size=(8, 8)),
-                timeseries(latency.PENDING, size=(8, 8), title="Requests waiting for an instance"),
+                timeseries(
+                    replace(latency.PENDING, legend=_EACH),
+                    size=(8, 8),
+                    title="Requests waiting for an instance",
+                ),
             ),
             row(
                 "Models and replicas",

@@ -133,6 +133,9 @@ def test_metrics_page_has_limits_and_deliveries(serve, accept: str) -> None:
     assert 'tritonobs_delivery_calls_total{answer="accepted",robot="oncall"}' in page
     assert 'tritonobs_robot_budget_remaining{robot="oncall"}' in page
     assert "tritonobs_config_valid 1.0" in page
+    # The names that the delivery board compares the parts by.
+    assert "\nprocess_resident_memory_bytes " in page
+    assert "\nprocess_cpu_seconds_total " in page
 
 
 def test_health_pages_answer(serve) -> None:

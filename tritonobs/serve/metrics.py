@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from tritonobs import __version__, names
 
@@ -23,6 +23,8 @@ class DeliveryMetrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
+        # The same names as Prometheus and Alertmanager give theirs: the delivery board compares the three.
+        ProcessCollector(registry=self.registry)
         robot = (names.ROBOT,)
         self._calls = self._counter(names.DELIVERY_CALLS, "Webhook calls by answer.", (*robot, "answer"))
         self._alerts = self._counter(

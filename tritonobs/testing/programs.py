@@ -1,4 +1,4 @@
-"""`tritonobs serve` and Alertmanager as processes on free loopback ports, for tests and benchmarks."""
+"""`tritonobs serve`, Alertmanager and Prometheus as processes on free loopback ports, for tests."""
 
 from __future__ import annotations
 
@@ -134,6 +134,24 @@ class AlertmanagerProgram(Program):
         )
         with urllib.request.urlopen(request, timeout=10):  # noqa: S310 (the same)
             pass
+
+
+class PrometheusProgram(Program):
+    """Prometheus with a configuration, in a folder of its own; `url` is where it answers."""
+
+    def __init__(self, binary: Path, config: Mapping[str, Any], folder: Path) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        folder.mkdir(parents=True, exist_ok=True)
+        # JSON is YAML.
+        (folder / "prometheus.yml").write_text(json.dumps(config), encoding="utf-8")
+        argv = [
+            str(binary),
+            f"--config.file={folder / 'prometheus.yml'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ]
+        super().__init__(argv, folder / "prometheus.log", f"{self.url}/-/ready")
 
 
 def _answers(url: str) -> bool:

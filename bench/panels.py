@@ -1,0 +1,187 @@
+"""How long the queries of the boards take on a stack like the demo's, and what the boards then look like.
+
+Starts the stack of the example fleet, sends varied load to it for some minutes (more than the limit, larger
+images, broken ones, a reload, a new limit), then asks every query of every panel as Grafana does for an hour.
+
+python bench/panels.py [--minutes 16] [--rounds 5] [--pictures docs/pictures] [--json] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shutil
+import tempfile
+import threading
+import time
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from results import publish, table
+
+from tritonobs import assets, names
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.triton import TritonClient
+from tritonobs.load.images import parse_mix
+from tritonobs.load.run import LoadPlan, run_load
+from tritonobs.load.schedule import Segment
+from tritonobs.picture.answers import ask_target, step_of
+from tritonobs.picture.choices import fill, intervals
+from tritonobs.picture.knobs import knobs_of
+from tritonobs.picture.sheet import sheet
+from tritonobs.picture.story import Story, tell
+from tritonobs.render.dashboards import load_boards
+from tritonobs.render.rules import evaluate_mixin
+from tritonobs.serve import change
+from tritonobs.stack import binaries, local
+from tritonobs.stack.services import Folders
+from tritonobs.testing.exporters import Exporters
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXPOSITIONS = Path(__file__).parents[1] / "tests" / "dashboards" / "expositions"
+PICTURED_SECONDS = 900.0
+# Shares of the time, requests a second, images.
+ACTS = (
+    (0.20, 4.0, "1280x720=6,640x480=4"),
+    (0.14, 6.0, "1280x720=6,640x480=3,png:640x640=1"),
+    (0.14, 3.0, "4000x3000=3,1280x720=3"),
+    (0.18, 14.0, "1280x720=8,640x480=4,corrupt=1,unsupported=1"),
+    (0.16, 5.0, "1280x720=8,640x480=4,corrupt=0.3"),
+    (0.18, 7.0, "1280x720=8,640x480=4,corrupt=0.2"),
+)
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=16)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each query is asked")
+    parser.add_argument("--pictures", type=Path, help="draw each board into this folder, too")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        # A copy, because a reload in earnest takes a changed file.
+        models = Path(shutil.copytree(assets.folder("models"), root / "models"))
+        stack = local.start(None, Folders(root=root / "state"), print, models=models, move_ports=True)
+        try:
+            drive(stack, models, options.minutes * 60)
+            client = PrometheusClient(stack.address("prometheus"))
+            spent = measure(client, options.rounds)
+            if options.pictures:
+                draw(client, options.pictures, [name for name in names.BOARDS if name != "accelerators"])
+        finally:
+            local.stop(stack)
+        if options.pictures:
+            draw_cards(options.pictures, root / "cards")
+    rows = [
+        (name, str(len(times)), *(milliseconds(at(times, share)) for share in (0.5, 0.95, 1)))
+        for name, times in (*spent.items(), ("all", sorted(chain.from_iterable(spent.values()))))
+    ]
+    text = (
+        f"Every query of every panel, {options.rounds} times, one after the other, over the last hour,\n"
+        f"after {options.minutes:g} minutes of load at 3 to 14 requests/s; with HTTP and reading the answer."
+        "\n\n" + table(("board", "queries asked", "p50", "p95", "longest"), rows)
+    )
+    publish("panels", text, spent, as_json=options.json, write=options.write)
+
+
+def drive(stack: local.Running, models: Path, seconds: float) -> None:
+    """The acts, and on the way a reload and a new limit."""
+    url = stack.plan.replicas[0].http_url
+    stop = threading.Event()
+    steady = LoadPlan(segments=(Segment(qps=1.5, seconds=seconds),), urls=(url,), model="inspect_ensemble")
+    aside = threading.Thread(target=run_load, args=(steady,), kwargs={"stop": stop})
+    aside.start()
+    try:
+        for number, (share, qps, mix) in enumerate(ACTS):
+            print(f"{qps:g} requests/s of {mix} for {share * seconds:.0f} s", flush=True)
+            segments = (Segment(qps=qps, seconds=share * seconds),)
+            images = parse_mix(mix)
+            run_load(LoadPlan(segments=segments, urls=(url,), mix=images, arrivals="poisson", seed=number))
+            if number == 3:
+                raise_limit(stack.fleet_file)
+            if number == 4:
+                (models / "nms" / "1" / "model.py").touch()
+                TritonClient(url).load("nms")
+    finally:
+        stop.set()
+        aside.join()
+
+
+def raise_limit(fleet_file: Path) -> None:
+    """What somebody does after an overflow; a mark on the boards."""
+    wanted = change.Change(qps=Decimal(12), model="inspect")
+    change.set_limit(fleet_file, wanted, who="bench", reason="agreed after the overflow")
+
+
+def measure(client: PrometheusClient, rounds: int) -> dict[str, list[float]]:
+    """Seconds of every query, by board, shortest first."""
+    now = time.time()
+    boards = load_boards(knobs_of(client, start=now - 60, end=now))
+    spent: dict[str, list[float]] = {}
+    for name, board in boards.items():
+        spent[name] = []
+        for _ in range(rounds):
+            spent[name] += asked(client, tell(client, board, {}, start=time.time() - 3600, end=time.time()))
+        spent[name].sort()
+    return spent
+
+
+def asked(client: PrometheusClient, story: Story) -> list[float]:
+    """Seconds of each query of a board, asked alone."""
+    times, found = story.times, []
+    for panel in story.board.panels:
+        step = step_of(panel, times)
+        known = {**story.words, **intervals(step, times.scrape_seconds, times.span)}
+        for target in panel.targets:
+            started = time.perf_counter()
+            ask_target(client, target, fill(target.expr, known), times, step)
+            found.append(time.perf_counter() - started)
+    return found
+
+
+def draw(client: PrometheusClient, folder: Path, wanted: Sequence[str]) -> None:
+    """One picture a board, of the last quarter of an hour."""
+    end = time.time()
+    boards = load_boards(knobs_of(client, start=end - 60, end=end))
+    for name in wanted:
+        choice = {"model": ["inspect"]} if name in {"model", "pipeline"} else {}
+        story = tell(client, boards[name], choice, start=end - PICTURED_SECONDS, end=end)
+        (folder / f"board-{name}.png").write_bytes(sheet(story))
+        print(f"{name}: without data: {', '.join(story.silent) or 'nothing'}", flush=True)
+
+
+def draw_cards(folder: Path, work: Path) -> None:
+    """The accelerator board, from the pages of the vendors' exporters with values that move."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in EXPOSITIONS.glob("*.prom")}
+    groups = evaluate_mixin({"stageInterval": "1s", "evaluationInterval": "1s"})["records"]["groups"]
+    wanted = [group for group in groups if group["name"] == "tritonobs.accelerators"]
+    program = binaries.find("prometheus")
+    with Exporters(pages, waves=0.4) as exporters, exporters.prometheus(program, wanted, work) as running:
+        time.sleep(300)
+        end = time.time()
+        client = PrometheusClient(running.url)
+        story = tell(client, load_boards()["accelerators"], {}, start=end - 300, end=end)
+        (folder / "board-accelerators.png").write_bytes(sheet(story))
+
+
+def at(times: Sequence[float], share: float) -> float:
+    """The time that this share of the queries needed at most."""
+    return times[min(len(times) - 1, math.ceil(share * len(times)) - 1)]
+
+
+def milliseconds(seconds: float) -> str:
+    """For the table."""
+    return f"{seconds * 1000:.1f} ms"
+
+
+if __name__ == "__main__":
+    main()
