@@ -109,8 +109,8 @@ def report(seen: dict[str, Any]) -> str:
     well = sum(each["status"] == "healthy" for each in calm)
     missing = [name for name in DRILLS if name not in seen]
     lines = [
-        f"Rules run {SPEED:g} times as fast as the fleet's (`tritonobs up --drills`): waits and windows of",
-        "two minutes and more are divided, shorter ones are not. Seconds count from the fault, those of",
+        f"Rules run {SPEED:g} times as fast as the fleet's (`tritonobs up --drills`): waits, and windows of",
+        "two minutes and more, are divided. Seconds count from the fault, those of",
         "*resolved* from its end.",
         "",
         table(("drill", "alert", "fired", "resolved", "triage's first cause", "after", "as promised"), rows),

@@ -40,12 +40,12 @@ def test_the_fleets_own_speed_changes_nothing(fleet: tuple[Artifact, ...]) -> No
 
 
 def test_the_same_rules_wait_shorter(fleet: tuple[Artifact, ...]) -> None:
-    """Long waits and windows are divided, short ones stay; names, labels and thresholds stay as well."""
+    """Waits and long windows are divided, short windows stay; names, labels and thresholds stay as well."""
     before, after = _rules(fleet), _rules(quicken(fleet, 5.0))
 
     assert after.keys() == before.keys()
     assert (before["TritonStageSlow"]["for"], after["TritonStageSlow"]["for"]) == ("5m", "1m")
-    assert (before["TritonServerDown"]["for"], after["TritonServerDown"]["for"]) == ("30s", "30s")
+    assert (before["TritonServerDown"]["for"], after["TritonServerDown"]["for"]) == ("30s", "6s")
     for name in ("TritonServerDown", "TritonQueueWaitHigh"):
         assert after[name]["expr"] == before[name]["expr"]
     assert "[12m] offset 1m" in after["TritonErrorReasonSurge"]["expr"]

@@ -56,7 +56,7 @@ def tools() -> None:
     type=click.FloatRange(1, 10),
     default=5.0,
     show_default=True,
-    help="With --drills: divide waits and windows of two minutes and more; 1 leaves them as they are.",
+    help="With --drills: divide the rules' waits and long windows; 1 leaves them as they are.",
 )
 @click.option(
     "-d", "--detach", is_flag=True, help="Return when everything is ready; stop it with `tritonobs down`."

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tritonobs.drill.rig import Rig
 
-_SURGE_FIRES = Takes(fixed=100.0)
+_SURGE_FIRES = Takes(fixed=50.0, scaled=60.0)
 _SURGE_RESOLVES = Takes(fixed=45.0, scaled=600.0)
 
 
@@ -66,7 +66,7 @@ DRILLS = (
         check="qps_limit",
         model="inspect",
         fires=Takes(fixed=35.0),
-        resolves=Takes(fixed=100.0),
+        resolves=Takes(fixed=30.0, scaled=60.0),
     ),
     Drill(
         name="qps-near-limit",
@@ -75,8 +75,8 @@ DRILLS = (
         traffic=(steady(7.8),),
         alerts=(Alert(name="TritonQpsNearLimit", labels={"model": "inspect"}),),
         check="",
-        fires=Takes(fixed=100.0),
-        resolves=Takes(fixed=90.0),
+        fires=Takes(fixed=40.0, scaled=60.0),
+        resolves=Takes(fixed=30.0, scaled=60.0),
     ),
     Drill(
         name="spike",

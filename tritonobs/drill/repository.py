@@ -92,7 +92,7 @@ DRILLS = (
         alerts=(Alert(name="TritonModelUnloaded", labels={"model": "nms"}),),
         check="model_gone",
         model="nms",
-        fires=Takes(fixed=100.0),
+        fires=Takes(fixed=60.0, scaled=60.0),
         resolves=Takes(fixed=40.0),
     ),
     Drill(

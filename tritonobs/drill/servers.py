@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tritonobs.drill.rig import Rig
 
-_WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=100.0), Takes(fixed=40.0)
-_SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=50.0), Takes(fixed=35.0)
+_WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0)
+_SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
 _BURNERS_PER_CORE = 3
 # Ends by itself, should the drill be killed before it can end it.
 _BURN = "import time; end = time.time() + 600\nwhile time.time() < end: pass"

@@ -89,7 +89,7 @@ DRILLS = (
         cause=_dead_port,
         alerts=(Alert(name="TritonServerDown"),),
         check="scrape_problem",
-        fires=Takes(fixed=50.0),
+        fires=Takes(fixed=25.0, scaled=30.0),
         resolves=Takes(fixed=25.0),
     ),
     Drill(
@@ -98,7 +98,7 @@ DRILLS = (
         cause=_empty_page,
         alerts=(Alert(name="TritonMetricsEmpty"),),
         check="scrape_problem",
-        fires=Takes(fixed=85.0),
+        fires=Takes(fixed=30.0, scaled=60.0),
         resolves=Takes(fixed=35.0),
     ),
     Drill(
@@ -107,7 +107,7 @@ DRILLS = (
         cause=_no_serve,
         alerts=(Alert(name="TritonobsServeDown"), Alert(name="TritonLimitSourceLost")),
         check="delivery",
-        fires=Takes(fixed=75.0),
+        fires=Takes(fixed=30.0, scaled=60.0),
         resolves=Takes(fixed=30.0),
     ),
     Drill(
@@ -125,7 +125,7 @@ DRILLS = (
         cause=_failing_robot,
         alerts=(Alert(name="TritonobsDeliveryFailing"),),
         check="delivery",
-        fires=Takes(fixed=120.0),
+        fires=Takes(fixed=60.0, scaled=60.0),
         resolves=Takes(fixed=80.0, scaled=120.0),
     ),
     Drill(
@@ -134,7 +134,7 @@ DRILLS = (
         cause=_bad_fleet_file,
         alerts=(Alert(name="TritonobsFleetFileInvalid"),),
         check="delivery",
-        fires=Takes(fixed=55.0),
+        fires=Takes(fixed=25.0, scaled=30.0),
         resolves=Takes(fixed=25.0),
     ),
 )

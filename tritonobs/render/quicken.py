@@ -1,7 +1,7 @@
 """The rules on a faster clock, for rehearsals: what takes ten minutes takes two.
 
-Waits, windows and intervals of two minutes and more are divided; shorter ones follow the scrape interval and
-stay. Names keep the window they are written with: `rate5m` then looks back over a fifth of it.
+Waits and intervals are divided, and windows of two minutes and more; shorter windows follow the scrape interval
+and stay. Names keep the window they are written with: `rate5m` then looks back over a fifth of it.
 """
 
 from __future__ import annotations
@@ -51,16 +51,14 @@ def _quick_file(text: str, speed: float) -> str:
 
 
 def _quick_rule(rule: dict[str, Any], speed: float) -> None:
-    rule["expr"] = _SPAN.sub(
-        lambda found: _shortened(found[0], speed, _SHORTEST_WINDOW_SECONDS), rule["expr"]
-    )
+    rule["expr"] = _SPAN.sub(lambda found: _window(found[0], speed), rule["expr"])
     for key in rule.keys() & {"for", "keep_firing_for"}:
-        rule[key] = _shortened(rule[key], speed, 0)
+        rule[key] = _written(float(parse_duration(rule[key])) / speed)
 
 
-def _shortened(text: str, speed: float, shortest: float) -> str:
+def _window(text: str, speed: float) -> str:
     seconds = float(parse_duration(text))
-    return text if seconds < _LONG_SECONDS else _written(max(seconds / speed, shortest))
+    return text if seconds < _LONG_SECONDS else _written(max(seconds / speed, _SHORTEST_WINDOW_SECONDS))
 
 
 def _written(seconds: float) -> str:
