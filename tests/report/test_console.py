@@ -6,7 +6,16 @@ import io
 
 import pytest
 
-from tritonobs.report.console import Column, Line, Table, plain, print_table, progress_bar, table_text
+from tritonobs.report.console import (
+    Column,
+    Line,
+    Table,
+    plain,
+    print_link,
+    print_table,
+    progress_bar,
+    table_text,
+)
 
 TABLE = Table(
     title="inspect [bold]version[/] 1",
@@ -77,6 +86,21 @@ def test_progress_without_a_terminal_is_silent_for_short_work() -> None:
             show(step / 100, "words")
 
     assert log.getvalue() == ""
+
+
+def test_a_long_address_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal one line, and a link to all of it; in a file every letter."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("TERM", "xterm")
+    url, terminal, file = f"http://a/{'x' * 60}", _Terminal(), io.StringIO()
+
+    print_link("trend", url, file=terminal)
+    print_link("trend", url, file=file)
+
+    assert file.getvalue() == f"trend: {url}\n"
+    assert f";{url}\x1b\\http://a/" in terminal.getvalue()
+    assert "…" in terminal.getvalue()
+    assert terminal.getvalue().count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 import tritonobs
 from tritonobs.errors import ClientError, SpecInvalid, TritonobsError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 FOUND, USAGE, COULD_NOT_LOOK = 1, 2, 3
 
@@ -34,6 +38,7 @@ COMMANDS = {
     "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
     "drill": ("drill", "Rehearse an alert: break something on a stack for that, and watch."),
     "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
+    "completion": ("completion", "Print what teaches a shell to complete commands and options."),
     "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
 }
 
@@ -54,6 +59,15 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"tritonobs.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands from the table above, without importing any."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 (only a shell asks)
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        found = [(name, text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return [CompletionItem(name, help=text) for name, text in found]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

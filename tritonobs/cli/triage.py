@@ -186,4 +186,4 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
     else:
         report.print_verdict(verdict)
         for name, url in urls:
-            click.echo(f"{name}: {url}")
+            report.print_link(name, url)

@@ -1,6 +1,6 @@
 """Results as text for people and JSON for programs: results to stdout, progress to stderr."""
 
-from tritonobs.report.console import print_table, print_text, progress_bar, table_text
+from tritonobs.report.console import print_link, print_table, print_text, progress_bar, table_text
 from tritonobs.report.formats import json_text
 from tritonobs.report.load import load_progress, load_tables
 from tritonobs.report.stages import stage_table, stages_table
@@ -11,6 +11,7 @@ __all__ = [
     "links",
     "load_progress",
     "load_tables",
+    "print_link",
     "print_table",
     "print_text",
     "print_verdict",

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.style import Style as RichStyle
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -99,6 +100,16 @@ def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> N
     )
     for line in lines or [""]:
         console.print(Text(line, style=style), soft_wrap=True)
+
+
+def print_link(name: str, url: str, *, file: TextIO | None = None) -> None:
+    """Print `name: address`; on a terminal too narrow for it, cut, and still a link to all of it."""
+    console = _console(file or sys.stdout)
+    line, address = Text(plain(f"{name}: ")), Text(plain(url))
+    if console.is_terminal:
+        address.truncate(max(1, console.width - len(line)), overflow="ellipsis")
+        address.stylize(RichStyle(link=plain(url)))
+    console.print(line + address, soft_wrap=True)
 
 
 def plain(text: str) -> str:

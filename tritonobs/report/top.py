@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tritonobs.live.top import SortKey, TopRow, TopView
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
-_WIDE = 100
+_WIDE = 110
 _TINY_SECONDS, _MILLISECOND = 1e-5, 1e-3
 _HELP = "q quit · space pause · s sort · / filter"
 
