@@ -1,7 +1,7 @@
 """The rules on a faster clock, for rehearsals: what takes ten minutes takes two.
 
-Waits and intervals are divided, and windows of two minutes and more; shorter windows follow the scrape interval
-and stay. Names keep the window they are written with: `rate5m` then looks back over a fifth of it.
+Waits and intervals are divided, and windows of two minutes and more; shorter windows follow the scrapes and
+stay. Names keep the window they are written with: `rate5m` then looks back over a fifth of it.
 """
 
 from __future__ import annotations
