@@ -13,8 +13,8 @@ function(config)
   local eater = '{{ with printf "topk(1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{model=%%q})" (print $labels.model) | query }} Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the target.{{ end }}';
   local exceeds(window, factor) = put(|||
     (
-      max without (sloth_window) (slo:sli_error:ratio_rate<window>)
-        >
+      slo:sli_error:ratio_rate<window>
+        > ignoring (sloth_window)
       clamp_max(<factor> * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
   |||, { window: window, factor: factor });

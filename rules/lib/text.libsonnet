@@ -67,7 +67,7 @@ function(config) {
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
     expr: $.fill(expr),
-    'for': wait,
+    [if wait != '0s' then 'for']: wait,
     [if keep != '' && config.keepFiring then 'keep_firing_for']: keep,
     labels: { severity: severity } + labels,
     annotations: {

@@ -3,8 +3,8 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local put = import '../lib/put.libsonnet';
   local burning(window) = put(|||
-    max without (sloth_window) (slo:sli_error:ratio_rate<window>)
-      /
+    slo:sli_error:ratio_rate<window>
+      / ignoring (sloth_window)
     slo:error_budget:ratio
   |||, { window: window });
   [

@@ -140,6 +140,21 @@ CASES = [
     pytest.param(
         """\
         models:
+          e: {pipeline: ensemble, calls: {a: 1}, versions: {2: {tokens_per_second_limit: {tokens_in: 5}}, 3: }}
+          a: {}
+        """,
+        [
+            (
+                "ERROR fleet.yaml:4:57: models.e.versions.2.tokens_per_second_limit: "
+                "Triton counts all versions of an ensemble under version 1, "
+                "so 2 and 3 cannot be told apart; write it for the model"
+            )
+        ],
+        id="tokens of versions of an ensemble that cannot be told apart",
+    ),
+    pytest.param(
+        """\
+        models:
           a:
             scheduled_limits:
               - {qps_limit: 1, valid_until: 2026-11-11T00:00Z}

@@ -52,6 +52,28 @@ def test_the_series_are_those_of_the_contract(plan_of: Callable[[str], Plan]) ->
     ]
 
 
+def test_limits_of_tokens_are_inherited_by_kind(plan_of: Callable[[str], Plan]) -> None:
+    """Fleet, model, version; each kind by itself, `unlimited` ends it, other models have none of it."""
+    plan = plan_of(
+        """\
+        defaults: {tokens_per_second_limit: {tokens_in: 9000}}
+        models:
+          llm:
+            tokens_per_second_limit: {tokens_out: 400}
+            versions: {1: {}, 2: {tokens_per_second_limit: {tokens_in: unlimited, tokens_out: 0.5}}}
+          nms: {tokens_per_second_limit: {tokens_in: unlimited}}
+        """
+    )
+
+    assert [line for line in _lines(plan) if "tokens" in line] == [
+        'tritonobs_tokens_per_second_limit{model="llm",version="",kind="tokens_in"} 9000',
+        'tritonobs_tokens_per_second_limit{model="llm",version="",kind="tokens_out"} 400',
+        'tritonobs_tokens_per_second_limit{model="llm",version="1",kind="tokens_in"} 9000',
+        'tritonobs_tokens_per_second_limit{model="llm",version="1",kind="tokens_out"} 400',
+        'tritonobs_tokens_per_second_limit{model="llm",version="2",kind="tokens_out"} 0.5',
+    ]
+
+
 def test_a_member_of_two_pipelines_belongs_to_neither(plan_of: Callable[[str], Plan]) -> None:
     """One row a model version, so that a join with it stays one to one."""
     plan = plan_of(

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from conftest import Spoiled
 
-MODEL_FIELDS = "pipeline, calls, team, tier, qps_limit, scheduled_limits, slos, latency_bounds and versions"
+MODEL_FIELDS = (
+    "pipeline, calls, team, tier, qps_limit, scheduled_limits, tokens_per_second_limit, slos, latency_bounds "
+    "and versions"
+)
 QPS = "allowed is a number above 0 and at most 1000000 (requests a second), or unlimited"
 OBJECTIVE = "allowed is a share of good requests from 50% up to, but not, 100%, like 99.9% or 0.999"
 DURATION = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
@@ -105,7 +108,7 @@ ONE_PROBLEM = [
         '"1": {}',
         '"1": 5',
         '10:21: models.checkout.versions.1: found "5"; '
-        "allowed is a mapping with qps_limit, scheduled_limits and slos",
+        "allowed is a mapping with qps_limit, scheduled_limits, tokens_per_second_limit and slos",
         id="a number where a mapping belongs",
     ),
     pytest.param(

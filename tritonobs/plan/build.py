@@ -14,6 +14,7 @@ from tritonobs.plan.limits import resolve_limits
 from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.notify import build_notify
 from tritonobs.plan.objectives import promises, slo
+from tritonobs.plan.tokens import token_limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         models=models,
         limits=resolve_limits(models, declared),
         declared_limits=declared,
+        token_limits=tuple(token_limits(spec)),
         read_files=spec.read_files,
         slos=tuple(slo(promise) for promise in promises(spec)),
         slo_period_days=int(spec.slo_period / _DAY_SECONDS),

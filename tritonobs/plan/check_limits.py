@@ -67,7 +67,7 @@ def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator
     if model.pipeline != "ensemble" or len(model.versions) < 2:  # noqa: PLR2004 (two versions to tell apart)
         return
     for version, own in model.versions.items():
-        for field in ("qps_limit", "scheduled_limits", "slos"):
+        for field in ("qps_limit", "scheduled_limits", "tokens_per_second_limit", "slos"):
             if getattr(own, field):
                 message = (
                     f"Triton counts all versions of an ensemble under version 1, so {listed(model.versions)} "

@@ -48,6 +48,16 @@ class QpsLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenLimit:
+    """The most tokens of a kind, `tokens_in` or `tokens_out`, that a model version handles in a second."""
+
+    model: str
+    version: str
+    kind: str
+    per_second: Decimal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slo:
     """An SLI with an objective, for one model version (or `ALL_VERSIONS`).
 
@@ -127,5 +137,6 @@ class Plan:
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
     read_files: tuple[Path, ...] = ()
     """Files that were read besides the fleet file."""
+    token_limits: tuple[TokenLimit, ...] = ()
     declared_limits: tuple[QpsLimit, ...] = ()
     """The limits as written, before inheritance and pipelines; infinite for `unlimited`."""

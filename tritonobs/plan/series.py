@@ -45,6 +45,7 @@ def limit_series(limits: Iterable[QpsLimit]) -> Iterator[Sample]:
 def constant_series(plan: Plan) -> Iterator[Sample]:
     """What does not change with time: objectives, targets, models and calls."""
     yield from _objectives(plan)
+    yield from _tokens(plan)
     yield from _models(plan)
     for model in plan.models:
         for call in model.calls:
@@ -66,6 +67,18 @@ def _objectives(plan: Plan) -> Iterator[Sample]:
         if slo.target_seconds is not None:
             bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.target_seconds))}
             yield Sample(name=names.LATENCY_TARGET, labels={**subject, **bound}, value=slo.target_seconds)
+
+
+def _tokens(plan: Plan) -> Iterator[Sample]:
+    models = {model.name: model for model in plan.models}
+    # Versions of an ensemble share Triton's version 1.
+    rows = {
+        (limit.model, graph.series_version(models[limit.model], limit.version), limit.kind): limit.per_second
+        for limit in plan.token_limits
+    }
+    for (model, version, kind), per_second in rows.items():
+        labels = {**_subject(model, version), names.KIND: kind}
+        yield Sample(name=names.TOKENS_LIMIT, labels=labels, value=per_second)
 
 
 def _models(plan: Plan) -> Iterator[Sample]:

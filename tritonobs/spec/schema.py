@@ -18,7 +18,7 @@ from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.openslo import ImportedSlo
 from tritonobs.spec.section import Section
 from tritonobs.spec.source import Node, Source
-from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Url, Version
+from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
 
 
 def _nothing_is_empty(value: object) -> object:
@@ -69,6 +69,13 @@ class SloSpec(Section):
         return {"promised": False} if value == "none" else value
 
 
+class TokensSpec(Section):
+    """The most tokens a second that a language model handles, for what comes in and for what goes out."""
+
+    tokens_in: Tokens | None = Field(default=None, description="Of prompts. `unlimited` ends inheritance.")
+    tokens_out: Tokens | None = Field(default=None, description="Of answers. `unlimited` ends inheritance.")
+
+
 class CallSpec(Section):
     """One model that a pipeline calls; a plain number is short for `per_request`."""
 
@@ -92,6 +99,7 @@ _QPS = Field(
     default=None,
     description="The most requests a second, over all replicas. Inherited; `unlimited` ends that.",
 )
+_TOKENS = Field(default=None, description="Limits of a language model, inherited each by itself.")
 _SCHEDULE = Field(default=(), description="Limits for a time: campaigns, maintenance, a planned change.")
 _SLOS: Any = Field(
     default_factory=dict, description="SLOs by name; merged field by field with what is inherited."
@@ -103,6 +111,7 @@ class VersionSpec(Section):
 
     qps_limit: Qps | None = _QPS
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
+    tokens_per_second_limit: TokensSpec | None = _TOKENS
     slos: Slos = _SLOS
 
 
@@ -121,6 +130,7 @@ class ModelSpec(Section):
     tier: str | None = _TIER
     qps_limit: Qps | None = _QPS
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
+    tokens_per_second_limit: TokensSpec | None = _TOKENS
     slos: Slos = _SLOS
     latency_bounds: tuple[Duration, ...] = Field(
         default=(),
@@ -137,6 +147,7 @@ class DefaultsSpec(Section):
     team: str | None = _TEAM
     tier: str | None = _TIER
     qps_limit: Qps | None = _QPS
+    tokens_per_second_limit: TokensSpec | None = _TOKENS
     slos: Slos = _SLOS
 
 

@@ -15,6 +15,7 @@ from tritonobs.units import parse_duration, parse_ratio
 
 MAX_QPS: Final = Decimal(1_000_000)
 """No single Triton server answers a million requests a second; a larger limit is a slip of the keyboard."""
+MAX_TOKENS: Final = Decimal(1_000_000_000)
 MAX_CALLS: Final = 10_000
 MIN_OBJECTIVE: Final = Decimal("0.5")
 UNLIMITED: Final = Decimal("Infinity")
@@ -29,11 +30,19 @@ def parse_qps(value: object) -> Decimal:
     Raises:
         ValueError: anything else.
     """
-    allowed = f"allowed is a number above 0 and at most {MAX_QPS} (requests a second), or unlimited"
+    return _parse_rate(value, MAX_QPS, "requests")
+
+
+def _parse_tokens(value: object) -> Decimal:
+    return _parse_rate(value, MAX_TOKENS, "tokens")
+
+
+def _parse_rate(value: object, most: Decimal, things: str) -> Decimal:
+    allowed = f"allowed is a number above 0 and at most {most} ({things} a second), or unlimited"
     if value in ("unlimited", UNLIMITED):
         return UNLIMITED
     number = _number(value, allowed)
-    if not 0 < number <= MAX_QPS:
+    if not 0 < number <= most:
         raise ValueError(f"found {found(value)}; {allowed}")
     return number
 
@@ -159,12 +168,21 @@ def _schema(kind: str, examples: list[Any], description: str, *, pattern: str = 
 
 
 _DURATION_PATTERN = r"^(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?(\d+(\.\d+)?ms)?$"
-_QPS_SCHEMA: dict[str, Any] = {
-    "description": "Requests a second, or unlimited",
-    "anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": int(MAX_QPS)}, {"const": "unlimited"}],
-}
 
-Qps = Annotated[Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), WithJsonSchema(_QPS_SCHEMA)]
+
+def _rate_schema(most: Decimal, things: str) -> WithJsonSchema:
+    number = {"type": "number", "exclusiveMinimum": 0, "maximum": int(most)}
+    return WithJsonSchema(
+        {"description": f"{things} a second, or unlimited", "anyOf": [number, {"const": "unlimited"}]}
+    )
+
+
+Qps = Annotated[
+    Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), _rate_schema(MAX_QPS, "Requests")
+]
+Tokens = Annotated[
+    Decimal, Field(allow_inf_nan=True), BeforeValidator(_parse_tokens), _rate_schema(MAX_TOKENS, "Tokens")
+]
 CallCount = Annotated[
     Decimal,
     BeforeValidator(_parse_calls),
