@@ -140,7 +140,7 @@ CASES = [
     pytest.param(
         """\
         models:
-          e: {pipeline: ensemble, calls: {a: 1}, versions: {2: {tokens_per_second_limit: {tokens_in: 5}}, 3: }}
+          e: {pipeline: ensemble, calls: {a: 1}, versions: {2: {tokens_per_second_limit: {tokens_in: 5}},3: }}
           a: {}
         """,
         [
