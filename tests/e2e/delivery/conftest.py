@@ -36,9 +36,11 @@ addresses:
   prometheus: http://127.0.0.1:1
   alertmanager: http://127.0.0.1:{alertmanager}
   serve: http://127.0.0.1:{serve}
-models: {{inspect: {{versions: {{"1": {{}}}}}}}}
+models:
+  inspect: {{pipeline: bls, calls: {{nms: 1}}, versions: {{"1": {{}}}}}}
+  nms: {{versions: {{"1": {{}}}}}}
 notify:
-  auth: {{token_file: secrets/token}}
+  auth: {{{auth}}}
   dingtalk: {{{robots}}}
 {notify}
 """
@@ -149,6 +151,7 @@ class Builder:
         *robots: str,
         notify: str = "",
         fields: Mapping[str, str] | None = None,
+        auth: str = "token_file: secrets/token",
         managers: int = 1,
         more_secrets: Mapping[str, str] | None = None,
         clock: Callable[[], float] = time.time,
@@ -168,7 +171,16 @@ class Builder:
         for name, text in secrets.items():
             (self.folder / "secrets" / name).touch(mode=0o600)
             (self.folder / "secrets" / name).write_text(text)
-        fleet = _fleet_file(self.folder, doubles, notify, fields or {})
+        fleet = self.folder / "fleet.yaml"
+        fleet.write_text(
+            FLEET.format(
+                alertmanager=free_port(),
+                serve=free_port(),
+                auth=auth,
+                robots=_entries(doubles, fields or {}),
+                notify=notify,
+            )
+        )
         plan = build_plan(load_fleet(fleet), self.folder)
         config = self._configure(plan, edit)
         serve = ServeProgram(fleet, port=_port_of(plan.addresses.serve_url))
@@ -224,15 +236,12 @@ def _play(scenario: Callable[[Builder], list[Account]], folder: Path) -> list[Ac
     return accounts
 
 
-def _fleet_file(folder: Path, robots: Sequence[str], notify: str, fields: Mapping[str, str]) -> Path:
-    entries = ", ".join(
+def _entries(robots: Sequence[str], fields: Mapping[str, str]) -> str:
+    return ", ".join(
         f"{name}: {{webhook_file: secrets/{name}-webhook, "
         f"secret_file: secrets/{name}-secret{fields.get(name, '')}}}"
         for name in robots
     )
-    path = folder / "fleet.yaml"
-    path.write_text(FLEET.format(alertmanager=free_port(), serve=free_port(), robots=entries, notify=notify))
-    return path
 
 
 def _port_of(url: str) -> int:

@@ -112,6 +112,7 @@ def path(builder, services, sink, tmp_path_factory):
     with ExitStack() as running:
         build = builder(folder=tmp_path_factory.mktemp("receivers"), running=running)
         way = build(
+            auth="username: am, password_file: secrets/token",
             notify=NOTIFY.format(mail=sink.port, archive=services.webhook_url("archive")),
             more_secrets={
                 "mail": PASSWORD,
