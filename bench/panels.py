@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from results import publish, table
 
-from tritonobs import assets, names
+from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.load.images import parse_mix
@@ -40,10 +41,10 @@ from tritonobs.stack.services import Folders
 from tritonobs.testing.exporters import Exporters
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 EXPOSITIONS = Path(__file__).parents[1] / "tests" / "dashboards" / "expositions"
-PICTURED_SECONDS = 900.0
+_PICTURED_SECONDS = 900.0
 # Shares of the time, requests a second, images.
 ACTS = (
     (0.20, 4.0, "1280x720=6,640x480=4"),
@@ -66,21 +67,21 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
+    seconds = options.minutes * 60
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         # A copy, because a reload in earnest takes a changed file.
         models = Path(shutil.copytree(assets.folder("models"), root / "models"))
         stack = local.start(None, Folders(root=root / "state"), print, models=models, move_ports=True)
         try:
-            drive(stack, models, options.minutes * 60)
-            client = PrometheusClient(stack.address("prometheus"))
-            spent = measure(client, options.rounds)
-            if options.pictures:
-                draw(client, options.pictures, [name for name in names.BOARDS if name != "accelerators"])
+            with cards(root / "cards") as of_cards:
+                drive(stack, models, seconds)
+                client = PrometheusClient(stack.address("prometheus"))
+                if options.pictures:
+                    draw(client, of_cards, options.pictures, min(seconds, _PICTURED_SECONDS))
+                spent = measure(client, options.rounds)
         finally:
             local.stop(stack)
-        if options.pictures:
-            draw_cards(options.pictures, root / "cards")
     rows = [
         (name, str(len(times)), *(milliseconds(at(times, share)) for share in (0.5, 0.95, 1)))
         for name, times in (*spent.items(), ("all", sorted(chain.from_iterable(spent.values()))))
@@ -148,29 +149,27 @@ def asked(client: PrometheusClient, story: Story) -> list[float]:
     return found
 
 
-def draw(client: PrometheusClient, folder: Path, wanted: Sequence[str]) -> None:
-    """One picture a board, of the last quarter of an hour."""
-    end = time.time()
-    boards = load_boards(knobs_of(client, start=end - 60, end=end))
-    for name in wanted:
-        choice = {"model": ["inspect"]} if name in {"model", "pipeline"} else {}
-        story = tell(client, boards[name], choice, start=end - PICTURED_SECONDS, end=end)
-        (folder / f"board-{name}.png").write_bytes(sheet(story))
-        print(f"{name}: without data: {', '.join(story.silent) or 'nothing'}", flush=True)
-
-
-def draw_cards(folder: Path, work: Path) -> None:
-    """The accelerator board, from the pages of the vendors' exporters with values that move."""
+@contextmanager
+def cards(folder: Path) -> Iterator[PrometheusClient]:
+    """A Prometheus that watches the pages of the card vendors' exporters, with values that move."""
     pages = {path.stem: path.read_text(encoding="utf-8") for path in EXPOSITIONS.glob("*.prom")}
     groups = evaluate_mixin({"stageInterval": "1s", "evaluationInterval": "1s"})["records"]["groups"]
     wanted = [group for group in groups if group["name"] == "tritonobs.accelerators"]
     program = binaries.find("prometheus")
-    with Exporters(pages, waves=0.4) as exporters, exporters.prometheus(program, wanted, work) as running:
-        time.sleep(300)
-        end = time.time()
-        client = PrometheusClient(running.url)
-        story = tell(client, load_boards()["accelerators"], {}, start=end - 300, end=end)
-        (folder / "board-accelerators.png").write_bytes(sheet(story))
+    with Exporters(pages, waves=0.4) as exporters, exporters.prometheus(program, wanted, folder) as running:
+        yield PrometheusClient(running.url)
+
+
+def draw(client: PrometheusClient, of_cards: PrometheusClient, folder: Path, seconds: float) -> None:
+    """One picture a board, of the last `seconds`."""
+    end = time.time()
+    boards = load_boards(knobs_of(client, start=end - 60, end=end))
+    for name, board in boards.items():
+        asked = of_cards if name == "accelerators" else client
+        choice = {"model": ["inspect"]} if name in {"model", "pipeline"} else {}
+        story = tell(asked, board, choice, start=end - seconds, end=end)
+        (folder / f"board-{name}.png").write_bytes(sheet(story))
+        print(f"{name}: without data: {', '.join(story.silent) or 'nothing'}", flush=True)
 
 
 def at(times: Sequence[float], share: float) -> float:

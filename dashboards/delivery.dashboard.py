@@ -37,9 +37,12 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Prometheus",
-                bars(delivery.RULE_SECONDS),
+                bars(delivery.RULE_SECONDS, size=(12, 11)),
                 timeseries(
-                    delivery.RULE_MISSED, delivery.RULE_FAILED, title="Evaluations missed, rules failed"
+                    delivery.RULE_MISSED,
+                    delivery.RULE_FAILED,
+                    title="Evaluations missed, rules failed",
+                    size=(12, 11),
                 ),
                 timeseries(delivery.HEAD_SERIES, size=(8, 7)),
                 timeseries(delivery.MEMORY, size=(8, 7)),

@@ -1,10 +1,12 @@
 """Numbers with units, and times of day."""
 
+import math
+
 import pytest
 
 from tritonobs.picture.clock import time_ticks
 from tritonobs.picture.theme import colours_of
-from tritonobs.picture.values import text_of
+from tritonobs.picture.values import binary_step, text_of
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,7 @@ from tritonobs.picture.values import text_of
         pytest.param(8.0, "reqps", "8 req/s", id="a rate"),
         pytest.param(3 * 1024**3, "bytes", "3 GiB", id="memory"),
         pytest.param(2200, "short", "2.2 K", id="thousands"),
+        pytest.param(0.0025, "none", "0.0025", id="a little"),
         pytest.param(61, "celsius", "61 °C", id="a temperature"),
     ],
 )
@@ -32,6 +35,15 @@ def test_a_value_reads_as_people_say_it(value, unit, text):
 def test_an_axis_has_one_unit():
     """Small ticks share the unit of the largest."""
     assert [text_of(value, "s", like=0.3) for value in (0, 0.05, 0.3)] == ["0 ms", "50 ms", "300 ms"]
+
+
+@pytest.mark.parametrize("span", [1, 1000, 61 * 2**20, 24 * 2**30])
+def test_ticks_of_memory_are_round_in_its_unit(span):
+    """Powers of two, neither few nor many."""
+    step = binary_step(span)
+
+    assert math.log2(step).is_integer()
+    assert 4 <= span / step < 8
 
 
 def test_ticks_are_round_and_fit():

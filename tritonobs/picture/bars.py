@@ -23,17 +23,19 @@ def draw_bars(box: Box, answer: Answer) -> None:
     lines = sorted(answer.lines, key=lambda line: line.name)
     axes = box.blank()
     room_for = int(box.height // _SHORTEST)
-    if len(lines) > room_for:
+    hidden = len(lines) - room_for + 1 if len(lines) > room_for else 0
+    lines = lines[: len(lines) - hidden]
+    height = min(box.height / (len(lines) + bool(hidden)), _TALLEST)
+    if hidden:
         axes.text(
-            box.width,
-            box.height,
-            f"+ {len(lines) - room_for} more",
+            box.width - 2,
+            box.height - height / 2,
+            f"+ {hidden} more",
             color=theme.FAINT,
             fontsize=theme.SIZE,
             ha="right",
+            va="center_baseline",
         )
-        lines = lines[:room_for]
-    height = min(box.height / len(lines), _TALLEST)
     names = min(max(width_of(line.name) for line in lines) + 10, box.width * _NAME_SHARE)
     room = box.width - names - _VALUE_WIDTH
     base = answer.panel.base

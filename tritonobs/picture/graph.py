@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.picture import theme
 from tritonobs.picture.canvas import shortened, width_of
 from tritonobs.picture.clock import time_ticks
-from tritonobs.picture.values import text_of
+from tritonobs.picture.values import binary_step, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +97,7 @@ def _with_gaps(points: Sequence[tuple[float, float]], step: float) -> tuple[list
 
 
 def _scale(axes: Axes, answer: Answer, times: Times) -> None:
-    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415 (half a second)
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, MultipleLocator  # noqa: PLC0415 (half a second)
 
     base = answer.panel.base
     low, high = axes.get_ylim()
@@ -119,7 +119,9 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         _logarithmic(axes, answer)
     else:
         axes.set_ylim(low, high)
-        axes.yaxis.set_major_locator(MaxNLocator(_TICKS))
+        axes.yaxis.set_major_locator(
+            MultipleLocator(binary_step(high - low)) if base.unit == "bytes" else MaxNLocator(_TICKS)
+        )
         scale = max(abs(high), abs(low))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value, base.unit, like=scale)))
     ticks = time_ticks(times.start, times.end, axes.bbox.width)

@@ -28,6 +28,7 @@ _AFTER: Final = {
     "percentunit": " %",
 }
 _DIGITS: Final = 3
+_MOST_DECIMALS: Final = 6
 
 
 def text_of(value: float, unit: str, decimals: int | None = None, *, like: float | None = None) -> str:
@@ -43,6 +44,11 @@ def text_of(value: float, unit: str, decimals: int | None = None, *, like: float
     return f"{_digits(number, decimals)}{after}"
 
 
+def binary_step(span: float) -> float:
+    """Bytes between two ticks: a power of two, four to seven of them in the span."""
+    return 2.0 ** math.floor(math.log2(span / 4)) if span > 0 else 1.0
+
+
 def _scaled(value: float, scale: float, units: tuple[tuple[float, str, float], ...]) -> tuple[float, str]:
     if scale == 0:
         first = next(one for one in units if one[0] >= 1)
@@ -55,7 +61,7 @@ def _digits(number: float, decimals: int | None) -> str:
     """Three digits that count, or as many decimals as asked for; no zeros at the end."""
     if decimals is None:
         size = math.floor(math.log10(abs(number))) if number else 0
-        decimals = max(0, min(_DIGITS, _DIGITS - 1 - size))
+        decimals = max(0, min(_MOST_DECIMALS, _DIGITS - 1 - size))
         text = f"{number:.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{number:.{decimals}f}"
