@@ -1,10 +1,12 @@
 """Every drill promises what exists."""
 
 import re
+from pathlib import Path
 
 from tritonobs.drill.registry import DRILLS
 from tritonobs.live.checks import CHECKS
 from tritonobs.render.rules import evaluate_mixin
+from tritonobs.units import format_duration
 
 RULES = {
     rule["alert"]
@@ -37,3 +39,19 @@ def test_fifteen_faults_and_more_are_told_apart():
 def test_quick_rules_never_take_longer():
     """A faster clock shortens what it can."""
     assert all(drill.seconds(5.0) <= drill.seconds(1.0) for drill in DRILLS.values())
+
+
+def test_the_page_tells_every_drill():
+    """What breaks, what is promised, and how long it takes; the table is as the code is."""
+    page = (Path(__file__).parents[2] / "docs" / "drills.md").read_text(encoding="utf-8")
+
+    assert [line for line in page.splitlines() if line.startswith("| `")] == [
+        _row(drill) for drill in DRILLS.values()
+    ]
+
+
+def _row(drill):
+    alerts = ", ".join(f"[{alert.name}](runbooks/{alert.name}.md)" for alert in drill.alerts) or "none"
+    check = f"[{drill.check}](checks/{drill.check}.md)" if drill.check else "nothing wrong"
+    takes = " | ".join(format_duration(round(drill.seconds(speed))) for speed in (5.0, 1.0))
+    return f"| `{drill.name}` | {drill.breaks} | {alerts} | {check} | {takes} |"

@@ -55,6 +55,7 @@ def moment_questions(chosen: str) -> dict[str, str]:
     return {
         "heartbeats": f"max by ({', '.join(worker)}) ({names.HEARTBEAT}{chosen})",
         "up": f"min by (job, {names.INSTANCE}) (up)",
+        "scraped": f"min by (job, {names.INSTANCE}) (scrape_samples_scraped)",
         "limits": f"max by ({', '.join(_MODEL_VERSION)}) ({names.QPS_LIMIT})",
         "robot_muted": names.ROBOT_MUTED,
         "config_valid": names.CONFIG_VALID,

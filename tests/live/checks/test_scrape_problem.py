@@ -47,6 +47,16 @@ def test_a_target_that_is_up_is_fine(fleet: Fleet, make_target: Callable[..., Ta
     assert fleet.checks() == []
 
 
+def test_an_empty_page_is_told(fleet: Fleet) -> None:
+    """The scrape goes well and brings nothing, so nothing else is known."""
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("scraped", 0.0 if replica == "a:8002" else 900.0, job="triton", instance=replica)
+        fleet.before.put("scraped", 900.0, job="triton", instance=replica)
+
+    assert fleet.checks() == ["scrape_problem"]
+    assert fleet.verdict().causes[0].place == ("", "", "a:8002")
+
+
 def test_what_could_not_be_asked_is_never_fine(fleet: Fleet) -> None:
     """Nothing found, but not everything seen: neither healthy nor wrong."""
     unseen = Unseen(what="replica http://a:8000", why="connection refused")

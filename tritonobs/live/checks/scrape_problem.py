@@ -18,7 +18,7 @@ ID = "scrape_problem"
 
 
 def judge(view: View) -> Iterator[Cause]:
-    """Targets that are not scraped, models that stopped reporting, records that were lost."""
+    """Targets that are not scraped or give nothing, models that stopped reporting, records that were lost."""
     for target in view.replica_targets():
         if target.health == "down":
             address = target.labels.get("instance", target.url)
@@ -33,6 +33,7 @@ def judge(view: View) -> Iterator[Cause]:
                 ),
                 asked=("up",),
             )
+    yield from _empty(view)
     yield from _lost(view)
     for subject in view.subjects():
         stage = (*subject, names.TOTAL_STAGE)
@@ -46,6 +47,30 @@ def judge(view: View) -> Iterator[Cause]:
                     f"read the log of {subject[0]} for lines of tritonobs.stage; was it deployed without it?",
                 ),
                 asked=("count",),
+            )
+
+
+def _empty(view: View) -> Iterator[Cause]:
+    """Replicas that answer scrapes with an empty page."""
+    for target in view.replica_targets():
+        address = target.labels.get("instance", target.url)
+        labels = {"instance": address}
+        if target.health == "up" and view.value("scraped", labels) == 0:
+            yield Cause(
+                check=ID,
+                place=("", "", address),
+                sentence=f"{address} answers scrapes with an empty page: nothing is known about its models",
+                confidence=0.95,
+                evidence=(
+                    Evidence(
+                        what=f"samples of {address}",
+                        before=view.value("scraped", labels, before=True),
+                        now=0.0,
+                        unit="count",
+                    ),
+                ),
+                next_steps=(f"compare {target.url} with Triton's page: any path but /metrics is empty",),
+                asked=("scraped",),
             )
 
 
