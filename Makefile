@@ -1,7 +1,7 @@
 # Everything a developer or a new user runs. Each target does its own set-up; nothing needs root except, on a Debian
 # without python3-venv, that one package.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-containers test-unit check format bench soak mutants down clean
+.PHONY: help setup demo test test-containers test-unit check format bench pictures soak mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -42,6 +42,10 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two c
 	$(BIN)/python bench/delivery.py overflow --write
 	$(BIN)/python bench/delivery.py faults --write
 	$(BIN)/python bench/triage.py --write
+	$(BIN)/python bench/panels.py --write
+
+pictures: setup ## the boards of docs/dashboards.md, from a quarter of an hour of a busy stack
+	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
 soak: setup ## reloads, unloads and kills under full load for a quarter of an hour, results into bench/RESULTS.md
 	$(BIN)/python bench/soak.py --write

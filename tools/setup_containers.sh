@@ -20,16 +20,18 @@ fi
 
 # Debian starts a service when it is installed. The tests start their own engine and stop it; none else shall run here.
 policy=/usr/sbin/policy-rc.d
+log=$(mktemp)
+made=
+trap 'rm -f "$log" $made' EXIT
 if ! [ -e "$policy" ]; then
-  printf '#!/bin/sh\nexit 101\n' > "$policy" && chmod 755 "$policy"
-  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' > "$policy" && chmod 755 "$policy" && made=$policy
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q >/dev/null || true
 # One by one: what can be had is had.
 for package in $packages; do
   echo "installing $package for the tests of containers and browsers"
-  timeout 300 apt-get install -yq --no-install-recommends "$package" >/tmp/setup_containers.log 2>&1 \
-    || { echo "$package could not be installed; its tests are skipped. The end of what apt said:"; tail -n 3 /tmp/setup_containers.log; } >&2
+  timeout 300 apt-get install -yq --no-install-recommends "$package" >"$log" 2>&1 \
+    || { echo "$package could not be installed; its tests are skipped. The end of what apt said:"; tail -n 3 "$log"; } >&2
 done
 exit 0

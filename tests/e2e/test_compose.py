@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.picture.knobs import knobs_of
 from tritonobs.picture.story import tell
 from tritonobs.render.dashboards import load_boards
+from tritonobs.serve.change import Change, set_limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
@@ -33,7 +35,7 @@ MESSAGES = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9911/m
 
 
 @pytest.fixture(name="engine", scope="module")
-def _engine(tmp_path_factory):
+def _engine(tmp_path_factory, fleet_folder):
     """A Docker engine of the test's own, or the reason why there is none."""
     programs = {name: shutil.which(name) for name in ("dockerd", "docker", "docker-compose", "debootstrap")}
     missing = [name for name, path in programs.items() if path is None]
@@ -48,7 +50,13 @@ def _engine(tmp_path_factory):
          "--pidfile", folder / "pid", "--host", socket],
         stdout=log, stderr=log,
     )  # fmt: skip
-    env = {**os.environ, "DOCKER_HOST": socket, "TRITONOBS_BASE": BASE, "DOCKER_BUILDKIT": "0"}
+    env = {
+        **os.environ,
+        "DOCKER_HOST": socket,
+        "DOCKER_BUILDKIT": "0",
+        "TRITONOBS_BASE": BASE,
+        "TRITONOBS_FLEET": str(fleet_folder),
+    }
     try:
         for _ in range(60):
             if process.poll() is not None:
@@ -61,6 +69,15 @@ def _engine(tmp_path_factory):
         process.terminate()
         process.wait()
         log.close()
+
+
+@pytest.fixture(name="fleet_folder", scope="module")
+def _fleet_folder(tmp_path_factory):
+    """A copy of the fleet that a test may change, readable by the user of the containers."""
+    folder = tmp_path_factory.mktemp("fleet")
+    shutil.copy(ROOT / "docker" / "fleet" / "fleet.yaml", folder)
+    folder.chmod(0o755)
+    return folder
 
 
 @pytest.fixture(name="base", scope="module")
@@ -183,3 +200,13 @@ def test_the_grafana_volume_holds_what_was_built(composed):
     assert len([path for path in found if path.endswith(".json")]) == 7
     assert "/p/datasources/tritonobs.yaml" in found
     assert requests.get("http://127.0.0.1:9090/-/ready", timeout=5).ok
+
+
+def test_a_limit_set_on_this_machine_is_in_force_in_the_container(composed, fleet_folder):
+    """Serve follows the mounted folder, where `limits set` puts a new file in the old one's place."""
+    del composed
+    wanted = Change(qps=Decimal(9), model="inspect")
+    set_limit(fleet_folder / "fleet.yaml", wanted, who="test", reason="to see it arrive")
+    line = 'tritonobs_qps_limit{model="inspect",version="1"} 9.0'
+
+    wait(lambda: line in requests.get("http://127.0.0.1:9900/metrics", timeout=5).text, "the limit", 30)
