@@ -27,7 +27,7 @@ if ! [ -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' > "$policy" && chmod 755 "$policy" && made=$policy
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q >/dev/null || true
+timeout 300 apt-get update -q >/dev/null || true
 # One by one: what can be had is had.
 for package in $packages; do
   echo "installing $package for the tests of containers and browsers"
