@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from tritonobs.drill.drill import Alert, Drill, Takes
-from tritonobs.errors import ClientError
+from tritonobs.errors import TritonobsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,8 +56,8 @@ def _reloaded_in_a_loop(rig: Rig) -> Iterator[None]:
 
     def reload() -> None:
         while not enough.is_set():
-            with suppress(ClientError):
-                rig.triton.load("detector")
+            with suppress(TritonobsError):
+                rig.load("detector")
             enough.wait(_RELOAD_SECONDS)
 
     thread = threading.Thread(target=reload, name="reload loop", daemon=True)

@@ -109,7 +109,11 @@ class Rig:
             self.load(model)
 
     def load(self, model: str) -> None:
-        """Load a model (anew) and wait until it is ready."""
+        """Load a model anew and wait until it is ready.
+
+        Triton leaves a loaded model as it is while its files look the same: hence the touch.
+        """
+        (self.folders.models / model / "config.pbtxt").touch()
         self.triton.load(model)
         self.wait_for(lambda: self.triton.model_ready(model) or None, f"{model} to be ready", _LOAD_SECONDS)
 

@@ -9,6 +9,7 @@ from tritonobs.units import format_duration
 
 _MODEL_VERSION = promql.MODEL_VERSION
 _PEAK_SECONDS = 30
+_BURST_SECONDS, _BURST_STEPS = 5, 120
 
 
 def window_questions(chosen: str, window_seconds: float) -> dict[str, str]:
@@ -35,6 +36,8 @@ def window_questions(chosen: str, window_seconds: float) -> dict[str, str]:
         "replica_us": rates(names.TRITON_REQUEST_US, *replica),
         "pending": promql.summed(f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION),
         "peak": f"max_over_time({_recent_rate(chosen)}[{span}:{_PEAK_SECONDS // 3}s])",
+        "burst": f"max_over_time({promql.summed(_last_rate(chosen), _MODEL_VERSION)}"
+        f"[{span}:{format_duration(max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS)))}])",
         "flush_dropped": promql.summed(
             f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
         ),
@@ -102,6 +105,11 @@ def usual_questions(chosen: str, step_seconds: float) -> dict[str, str]:
         "stage": trend_questions(chosen, step_seconds)["stage"],
         "p99": p99,
     }
+
+
+def _last_rate(chosen: str) -> str:
+    """Between two scrapes: what no average shows."""
+    return f"irate({names.TRITON_SUCCESS}{chosen}[1m])"
 
 
 def _recent_rate(chosen: str) -> str:

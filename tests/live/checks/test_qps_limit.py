@@ -27,6 +27,23 @@ def test_a_short_peak_above_the_limit_is_a_cause(fleet: Fleet) -> None:
     assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
 
 
+def test_bursts_are_a_cause_though_no_average_shows_them(fleet: Fleet) -> None:
+    """Half as much again between two scrapes, and by a number that chance does not give."""
+    fleet.now.put("burst", 160.0, model="inspect", version="1")
+
+    assert fleet.verdict().sentence == "inspect got 160 requests/s in bursts, its limit is 100 requests/s"
+
+
+def test_a_few_requests_at_once_are_no_burst(fleet: Fleet) -> None:
+    """A model that gets one in a while gets two at once now and then."""
+    for window in (fleet.now, fleet.before):
+        window.put("limits", 0.5, model="nms", version="")
+        window.model("nms", rate=0.2)
+    fleet.now.put("burst", 1.0, model="nms", version="1")
+
+    assert "qps_limit" not in fleet.checks()
+
+
 def test_a_limit_over_all_versions_counts_them_together(fleet: Fleet) -> None:
     """60 and 50 are 110, and each alone is within."""
     for version, rate in (("1", 60.0), ("2", 50.0)):
