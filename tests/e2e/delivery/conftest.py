@@ -161,7 +161,7 @@ class Builder:
 
         `edit` changes Alertmanager's configuration, where a test cannot use it as generated.
         """
-        (self.folder / "secrets").mkdir(parents=True)
+        (self.folder / "secrets").mkdir()
         doubles = {
             name: self.running.enter_context(RobotDouble(clock=clock)) for name in robots or ("oncall",)
         }

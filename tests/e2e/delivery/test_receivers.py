@@ -8,12 +8,14 @@ from __future__ import annotations
 import email
 import email.policy
 import re
+import ssl
 import subprocess
 import sys
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
@@ -24,11 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from email.message import EmailMessage
 
-pytestmark = [
-    pytest.mark.e2e,
-    # On purpose: there is no certificate for loopback.
-    pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS"),
-]
+pytestmark = pytest.mark.e2e
 
 # One for each test: in a daemon's first minute, messages of one robot are far apart.
 ROBOTS = ("alertmanager", "serve", "direct", "refuses")
@@ -37,7 +35,7 @@ MAILBOX = "leads@example.com"
 HOSTILE = "<!channel> *x* `y` &lt; [a](http://evil) " + "模" * 2000
 HEADERS = "x\r\nBcc: evil@example.com\r\n\r\n<script>alert(1)</script>"
 NOTIFY = """\
-  mail_server: {{smarthost: "127.0.0.1:{mail}", sender: alerts@example.com, require_tls: false,
+  mail_server: {{smarthost: "127.0.0.1:{mail}", sender: alerts@example.com,
                  username: alerts, password_file: secrets/mail}}
   email: {{leads: {{to: [leads@example.com]}}}}
   slack: {{vision: {{webhook_file: secrets/slack, channel: "#vision"}}}}
@@ -54,7 +52,7 @@ NOTIFY = """\
 
 
 class MailSink:
-    """A mail server that wants a login, knows one mailbox, and keeps what it took."""
+    """A mail server that wants TLS and a login, knows one mailbox, and keeps what it took."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -90,16 +88,25 @@ def services() -> Iterator[ReceiverDoubles]:
 
 
 @pytest.fixture(scope="module")
-def sink() -> Iterator[MailSink]:
+def authority() -> trustme.CA:
+    """Signs the mail server's certificate."""
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def sink(authority) -> Iterator[MailSink]:
     """The mail server's notes; `port` is where it listens."""
     sink = MailSink()
+    encrypted = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(encrypted)
     controller = Controller(
         sink,
         hostname="127.0.0.1",
         port=sink.port,
         authenticator=_let_in,
+        tls_context=encrypted,
+        require_starttls=True,
         auth_required=True,
-        auth_require_tls=False,
         # Its prompts are not those that Alertmanager, like most clients, answers.
         auth_exclude_mechanism=["LOGIN"],
     )
@@ -109,10 +116,13 @@ def sink() -> Iterator[MailSink]:
 
 
 @pytest.fixture(scope="module")
-def path(builder, services, sink, tmp_path_factory):
+def path(builder, services, sink, authority, tmp_path_factory):
     """The way of all tests here; the Watchdog is on from the beginning."""
-    with ExitStack() as running:
-        build = builder(folder=tmp_path_factory.mktemp("receivers"), running=running)
+    folder = tmp_path_factory.mktemp("receivers")
+    authority.cert_pem.write_to_path(folder / "authority.pem")
+    with ExitStack() as running, pytest.MonkeyPatch.context() as environment:
+        environment.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+        build = builder(folder=folder, running=running)
         way = build(
             *ROBOTS,
             auth="username: am, password_file: secrets/token",
@@ -168,7 +178,7 @@ def test_slack_text_stays_within_its_limit_whatever_the_labels_hold(path, servic
 
 
 def test_mail_is_taken_and_its_headers_are_ours(path, sink) -> None:
-    """After a login; a label cannot add a header or markup, and the alert's name stands in it."""
+    """Encrypted, after a login; a label cannot add a header or markup, and the alert's name stands in it."""
     path.post("inspect", team="mail", stage=HEADERS)
     path.wait(lambda: sink.taken)
     (mail,) = sink.taken
