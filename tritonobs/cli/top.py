@@ -58,14 +58,14 @@ def top(
     Reads the replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of
     --metrics, or the one of this machine. Exit status 3 when nothing could be seen.
     """
-    from tritonobs.live.known import unknown_word  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.live.top import SORT_KEYS, sorted_rows  # noqa: PLC0415
+    from tritonobs.live.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
 
     urls, limits = _replicas(fleet, pages)
     look = _prometheus(prometheus_url, window) if prometheus_url else _pages(urls, limits, interval)
     key = next(name for name in SORT_KEYS if name == sort)
     if once or form == "json" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         view = look()
+        _refuse_unseen(view, chosen)
         if form == "json":
             from tritonobs.report.formats import json_text  # noqa: PLC0415
 
@@ -74,9 +74,6 @@ def top(
             from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
 
             print_top(view, sort=key, chosen=chosen)
-        if view.rows and not sorted_rows(view.rows, key, chosen):
-            there = tuple(sorted({row.model for row in view.rows}))
-            raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
         return 0 if view.rows else 3
     from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
 
@@ -85,6 +82,16 @@ def top(
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def _refuse_unseen(view: TopView, chosen: str) -> None:
+    """End with wrong usage when there are models, and none of them was meant."""
+    from tritonobs.live.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.live.top import sorted_rows  # noqa: PLC0415
+
+    if view.rows and not sorted_rows(view.rows, "model", chosen):
+        there = tuple(sorted({row.model for row in view.rows}))
+        raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
 
 
 def _replicas(fleet: Path | None, pages: tuple[str, ...]) -> tuple[tuple[str, ...], dict[Subject, float]]:

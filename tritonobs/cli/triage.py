@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tritonobs.cli.known import refuse_unknown
+from tritonobs.cli.saved import load_option, loaded
 from tritonobs.cli.values import Address, Duration, prometheus_option
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Replica to ask about itself.")
 @click.option("--save", type=_PATH, help="Keep what was seen in this file.")
-@click.option("--load", "saved", type=_PATH, help="Judge what --save kept; asks nobody.")
+@load_option
 @click.option(
     "--format",
     "form",
@@ -81,7 +82,7 @@ def triage(
 
     where = _where(fleet, prometheus_url, alertmanager_url, triton_urls)
     spans = _spans(until, since, baseline)
-    snapshot = _loaded(saved) if saved else _taken(where, spans, model, version)
+    snapshot = loaded(saved) if saved else _taken(where, spans, model, version)
     if save:
         from tritonobs.live.saved import save_snapshot  # noqa: PLC0415
 
@@ -146,16 +147,6 @@ def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) ->
         replicas=tuple(TritonClient(url, timeout_seconds=2.0) for url in where.replicas),
     )
     return take_snapshot(sources, incident=spans[0], baseline=spans[1], model=model, version=version)
-
-
-def _loaded(path: Path) -> Snapshot:
-    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415
-    from tritonobs.live.saved import load_snapshot  # noqa: PLC0415
-
-    try:
-        return load_snapshot(path)
-    except SnapshotUnusable as error:
-        raise click.BadParameter(str(error), param_hint="--load") from None
 
 
 def _moment(text: str) -> float:

@@ -41,7 +41,7 @@ def load_snapshot(path: Path) -> Snapshot:
     except OSError as error:
         raise SnapshotUnusable(f"{path}: {error.strerror}") from None
     except ValueError as error:
-        raise SnapshotUnusable(f"{path}: {error}") from None
+        raise SnapshotUnusable(f"{path} is no JSON, so no snapshot: {error}") from None
     found = body.get("tritonobs_snapshot") if isinstance(body, dict) else None
     if found != FORMAT:
         raise SnapshotUnusable(

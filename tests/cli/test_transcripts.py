@@ -1,0 +1,96 @@
+"""Commands and what they print, letter by letter, where no server is needed or one is played back.
+
+`TRITONOBS_GOLDEN=write pytest tests/cli/test_transcripts.py` writes the transcripts anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs import assets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import Done, Run
+
+TRANSCRIPTS = Path(__file__).parent / "transcripts"
+BEGAN, SECONDS_BETWEEN_PAGES = 1795240058.2, 5.0
+"""When the first page was recorded; its heartbeats are as old as they were."""
+
+
+@pytest.mark.parametrize("path", sorted(TRANSCRIPTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_commands_print_what_their_transcript_says(
+    path: Path, run: Run, folder: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Result, complaint and exit status of every command of the file, in the folder they share."""
+    assert folder.exists()
+    monkeypatch.setenv("COLUMNS", "100")
+    written = path.read_text(encoding="utf-8")
+    commands = [line[2:] for line in written.splitlines() if line.startswith("$ tritonobs ")]
+
+    seen = "\n".join(
+        _told(command, run(*shlex.split(command.replace("PAGE", page))[1:]), page) for command in commands
+    )
+    if os.environ.get("TRITONOBS_GOLDEN") == "write":
+        path.write_text(seen, encoding="utf-8")
+
+    assert seen == path.read_text(encoding="utf-8")
+
+
+def _told(command: str, done: Done, page: str) -> str:
+    """A command as it looks on a screen; what went to stderr is marked, and so is a status other than 0."""
+    lines = [f"$ {command}", *done.stdout.splitlines()]
+    lines += [f"! {line}".rstrip() for line in done.stderr.splitlines()]
+    lines += [f"[exit {done.returncode}]"] if done.returncode else []
+    return "\n".join(line.rstrip() for line in lines).replace(page, "PAGE") + "\n"
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    """Everything the commands read: the example fleet, one with mistakes, saved snapshots."""
+    shutil.copy(assets.folder("examples") / "fleet.yaml", tmp_path / "fleet.yaml")
+    for path in TRANSCRIPTS.iterdir():
+        if path.suffix in {".yaml", ".json"}:
+            shutil.copy(path, tmp_path / path.name)
+    return tmp_path
+
+
+@pytest.fixture(name="page")
+def _page(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A metrics page played back: every other look sees the fleet five seconds later."""
+    pages = [(TRANSCRIPTS / f"page-{number}.prom").read_bytes() for number in (1, 2)]
+    looks = count()
+
+    class Played(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = pages[next(looks) % 2]
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+            """Nothing."""
+
+    moments = count()
+    clock = SimpleNamespace(time=lambda: BEGAN + SECONDS_BETWEEN_PAGES * (next(moments) % 2))
+    monkeypatch.setattr("tritonobs.live.pages.time", clock)
+    monkeypatch.setattr("tritonobs.cli.top.time", SimpleNamespace(sleep=lambda _: None))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Played)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/metrics"
+    server.shutdown()
+    server.server_close()
+    thread.join()
