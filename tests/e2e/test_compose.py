@@ -2,8 +2,8 @@
 
 Needs root, `dockerd`, `docker-compose` and `debootstrap` (`tools/setup_containers.sh` brings them on Debian);
 is skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and
-Alertmanager come from Debian's packages and Grafana is left out, because no image registry need be in
-reach.
+Alertmanager come from Debian's packages, because no image registry need be in reach; Grafana takes part where
+its image can be had.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 import requests
+import yaml
 
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.picture.knobs import knobs_of
@@ -30,6 +31,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
 BASE = "tritonobs-base:test"
 PARTS = ("prepare", "triton", "serve", "robot", "alertmanager", "prometheus")
+GRAFANA = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["grafana"]["image"]
 FLEET = "/etc/tritonobs/fleet.yaml"
 MESSAGES = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9911/messages').read().decode())"
 
@@ -96,21 +98,38 @@ def _base(engine, tmp_path_factory):
     return engine
 
 
-@pytest.fixture(name="composed", scope="module")
-def _composed(base):
-    """The stack in containers, healthy."""
-    compose(base, "up", "--build", "--detach", *PARTS)
+@pytest.fixture(name="grafana", scope="module")
+def _grafana(engine):
+    """Whether Grafana's image is here; else Docker's own words."""
     try:
-        wait(lambda: healthy(base), "every part to be healthy", 180)
+        pulled = run(engine, "docker", "pull", "--quiet", GRAFANA, check=False, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "docker pull took more than two minutes"
+    return "" if pulled.returncode == 0 else pulled.stderr.strip()
+
+
+@pytest.fixture(name="composed", scope="module")
+def _composed(base, grafana):
+    """The stack in containers, healthy."""
+    parts = PARTS if grafana else (*PARTS, "grafana")
+    compose(base, "up", "--build", "--detach", *parts)
+    try:
+        wait(lambda: healthy(base, parts), "every part to be healthy", 180)
         yield base
     finally:
         compose(base, "--profile", "load", "down", "--volumes", "--timeout", "5")
 
 
-def run(env, *words, check=True):
+def run(env, *words, check=True, timeout=None):
     """A program, quietly; what it said is in the failure."""
     done = subprocess.run(
-        list(map(str, words)), cwd=ROOT, env=env, capture_output=True, text=True, check=False
+        list(map(str, words)),
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
     )
     assert not check or done.returncode == 0, (words, done.stdout[-2000:], done.stderr[-2000:])
     return done
@@ -122,11 +141,11 @@ def compose(env, *words):
     return run(env, "docker-compose", "-p", "tritonobs-test", *files, *words)
 
 
-def healthy(env):
-    """Whether every part with a healthcheck passes it."""
+def healthy(env, parts):
+    """Whether every part with a healthcheck passes it, and the robot runs."""
     names = run(env, "docker", "ps", "--format", "{{.Names}} {{.Status}}").stdout.splitlines()
-    parts = [line for line in names if not line.startswith("tritonobs-test_robot")]
-    return len(names) == len(PARTS) - 1 and all("(healthy)" in line for line in parts)
+    checked = [line for line in names if not line.startswith("tritonobs-test_robot")]
+    return len(names) == len(parts) - 1 and all("(healthy)" in line for line in checked)
 
 
 def wait(look, what, seconds):
@@ -210,3 +229,19 @@ def test_a_limit_set_on_this_machine_is_in_force_in_the_container(composed, flee
     line = 'tritonobs_qps_limit{model="inspect",version="1"} 9.0'
 
     wait(lambda: line in requests.get("http://127.0.0.1:9900/metrics", timeout=5).text, "the limit", 30)
+
+
+def test_grafana_has_every_board_without_a_password(composed, grafana):
+    """As a visitor: seven boards in one folder, and the page that opens is the fleet's."""
+    del composed
+    if grafana:
+        pytest.skip(f"{GRAFANA} cannot be had here: {grafana}")
+    address = "http://127.0.0.1:3000"
+    found = requests.get(f"{address}/api/search", params={"type": "dash-db"}, timeout=10).json()
+    home = requests.get(f"{address}/api/dashboards/home", timeout=10).json()
+
+    assert len(found) == 7
+    assert {one["folderTitle"] for one in found} == {"Triton"}
+    settings = requests.get(f"{address}/api/admin/settings", auth=("admin", "admin"), timeout=10)
+    assert home["dashboard"]["title"] == "Triton / Fleet"
+    assert settings.status_code in {401, 403}
