@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tritonobs.load.schedule import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from tritonobs.drill.rig import Rig
 
 HOURS = 4 * 3600.0
+
+
+@contextmanager
+def only_traffic(_: Rig) -> Iterator[None]:
+    """The cause where nothing is broken but what is sent."""
+    yield
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +69,8 @@ class Drill:
     `cause` breaks something when entered and mends it when left, whatever happened between. `check` is the
     check whose cause triage must name first, about `model` (any, if empty); an empty `check` promises that
     triage finds nothing wrong. `usual` is sent before and after, `traffic` while the fault is there (None:
-    the usual). `fires` and `resolves` say how long the alerts take.
+    the usual). `fires` and `resolves` say how long the alerts take. `prepare` is entered before the calm, and
+    left with the fault; the calm lasts as long as `calm` where that is longer than usual.
     """
 
     name: str
@@ -75,10 +83,13 @@ class Drill:
     model: str = ""
     usual: tuple[Stream, ...] = CALM
     traffic: tuple[Stream, ...] | None = None
+    prepare: Callable[[Rig], AbstractContextManager[None]] | None = None
+    calm: Takes = Takes(fixed=0.0)
 
     def seconds(self, speed: float) -> float:
         """About how long it takes, a calm minute before included."""
-        return CALM_SECONDS + self.fires.at(speed) + self.resolves.at(speed)
+        calm = max(CALM_SECONDS, self.calm.at(speed))
+        return calm + self.fires.at(speed) + self.resolves.at(speed)
 
 
 CALM_SECONDS = 45.0

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from tritonobs.drill.drill import HOURS, Alert, Drill, Stream, Takes, steady
+from tritonobs.drill.drill import HOURS, Alert, Drill, Stream, Takes, only_traffic, steady
 from tritonobs.load.schedule import Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.drill.rig import Rig
 
 _SURGE_FIRES = Takes(fixed=50.0, scaled=60.0)
 _SURGE_RESOLVES = Takes(fixed=45.0, scaled=600.0)
-
-
-@contextmanager
-def _only_traffic(_: Rig) -> Iterator[None]:
-    """Nothing is broken but what is sent."""
-    yield
 
 
 def _bad_images(name: str, breaks: str, kind: str, reason: str) -> Drill:
     return Drill(
         name=name,
         breaks=breaks,
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(steady(4.0, mix=f"1280x720=3,{kind}=1"),),
         alerts=(Alert(name="TritonErrorReasonSurge", labels={"model": "preprocess", "reason": reason}),),
         check="error_surge",
@@ -49,7 +35,7 @@ DRILLS = (
     Drill(
         name="larger-images",
         breaks="images of 12 megapixels, uncompressed, instead of 1",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(steady(3.0, mix="png:4000x3000"),),
         alerts=(Alert(name="TritonErrorBudgetBurnFast", labels={"model": "inspect", "slo": "latency"}),),
         check="larger_inputs",
@@ -60,7 +46,7 @@ DRILLS = (
     Drill(
         name="qps-overflow",
         breaks="twice as many requests as the limit of inspect allows",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(steady(16.0),),
         alerts=(Alert(name="TritonQpsAboveLimit", labels={"model": "inspect"}),),
         check="qps_limit",
@@ -71,7 +57,7 @@ DRILLS = (
     Drill(
         name="qps-near-limit",
         breaks="nothing yet: inspect gets 97 % of its limit",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(steady(7.8),),
         alerts=(Alert(name="TritonQpsNearLimit", labels={"model": "inspect"}),),
         check="",
@@ -81,7 +67,7 @@ DRILLS = (
     Drill(
         name="spike",
         breaks="bursts of 80 requests in two seconds, little between them",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(Stream(segments=_burst()),),
         alerts=(Alert(name="TritonQpsSpike", labels={"model": "inspect"}),),
         check="qps_limit",
@@ -92,7 +78,7 @@ DRILLS = (
     Drill(
         name="ramp",
         breaks="traffic grows from 40 % of the limit towards it",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(
             Stream(segments=(Segment(qps=3.2, end_qps=7.4, seconds=900.0), Segment(qps=7.4, seconds=900.0))),
         ),
@@ -104,7 +90,7 @@ DRILLS = (
     Drill(
         name="no-traffic",
         breaks="nobody asks any more",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(),
         alerts=(Alert(name="TritonTrafficStopped", labels={"model": "inspect"}),),
         check="upstream_drop",
@@ -115,7 +101,7 @@ DRILLS = (
     Drill(
         name="shared-detector",
         breaks="inspect_ensemble, which has no limit, takes the detector that inspect needs",
-        cause=_only_traffic,
+        cause=only_traffic,
         traffic=(steady(3.0), Stream(model="inspect_ensemble", segments=(Segment(qps=60.0, seconds=HOURS),))),
         alerts=(Alert(name="TritonQueueWaitHigh"),),
         check="queue_saturation",

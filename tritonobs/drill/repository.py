@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from tritonobs.drill.drill import Alert, Drill, Takes
+from tritonobs.drill.drill import Alert, Drill, Takes, only_traffic, steady
 from tritonobs.errors import TritonobsError
 
 if TYPE_CHECKING:
@@ -74,6 +74,10 @@ def _delayed_batches(rig: Rig) -> AbstractContextManager[None]:
     return rig.reconfigured("preprocess", lambda text: text.replace(_BATCHING, _DELAYED))
 
 
+def _cached(rig: Rig) -> AbstractContextManager[None]:
+    return rig.reconfigured("preprocess", lambda text: f"{text}response_cache {{ enable: true }}\n")
+
+
 DRILLS = (
     Drill(
         name="slow-version",
@@ -114,6 +118,20 @@ DRILLS = (
         cause=_delayed_batches,
         alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "preprocess"}),),
         check="batch_delay",
+        model="preprocess",
+        fires=Takes(fixed=45.0, scaled=330.0),
+        resolves=Takes(fixed=45.0, scaled=300.0),
+    ),
+    Drill(
+        name="cache-collapse",
+        breaks="preprocess has a response cache, and clients stop repeating themselves",
+        prepare=_cached,
+        calm=Takes(fixed=60.0, scaled=600.0),
+        usual=(steady(3.0, mix="2000x2000"),),
+        cause=only_traffic,
+        traffic=(steady(3.0, mix=",".join(f"{width}x720" for width in range(1240, 1320, 5))),),
+        alerts=(Alert(name="TritonCacheCollapse", labels={"model": "preprocess"}),),
+        check="cache_collapse",
         model="preprocess",
         fires=Takes(fixed=45.0, scaled=330.0),
         resolves=Takes(fixed=45.0, scaled=300.0),

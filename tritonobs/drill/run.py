@@ -72,7 +72,19 @@ class Session:
         watch, record = Watch(self._rig, drill), Record(drill, self._tell)
         try:
             watch.require_rules()
-            self._cause(drill, watch, self._calm_down(drill, watch), record)
+            with Undo(lambda: record.note("still cleaning up")) as undo:
+                if drill.prepare:
+                    undo.enter_context(drill.prepare(self._rig))
+                    self._usual = None
+                baseline = self._calm_down(drill, watch)
+                record.begin()
+                undo.enter_context(drill.cause(self._rig))
+                record.note(drill.breaks)
+                self._watch(drill, watch, baseline, record)
+                record.note("cleaning up")
+            self._usual = None
+            self._calm(drill)
+            record.undone()
         except (TritonobsError, OSError, psutil.Error) as failure:
             record.problem = str(failure)
             record.note(f"given up: {failure}")
@@ -95,8 +107,9 @@ class Session:
     def _calm_down(self, drill: Drill, watch: Watch) -> Span:
         """A span of ordinary traffic in which none of the promised alerts fires."""
         self._calm(drill)
-        deadline = time.time() + CALM_SECONDS + _patience(drill.resolves.at(self._rig.speed))
-        while watch.firing() or time.time() < self._calm_since + _SETTLE_SECONDS + CALM_SECONDS:
+        calm_seconds = max(CALM_SECONDS, drill.calm.at(self._rig.speed))
+        deadline = time.time() + calm_seconds + _patience(drill.resolves.at(self._rig.speed))
+        while watch.firing() or time.time() < self._calm_since + _SETTLE_SECONDS + calm_seconds:
             self._look()
             if time.time() > deadline:
                 names = ", ".join(alert.name for alert in watch.firing())
@@ -110,27 +123,20 @@ class Session:
             self._rig.traffic.switch(drill.usual)
             self._usual, self._calm_since = drill.usual, time.time()
 
-    def _cause(self, drill: Drill, watch: Watch, baseline: Span, record: Record) -> None:
-        with Undo(lambda: record.note("still cleaning up")) as undo:
-            record.begin()
-            undo.enter_context(drill.cause(self._rig))
-            record.note(drill.breaks)
-            if drill.traffic is not None:
-                self._usual = None
-                self._rig.traffic.switch(drill.traffic)
-            caused = time.time()
-            while time.time() < caused + _patience(drill.fires.at(self._rig.speed)):
-                self._look()
-                record.see(alert.name for alert in watch.firing())
-                if (drill.check or record.all_fired) and watch.judge(caused, baseline):
-                    record.judge(watch)
-                if watch.named and record.all_fired:
-                    break
-                time.sleep(_POLL_SECONDS)
-            record.note("cleaning up")
-        self._usual = None
-        self._calm(drill)
-        record.undone()
+    def _watch(self, drill: Drill, watch: Watch, baseline: Span, record: Record) -> None:
+        """Until all is as promised, or patience ends."""
+        if drill.traffic is not None:
+            self._usual = None
+            self._rig.traffic.switch(drill.traffic)
+        caused = time.time()
+        while time.time() < caused + _patience(drill.fires.at(self._rig.speed)):
+            self._look()
+            record.see(alert.name for alert in watch.firing())
+            if (drill.check or record.all_fired) and watch.judge(caused, baseline):
+                record.judge(watch)
+            if watch.named and record.all_fired:
+                return
+            time.sleep(_POLL_SECONDS)
 
 
 def _patience(seconds: float) -> float:
