@@ -55,3 +55,20 @@ def _row(drill):
     check = f"[{drill.check}](checks/{drill.check}.md)" if drill.check else "nothing wrong"
     takes = " | ".join(format_duration(round(drill.seconds(speed))) for speed in (5.0, 1.0))
     return f"| `{drill.name}` | {drill.breaks} | {alerts} | {check} | {takes} |"
+
+
+def test_a_runbook_names_the_drills_of_its_alert():
+    """One line, right under the title; none where no drill causes it."""
+    pages = (Path(__file__).parents[2] / "docs" / "runbooks").glob("Triton*.md")
+    told = {
+        page.stem: re.findall(r"^Rehearse it: `tritonobs drill (.+)`$", page.read_text(), re.MULTILINE)
+        for page in pages
+    }
+    promised: dict[str, list[str]] = {}
+    for drill in DRILLS.values():
+        for alert in drill.alerts:
+            promised.setdefault(alert.name, []).append(drill.name)
+
+    assert {name: lines for name, lines in told.items() if lines} == {
+        name: [" ".join(drills)] for name, drills in promised.items()
+    }
