@@ -80,3 +80,20 @@ def test_team_and_tier_are_inherited_and_may_be_emptied(plan_of: Callable[[str],
     plan = plan_of("defaults: {team: vision, tier: gold}\nmodels: {a: {tier: ''}, b: {team: search}}")
 
     assert [(model.team, model.tier) for model in plan.models] == [("vision", ""), ("search", "gold")]
+
+
+def test_links_go_where_browsers_get_and_parts_ask_each_other(plan_of: Callable[[str], Plan]) -> None:
+    """`public` is for links; what it leaves out is reached as the parts reach it."""
+    plan = plan_of(
+        """\
+        addresses:
+          prometheus: http://prometheus:9090
+          alertmanager: http://alertmanager:9093
+          public: {alertmanager: "https://obs.shop/alerts"}
+        models: {a: {}}
+        """
+    )
+
+    assert plan.addresses.alertmanager_url == "http://alertmanager:9093"
+    assert plan.addresses.alertmanager_link == "https://obs.shop/alerts"
+    assert plan.addresses.prometheus_link == plan.addresses.prometheus_url == "http://prometheus:9090"

@@ -13,6 +13,7 @@ import pytest
 from tritonobs.errors import SpecInvalid
 from tritonobs.plan.fleet import QpsLimit
 from tritonobs.serve.audit import ANNOTATION, COMMAND, FILE, FIRST, Author, LimitsLog
+from tritonobs.serve.change import LIMITS_LOG_VARIABLE, log_of, note_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,3 +201,26 @@ def test_a_log_that_cannot_be_written_is_a_finding(tmp_path: Path) -> None:
 
     with pytest.raises(SpecInvalid, match="file/log: the log of limits cannot be written"):
         _record(LimitsLog(tmp_path / "file" / "log"), _limit("8"))
+
+
+@pytest.mark.parametrize(
+    ("field", "variable", "place"),
+    [
+        pytest.param("", "", "fleet.limits.jsonl", id="beside the fleet file"),
+        pytest.param("limits_log: told.jsonl\n", "", "told.jsonl", id="where the file says"),
+        pytest.param("limits_log: told.jsonl\n", "far/log", "far/log", id="where the environment says"),
+    ],
+)
+def test_the_log_is_where_somebody_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, variable: str, place: str
+) -> None:
+    """The environment goes before the file: in a container the file is the host's."""
+    path = tmp_path / "fleet.yaml"
+    path.write_text(
+        f'{field}fleet: f\nreplicas: [{{name: a, url: "http://10.0.0.1"}}]\nmodels: {{m: {{qps_limit: 8}}}}\n'
+    )
+    monkeypatch.setenv(LIMITS_LOG_VARIABLE, variable)
+
+    assert log_of(path).path == tmp_path / place
+    assert [entry.new for entry in note_file(path)] == ["8"]
+    assert (tmp_path / place).exists()

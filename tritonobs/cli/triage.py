@@ -104,6 +104,7 @@ class _Where:
     """Whom to ask, and where links point."""
 
     prometheus: str
+    prometheus_link: str
     alertmanager: str = ""
     grafana: str = ""
     replicas: tuple[str, ...] = ()
@@ -113,13 +114,19 @@ def _where(
     fleet: Path | None, prometheus: str, alertmanager: str | None, replicas: tuple[str, ...]
 ) -> _Where:
     if fleet is None:
-        return _Where(prometheus=prometheus, alertmanager=alertmanager or "", replicas=replicas)
+        return _Where(
+            prometheus=prometheus,
+            prometheus_link=prometheus,
+            alertmanager=alertmanager or "",
+            replicas=replicas,
+        )
     from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
     return _Where(
         prometheus=plan.addresses.prometheus_url,
+        prometheus_link=plan.addresses.prometheus_link,
         alertmanager=alertmanager or plan.addresses.alertmanager_url,
         grafana=plan.addresses.grafana_url,
         replicas=replicas or tuple(replica.http_url for replica in plan.replicas),
@@ -164,7 +171,7 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
 
     asked = tuple(report.questions(verdict, snapshot.asked))
     urls = tuple(
-        report.links(verdict, snapshot.asked, prometheus_url=where.prometheus, grafana_url=where.grafana)
+        report.links(verdict, snapshot.asked, prometheus_url=where.prometheus_link, grafana_url=where.grafana)
     )
     if form == "json":
         click.echo(report.json_text(verdict, links=dict(urls), questions=dict(asked)))
