@@ -15,6 +15,7 @@ from tritonobs.live.ask import Looks, Unseen
 from tritonobs.live.focus import focus_models
 from tritonobs.live.replicas import look_at
 from tritonobs.live.timings import pipeline_calls, timings_from, with_callees
+from tritonobs.live.usual import FEWEST_PARTS
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
@@ -171,9 +172,10 @@ def _usual(
 ) -> dict[str, tuple[Series, ...]]:
     """Numbers of the parts of the baseline, side by side and each as long as the scrapes need."""
     step = max(baseline.seconds / _USUAL_STEPS, shortest)
-    inside = Span(start=baseline.end - step * ((baseline.seconds // step) - 1), end=baseline.end)
-    if inside.start > inside.end:
+    parts = baseline.seconds // step
+    if parts < FEWEST_PARTS:
         return {}
+    inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
     asked = questions.usual_questions(chosen, step)
     seen = looks.take(_ranges(prometheus, inside, step, {f"usual {name}": asked[name] for name in asked}))
     return {name: seen[f"usual {name}"] for name in asked if f"usual {name}" in seen}

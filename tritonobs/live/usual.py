@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import Series
     from tritonobs.live.timings import StageSubject, Subject, Timing
 
-_FEWEST_PARTS = 4
+FEWEST_PARTS = 4
 _MOST_PARTS = 0.9
 """One part of ten may be worse than usual: a garbage collection, the first request after a deployment."""
 _P95_SIGMAS = 1.645
@@ -51,7 +51,7 @@ class Usual:
             if labels.items() <= series.labels.items():
                 values = sorted(value for _, value in series.points if math.isfinite(value))
                 return (
-                    values[math.ceil(_MOST_PARTS * len(values)) - 1] if len(values) >= _FEWEST_PARTS else None
+                    values[math.ceil(_MOST_PARTS * len(values)) - 1] if len(values) >= FEWEST_PARTS else None
                 )
         return None
 
