@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
 import threading
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -212,6 +214,42 @@ def test_no_request_is_a_500_or_tells_a_secret(
     assert answer.status < 500 or answer.status == 503
     for secret in (TOKEN, robot.secret, robot.rules.token):
         assert secret not in told
+
+
+RAW = [
+    pytest.param(b"\x16\x03\x01\x02\x00\x01\x00", id="TLS"),
+    pytest.param(b"GET /metrics\r\n\r\n", id="HTTP 0.9"),
+    pytest.param(b"GET /%ff%00%c3%28 HTTP/1.1\r\nHost: x\r\n\r\n", id="a path that is no UTF-8"),
+    pytest.param(b"GET http://[::1/metrics HTTP/1.1\r\nHost: [\r\n\r\n", id="an address that is none"),
+    pytest.param(b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 200_000 + b"\r\n\r\n", id="an endless header"),
+    pytest.param(
+        b"POST /alertmanager/dingtalk/oncall HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        id="a chunk without a length",
+    ),
+    pytest.param(
+        b"POST /alertmanager/dingtalk/oncall HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        id="a length below zero",
+    ),
+    pytest.param(
+        b"GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n",
+        id="a web socket",
+    ),
+]
+
+
+@pytest.mark.parametrize("sent", RAW)
+def test_what_is_no_http_harms_nobody(serve, sent: bytes) -> None:
+    """An answer that is no 500, or none; and the next caller is served."""
+    address = urlsplit(serve.url)
+    there = (address.hostname, address.port)
+    # The daemon may be done with it before everything was sent.
+    with contextlib.suppress(OSError), socket.create_connection(there, timeout=10) as raw:
+        raw.sendall(sent)
+        raw.shutdown(socket.SHUT_WR)
+        told = raw.makefile("rb").readline()
+        assert not told.startswith(b"HTTP/1.1 5")
+    assert requests.get(f"{serve.url}/healthz", timeout=5).status_code == 200
 
 
 def test_log_and_metrics_tell_no_secret(serve, robot) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import h11
 import uvicorn
 from prometheus_client import disable_created_metrics
 
@@ -28,6 +29,8 @@ from tritonobs.serve.metrics import DeliveryMetrics
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _log = logging.getLogger(__name__)
 _LAST_ANSWERS_SECONDS = 10
@@ -103,7 +106,7 @@ def run(
 async def _serve(path: Path, served: Served, dingtalk: DingTalk, listener: socket.socket) -> None:
     daemon = Daemon(path, served, dingtalk)
     config = uvicorn.Config(
-        make_app(daemon),
+        _forgiving(make_app(daemon)),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -125,6 +128,18 @@ async def _serve(path: Path, served: Served, dingtalk: DingTalk, listener: socke
         await server.serve(sockets=[listener])
     finally:
         watching.cancel()
+
+
+def _forgiving(app: ASGIApp) -> ASGIApp:
+    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except h11.LocalProtocolError as error:
+            _log.info("a caller broke off in the middle of its request: %s", error)
+
+    return answer
 
 
 class _Server(uvicorn.Server):
