@@ -12,7 +12,7 @@ from tritonobs.stage.cells import Cells
 from tritonobs.stage.flush import Flusher
 from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
-from tritonobs.stage.timers import Answer, Function, Timer, timed
+from tritonobs.stage.timers import Answer, Function, Timer, Unsure, timed
 from tritonobs.stage.trace import RequestLog, trace_id
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ class Stages:
         self.worker = settings.identity["worker"]
         self._cells = Cells(settings.bounds_seconds, max_label_sets)
         self._count, self._distribute = self._cells.count, self._cells.distribute
-        self._add = self._cells.add
         self._cells.declare((REQUESTS, outcome) for outcome in series.OUTCOMES)
         self._cells.declare((series.FLUSH_DROPPED, reason) for reason in series.DROP_REASONS)
         self._cells.declare([(STAGE_DURATION, series.TOTAL), (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)])
@@ -69,18 +68,19 @@ class Stages:
 
     def time(self, stage: str) -> Timer:
         """A `with` block that is one observation of a stage, also when it raises."""
-        return Timer(self._add, (STAGE_DURATION, stage), 1)
+        return Timer(self._cells, stage, 1)
 
     def batch(self, stage: str, n: int) -> Timer:
         """A `with` block that works on `n` requests at once: `n` observations, each of the whole block."""
-        record = self._add if type(n) is int and 0 <= n <= _MOST_IN_A_BATCH else self._distribute
-        return Timer(record, (STAGE_DURATION, stage), n)
+        if type(n) is not int or not 0 <= n <= _MOST_IN_A_BATCH:
+            return Unsure(self._cells, stage, n)
+        return Timer(self._cells, stage, n)
 
     def timed(self, stage: str) -> Callable[[Function], Function]:
         """A decorator: each call is one observation of a stage; of a coroutine, until its result."""
 
         def decorate(function: Function) -> Function:
-            return timed(self._add, (STAGE_DURATION, stage), function)
+            return timed(self._cells, stage, function)
 
         return decorate
 
