@@ -29,9 +29,24 @@ echo "installing tritonobs with a Triton server into $VENV (about 400 MB)"
 pip install -e '.[dev]'
 "$VENV/bin/tritonobs" tools
 
-# The linters of the rules, where Go can build them; `make check` says which it had to do without.
-if command -v go >/dev/null && ! [ -x "${TRITONOBS_TOOLS:-$PWD/.tools}/bin/jsonnet-lint" ]; then
-  GOBIN="${TRITONOBS_TOOLS:-$PWD/.tools}/bin" go install \
+# What only tests and checks use may fail to come: they say what they had to do without.
+"$VENV/bin/python" - <<'PY' || echo "VictoriaMetrics could not be brought; tests go without a second rule engine" >&2
+from tritonobs.stack import binaries
+
+if any(binaries.look(program) is None for program in binaries.SECOND_ENGINE.files):
+    binaries.install([binaries.SECOND_ENGINE], print)
+PY
+
+# The linters of the rules, where Go can build them.
+bin=$(realpath -m "${TRITONOBS_TOOLS:-.tools}")/bin
+if command -v go >/dev/null && ! [ -x "$bin/jsonnet-lint" ]; then
+  GOBIN="$bin" go install \
     github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0 \
     || echo "jsonnetfmt and jsonnet-lint could not be built; make check goes without them" >&2
+fi
+# Not by `go install`: that asks for the list of all versions, which not every module proxy hands out.
+if command -v go >/dev/null && ! [ -x "$bin/pint" ]; then
+  pint=$(cd / && GOFLAGS=-mod=mod go mod download -json github.com/cloudflare/pint@v0.60.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') \
+    && go build -C "$pint" -o "$bin/pint" ./cmd/pint \
+    || echo "pint could not be built; make check goes without it" >&2
 fi

@@ -38,6 +38,8 @@ PACKAGES = (
     Package(names=("prometheus",), files=("prometheus", "promtool")),
     Package(names=("prometheus-alertmanager",), files=("prometheus-alertmanager", "amtool")),
 )
+SECOND_ENGINE = Package(names=("victoria-metrics",), files=("victoria-metrics", "vmalert"))
+"""Not part of a stack: the tests evaluate the rules with it, too."""
 # The Python backend's stub links to it; Debian's python3 does not bring it.
 LIBPYTHON_PACKAGE = Package(
     names=(f"libpython{PYTHON_SERIES}", f"libpython{PYTHON_SERIES}t64"), files=(LIBPYTHON,)
@@ -108,7 +110,9 @@ def install(packages: Iterable[Package], say: Callable[[str], None]) -> None:
             _download(package.names, Path(scratch))
             for archive in Path(scratch).glob("*.deb"):
                 _run(["dpkg", "-x", str(archive), str(target)], Path(scratch))
-    relocate_alertmanager(target / "usr" / "bin" / "prometheus-alertmanager")
+    alertmanager = target / "usr" / "bin" / "prometheus-alertmanager"
+    if alertmanager.exists():
+        relocate_alertmanager(alertmanager)
 
 
 def _download(names: Sequence[str], folder: Path) -> None:

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 Rule: TypeAlias = dict[str, Any]
 Groups: TypeAlias = list[dict[str, Any]]
+Samples: TypeAlias = dict[frozenset[tuple[str, str]], float]
+"""Values by their labels."""
 _PRECISION: Final = "0.0001"
+_SAMPLE = re.compile(r'(\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}) (\S+?)(?:, |$)')
+_LABEL = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
 
 
@@ -144,6 +148,18 @@ def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder:
         [str(promtool), "test", "rules", str(test)], capture_output=True, text=True, check=False
     )
     return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def seen(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder: Path) -> list[Samples]:
+    """What Prometheus reads, check by check, where the checks of a case expect nothing."""
+    answers = re.findall(r"^ +got: (.*)$", run(promtool, groups, case, folder), re.MULTILINE)
+    return [
+        {
+            frozenset((name, json.loads(value)) for name, value in _LABEL.findall(labels)): float(value)
+            for labels, value in _SAMPLE.findall(answer)
+        }
+        for answer in answers
+    ]
 
 
 def encode(values: Values) -> str:
