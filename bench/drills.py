@@ -26,7 +26,7 @@ from tritonobs.live.snapshot import Span, take_snapshot
 from tritonobs.live.triage import triage
 from tritonobs.report.drill import drill_timeline, outcome_values, seconds
 from tritonobs.report.formats import json_text
-from tritonobs.stack import local
+from tritonobs.stack import local, native
 from tritonobs.stack.services import Folders
 
 SPEED = 5.0
@@ -40,6 +40,7 @@ def main() -> None:
     options.add_argument("names", nargs="*", default=list(DRILLS))
     options.add_argument("--pieces", type=Path)
     options.add_argument("--healthy", type=int, default=10)
+    options.add_argument("--only-report", action="store_true", help="publish what the file has")
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     wanted = options.parse_args()
@@ -54,7 +55,7 @@ def main() -> None:
 
     missing = [name for name in wanted.names if name not in seen]
     repeats = wanted.healthy - len(seen.get(HEALTHY, []))
-    if missing or repeats > 0:
+    if (missing or repeats > 0) and not wanted.only_report:
         with tempfile.TemporaryDirectory(prefix="tritonobs-drills-") as folder:
             rehearse(Path(folder), missing, repeats, seen, keep)
     publish("drills", report(seen), seen, as_json=wanted.json, write=wanted.write)
@@ -77,7 +78,7 @@ def rehearse(folder: Path, names: list[str], repeats: int, seen: dict[str, Any],
             for outcome in session.rehearse([DRILLS[name] for name in names]):
                 keep(outcome.drill, json.loads(json_text(outcome_values(outcome))))
     finally:
-        local.stop(running)
+        native.down(running.folders)
 
 
 def healthy(rig: Rig, repeats: int) -> Any:  # noqa: ANN401 (an iterator)

@@ -34,7 +34,7 @@ def _slow(name: str, model: str, stage: str) -> Drill:
 
 
 def _false_boxes(rig: Rig) -> AbstractContextManager[None]:
-    return rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 9000}}})
+    return rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 25_200}}})
 
 
 def _failing_detector(rig: Rig) -> AbstractContextManager[None]:
@@ -47,13 +47,14 @@ DRILLS = (
     _slow("slow-nms", "nms", "suppress"),
     Drill(
         name="more-boxes",
-        breaks="the confidence threshold is lost: 9,000 boxes an image enter suppression",
+        breaks="the confidence threshold is lost: every row of the network enters suppression",
         cause=_false_boxes,
-        alerts=(Alert(name="TritonStageSlow", labels={"model": "nms", "stage": "suppress"}),),
+        # A hundred times as long, and still within the objective: triage tells, nobody is woken.
+        alerts=(),
         check="more_boxes",
         model="nms",
-        fires=_STAGE_SLOW,
-        resolves=_STAGE_WELL,
+        fires=Takes(fixed=30.0),
+        resolves=Takes(fixed=0.0),
     ),
     Drill(
         name="inference-errors",
