@@ -37,3 +37,18 @@ class Signal:
     lines: bool = False
     says: tuple[tuple[float, str, str], ...] = ()
     colours: tuple[tuple[str, str], ...] = ()
+
+
+def or_none(expr: str) -> str:
+    """The errors, or a line at zero called `no errors`: an empty panel would ask whether anybody counts."""
+    return (
+        f"{expr}\n"
+        "or\n"
+        "(\n"
+        "  label_replace(\n"
+        '    sum(model_version:triton_requests:rate5m{%(subject)s}) * 0, "reason", "no errors", "", ""\n'
+        "  )\n"
+        "    unless on ()\n"
+        f"  {expr}\n"
+        ")"
+    )

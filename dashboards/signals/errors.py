@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import palette
 
-from signals import Signal, Step
+from signals import Signal, Step, or_none
 
 _RATIO_STEPS = (
     Step(value=None, colour=palette.GOOD),
@@ -45,7 +45,7 @@ OVERALL = Signal(
 BY_REASON = Signal(
     title="Errors by reason",
     unit="reqps",
-    expr=(
+    expr=or_none(
         "sum by (model, reason) (\n"
         "  model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s{%(subject)s}\n"
         ")"

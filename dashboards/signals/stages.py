@@ -5,7 +5,7 @@ from __future__ import annotations
 import palette
 import thresholds
 
-from signals import Signal, Step
+from signals import Signal, Step, or_none
 
 _COLOURS = tuple(palette.STAGES.items())
 _SUM = "model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s"
@@ -122,8 +122,10 @@ ITEMS = Signal(
 ERRORS = Signal(
     title="Errors by stage and reason",
     unit="reqps",
-    expr=_of_family(
-        "sum", "model, stage, reason", "model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s"
+    expr=or_none(
+        _of_family(
+            "sum", "model, stage, reason", "model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s"
+        )
     ),
     legend="{{model}} {{stage}} {{reason}}",
     description=(
