@@ -18,6 +18,7 @@ from typing import Any
 
 from results import publish, table
 
+from tritonobs.drill import run
 from tritonobs.drill.drill import CALM
 from tritonobs.drill.registry import DRILLS
 from tritonobs.drill.rig import Rig
@@ -30,6 +31,7 @@ from tritonobs.stack import local, native
 from tritonobs.stack.services import Folders
 
 SPEED = 5.0
+run.CALM_SECONDS = 30.0
 WINDOW_SECONDS = 30.0
 HEALTHY = "healthy"
 

@@ -95,8 +95,8 @@ def up(
         return
     try:
         click.echo("running; Ctrl-C stops it", err=True)
-        if drills:
-            signal.pause()  # rehearsals end parts and start them again
+        while drills:  # rehearsals end parts and start them again: no reason to stop
+            signal.pause()
         native.watch(running.parts)
     finally:
         click.echo("stopping …", err=True)
