@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tritonobs.drill.drill import HOURS, Alert, Drill, Stream, Takes, only_traffic, steady
+from tritonobs.drill.drill import Alert, Drill, Stream, Takes, only_traffic, steady
 from tritonobs.load.schedule import Segment
 
 _SURGE_FIRES = Takes(fixed=50.0, scaled=60.0)
@@ -102,7 +102,7 @@ DRILLS = (
         name="shared-detector",
         breaks="inspect_ensemble, which has no limit, takes the detector that inspect needs",
         cause=only_traffic,
-        traffic=(steady(3.0), Stream(model="inspect_ensemble", segments=(Segment(qps=60.0, seconds=HOURS),))),
+        traffic=(steady(3.0), steady(34.0, model="inspect_ensemble")),
         alerts=(Alert(name="TritonQueueWaitHigh"),),
         check="queue_saturation",
         fires=Takes(fixed=45.0, scaled=330.0),
