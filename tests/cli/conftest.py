@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+import threading
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,10 +18,12 @@ import pytest
 from tritonobs import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     Run = Callable[..., "Done"]
+
+
+RECORDED = Path(__file__).parent / "transcripts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,3 +85,29 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         return Done(returncode=int(ended.value.code or 0), stdout=stdout.getvalue(), stderr=stderr.getvalue())
 
     return start
+
+
+@pytest.fixture(name="page")
+def _page() -> Iterator[str]:
+    """A metrics page played back: every other look sees the fleet five seconds later."""
+    pages = [(RECORDED / f"page-{number}.prom").read_bytes() for number in (1, 2)]
+    looks = count()
+
+    class Played(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = pages[next(looks) % 2]
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Played)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/metrics"
+    server.shutdown()
+    server.server_close()
+    thread.join()

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,8 +18,6 @@ import pytest
 from tritonobs import assets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conftest import Done, Run
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
@@ -35,6 +31,10 @@ def test_commands_print_what_their_transcript_says(
 ) -> None:
     """Result, complaint and exit status of every command of the file, in the folder they share."""
     assert folder.exists()
+    moments = count()
+    clock = SimpleNamespace(time=lambda: BEGAN + SECONDS_BETWEEN_PAGES * (next(moments) % 2))
+    monkeypatch.setattr("tritonobs.live.pages.time", clock)
+    monkeypatch.setattr("tritonobs.cli.top.time", SimpleNamespace(sleep=lambda _: None))
     monkeypatch.setenv("COLUMNS", "100")
     written = path.read_text(encoding="utf-8")
     commands = [line[2:] for line in written.splitlines() if line.startswith("$ tritonobs ")]
@@ -64,33 +64,3 @@ def _folder(tmp_path: Path) -> Path:
         if path.suffix in {".yaml", ".json"}:
             shutil.copy(path, tmp_path / path.name)
     return tmp_path
-
-
-@pytest.fixture(name="page")
-def _page(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A metrics page played back: every other look sees the fleet five seconds later."""
-    pages = [(TRANSCRIPTS / f"page-{number}.prom").read_bytes() for number in (1, 2)]
-    looks = count()
-
-    class Played(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = pages[next(looks) % 2]
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
-            """Nothing."""
-
-    moments = count()
-    clock = SimpleNamespace(time=lambda: BEGAN + SECONDS_BETWEEN_PAGES * (next(moments) % 2))
-    monkeypatch.setattr("tritonobs.live.pages.time", clock)
-    monkeypatch.setattr("tritonobs.cli.top.time", SimpleNamespace(sleep=lambda _: None))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Played)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/metrics"
-    server.shutdown()
-    server.server_close()
-    thread.join()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tritonobs.live.ask import Unseen
@@ -91,3 +93,13 @@ def test_a_filter_without_a_match_is_said() -> None:
     assert draw(VIEW, Screen(chosen="nosuch"), 80).plain.splitlines()[-1] == (
         "no model's name contains 'nosuch'"
     )
+
+
+def test_rows_keep_their_places_for_a_while() -> None:
+    """Given an order, the numbers of one second do not shuffle the rows; a row nobody knows comes last."""
+    rows = [replace(ROW, model=model, qps=qps) for model, qps in (("a", 1.0), ("b", 9.0), ("new", 99.0))]
+    view = TopView(at=0.0, seconds=5.0, source="x", rows=tuple(rows))
+
+    lines = draw(view, Screen(), 80, order={("a", "1"): 0, ("b", "1"): 1}).plain.splitlines()
+
+    assert [line.split()[0] for line in lines[2:]] == ["a", "b", "new"]

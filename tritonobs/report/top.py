@@ -17,17 +17,20 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from tritonobs.live.timings import Subject
 from tritonobs.live.top import SORT_KEYS, sorted_rows
 from tritonobs.report.console import plain
 from tritonobs.report.formats import latency, rate, share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tritonobs.live.top import SortKey, TopRow, TopView
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _WIDE = 110
+_ORDER_SECONDS = 5.0
+"""Rows keep their places that long: models that call each other have the same rate, and would change them."""
 _TINY_SECONDS, _MILLISECOND = 1e-5, 1e-3
 _HELP = "q quit · space pause · s sort · / filter"
 
@@ -65,8 +68,17 @@ def _type(screen: Screen, key: str) -> Screen:
     return replace(screen, chosen=screen.chosen + key) if key.isprintable() else screen
 
 
-def draw(view: TopView, screen: Screen, width: int, height: int | None = None) -> Text:
-    """The whole picture, at most `width` columns wide and, when asked, `height` lines high."""
+def draw(
+    view: TopView,
+    screen: Screen,
+    width: int,
+    height: int | None = None,
+    order: Mapping[Subject, int] | None = None,
+) -> Text:
+    """The whole picture, at most `width` columns wide and, when asked, `height` lines high.
+
+    With an `order`, rows stand where it says instead of where their numbers of this moment put them.
+    """
     at = datetime.fromtimestamp(view.at, timezone.utc).strftime("%H:%M:%S UTC")
     head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
     head += "  PAUSED" if screen.paused else ""
@@ -74,6 +86,8 @@ def draw(view: TopView, screen: Screen, width: int, height: int | None = None) -
     titles = ("model", "ver", "qps", "limit", "err", "mean", "p99", "queue", "wait", "batch")
     lines.append(Text((_columns(titles, width) + "  stages")[:width], style="dim"))
     rows = sorted_rows(view.rows, screen.sort, screen.chosen)
+    if order is not None:
+        rows = tuple(sorted(rows, key=lambda row: order.get((row.model, row.version), len(order))))
     below = [Text(plain(f"not seen: {unseen.why}")[:width], style="red") for unseen in view.unseen]
     if not rows and view.rows:
         below.append(Text(f"no model's name contains {screen.chosen!r}"[:width], style="yellow"))
@@ -95,15 +109,20 @@ def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval
     """Look and draw until someone presses q; Ctrl-C does the same."""
     screen, console = Screen(sort=sort, chosen=chosen), Console(highlight=False, markup=False, emoji=False)
     view = look()
+    order, ordered_by, ordered_until = dict[Subject, int](), "", 0.0
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:
         due = time.monotonic()
         while not screen.done:
             if time.monotonic() >= due:
                 due = time.monotonic() + interval_seconds
                 view = view if screen.paused else look()
+            if screen.sort != ordered_by or (time.monotonic() > ordered_until and not screen.paused):
+                rows = sorted_rows(view.rows, screen.sort)
+                order = {(row.model, row.version): place for place, row in enumerate(rows)}
+                ordered_by, ordered_until = screen.sort, time.monotonic() + _ORDER_SECONDS
             foot = f"filter: {screen.chosen}_" if screen.typing else _HELP
             foot += f" · only {screen.chosen!r}" if screen.chosen and not screen.typing else ""
-            picture = draw(view, screen, console.width, console.height - 1)
+            picture = draw(view, screen, console.width, console.height - 1, order)
             live.update(Group(picture, Text(plain(foot)[: console.width], style="reverse")), refresh=True)
             for key in pressed(max(0.0, due - time.monotonic())):
                 screen = press(screen, key)
