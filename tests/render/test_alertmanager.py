@@ -150,6 +150,18 @@ def test_pages_are_told_fast_and_reminders_are_rare() -> None:
     ] == [("1s", "10s", "4h"), ("30s", "1m", "1d"), ("1m", "5m", "3d")]
 
 
+def test_page_waits_for_no_other_page() -> None:
+    """Each alert of a model is a group of its own where seconds count; the rest is told together."""
+    routes = [route for route in _config(EVERYTHING)["route"]["routes"] if "severity" in route["matchers"][0]]
+    paces = [*routes, *(inner for route in routes for inner in route.get("routes", ()))]
+    grouped = {route["matchers"][0]: route.get("group_by") for route in paces if "group_wait" in route}
+    assert grouped == {
+        'severity="critical"': ["cluster", "model", "alertname"],
+        'severity="warning"': None,
+        'severity="info"': None,
+    }
+
+
 def test_route_for_one_severity_has_no_others(tmp_path: Path) -> None:
     """Only the paces that its alerts can have."""
     pages = _config(EVERYTHING)["route"]["routes"][-4]

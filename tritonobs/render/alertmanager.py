@@ -26,6 +26,7 @@ PATH = "alertmanager/alertmanager.yml"
 _TEMPLATES = "templates/tritonobs.tmpl"
 WATCHDOG, TEST_ALERT = "Watchdog", "TritonobsTest"
 _REMINDER_SHARE = 9
+_GROUP, _PAGE = ("cluster", "model"), "critical"
 
 
 def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
@@ -57,7 +58,7 @@ def _tree(plan: Plan, fallback: Sequence[str]) -> Config:
     return {
         "receiver": receiver_name(fallback),
         # Small groups: who waits for news of one model must not wait for another's. serve merges them anyhow.
-        "group_by": ["cluster", "model"],
+        "group_by": list(_GROUP),
         **_timing(usual),
         "routes": [
             _watchdog(notify),
@@ -110,7 +111,9 @@ def _by_severity(timings: Iterable[Timing], mute: Sequence[str]) -> Iterator[Con
     """Mute times are not inherited by a route's own routes, so that each has them written out."""
     for timing in timings:
         silent = {"mute_time_intervals": list(mute)} if mute else {}
-        yield {"matchers": [matcher("severity", (timing.severity,))], **silent, **_timing(timing)}
+        # A page does not wait for the next tick of another page about the same model.
+        alone = {"group_by": [*_GROUP, "alertname"]} if timing.severity == _PAGE else {}
+        yield {"matchers": [matcher("severity", (timing.severity,))], **alone, **silent, **_timing(timing)}
 
 
 def _timing(timing: Timing) -> Config:
