@@ -22,7 +22,7 @@ def _stack_of_its_own(tmp_path):
 
 
 def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
-    """No message within the limit; one that names model, value and limit above it; one when it is over."""
+    """No message within the limit; one that names model, value, limit and stages above it; one when it is over."""
     monkeypatch.setattr(story, "CALM_SECONDS", 25.0)
     url = stack.plan.replicas[0].http_url
     observer = story.Observer(stack)
@@ -47,5 +47,6 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
     assert [moment.seconds for moment in moments] == sorted(moment.seconds for moment in moments)
     assert "**🔴 TritonQpsAboveLimit** inspect" in message.text
     assert "its limit is 8" in message.text
+    assert "> Time goes to: " in message.text
     assert {row.name for row in table.rows} >= {"preprocess", "detector", "nms"}
     assert "🔴" not in resolved.text
