@@ -22,7 +22,7 @@ def _stack_of_its_own(tmp_path):
 
 
 def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
-    """No message within the limit; one that names model, value, limit and stages above it; one when it is over."""
+    """No message within the limit; one with model, value, limit and stages above it; one when it ends."""
     monkeypatch.setattr(story, "CALM_SECONDS", 25.0)
     url = stack.plan.replicas[0].http_url
     observer = story.Observer(stack)
