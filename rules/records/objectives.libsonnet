@@ -4,9 +4,9 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local put = import '../lib/put.libsonnet';
-  local held(name, by, keep='') =
+  local held(name, by, keep='', how='max') =
     local one(series) =
-      local rows = 'max by (' + by + ') (' + series + ')';
+      local rows = how + ' by (' + by + ') (' + series + ')';
       // More than one row (two sources, one of them not up to date) would make every join with it fail.
       if keep == '' then rows else 'topk by (' + keep + ') (1, ' + rows + ')';
     put(|||
@@ -21,7 +21,7 @@ function(config)
   [
     text.record(
       'subject:tritonobs_model_info:held',
-      held('tritonobs_model_info', '%(owner)s', '%(subject)s'),
+      held('tritonobs_model_info', '%(owner)s', '%(subject)s', 'group'),
     ),
     text.record('subject:tritonobs_qps_limit:held', held('tritonobs_qps_limit', '%(subject)s')),
     text.record(

@@ -43,8 +43,8 @@ function(config)
     text.record('subject:tritonobs_owner:info', |||
       subject:tritonobs_model_info:held
       or on (%(subject)s)
-      subject:triton_requests:rate%(short)s * 0 + 1
+      group by (%(subject)s) (subject:triton_requests:rate%(short)s)
       or on (%(subject)s)
-      max by (%(subject)s) (slo:objective:ratio) * 0 + 1
+      group by (%(subject)s) (slo:objective:ratio)
     |||),
   ]
