@@ -111,9 +111,11 @@ class Rig:
     def load(self, model: str) -> None:
         """Load a model anew and wait until it is ready.
 
-        Triton leaves a loaded model as it is while its files look the same: hence the touch.
+        Triton leaves a loaded model as it is, and its dead workers dead, while its code looks the same: hence
+        the touch.
         """
-        (self.folders.models / model / "config.pbtxt").touch()
+        for code in (self.folders.models / model).glob("*/model.py"):
+            code.touch()
         self.triton.load(model)
         self.wait_for(lambda: self.triton.model_ready(model) or None, f"{model} to be ready", _LOAD_SECONDS)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import psutil
@@ -30,8 +30,10 @@ def _worker(rig: Rig, model: str) -> psutil.Process:
     """The process that runs a model's instance."""
     server = rig.part("triton").process()
     for child in server.children(recursive=True) if server else ():
-        if any(f"/{model}/" in word for word in child.cmdline()):
-            return child
+        # One that was killed before stays with its server, dead.
+        with suppress(psutil.NoSuchProcess):
+            if any(f"/{model}/" in word for word in child.cmdline()):
+                return child
     raise StackError(f"{model} has no worker on the stack; start the stack anew")
 
 
