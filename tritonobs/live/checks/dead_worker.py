@@ -43,8 +43,8 @@ def judge(view: View) -> Iterator[Cause]:
             confidence=0.9 if replaced else 0.95,
             evidence=(Evidence(what=f"last heartbeat of {worker}", before=None, now=beat, unit="timestamp"),),
             next_steps=(
-                f"touch {model}'s model.py and load it anew: POST /v2/repository/models/{model}/load on {replica} "
-                "(unchanged files are not loaded again, and the dead worker stays)",
+                f"touch {model}'s model.py, or Triton sees nothing to load again",
+                f"load {model} for a new worker: POST /v2/repository/models/{model}/load on {replica}",
                 "look for the reason in the kernel log (out of memory?) and the end of Triton's log",
             ),
             asked=("heartbeats", "up"),
