@@ -6,16 +6,19 @@ python bench/triage.py [--series 50000] [--json] [--write]
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import yaml
 from results import publish, table
 
@@ -139,12 +142,12 @@ def _measure(folder: Path, workers: int) -> dict[str, object]:
         ) as prometheus,
     ):
         try:
-            return _ask(f"http://{LOOPBACK}:{port}")
+            return _ask(f"http://{LOOPBACK}:{port}", psutil.Process(prometheus.pid))
         finally:
             prometheus.terminate()
 
 
-def _ask(url: str) -> dict[str, object]:
+def _ask(url: str, prometheus: psutil.Process) -> dict[str, object]:
     client = PrometheusClient(url, timeout_seconds=10.0)
     deadline = time.monotonic() + 2 * WINDOW_SECONDS + 20
     while time.monotonic() < deadline:
@@ -153,23 +156,39 @@ def _ask(url: str) -> dict[str, object]:
         series = client.query("prometheus_tsdb_head_series")[0].value
     except (ClientError, IndexError):
         series = client.query('count({__name__=~".+"})')[0].value
-    seconds, verdict = [], ""
+    seconds, work, verdict = [], [], ""
+    # The same moment in every run: a slow machine would move the windows past what is planted.
+    moment = datetime.now(timezone.utc).isoformat(timespec="seconds")
     command = [
         *(sys.executable, "-m", "tritonobs", "triage", "--prometheus", url, "--format", "text"),
-        *("--since", f"{WINDOW_SECONDS}s", "--baseline", f"{WINDOW_SECONDS + 10}s"),
+        *("--since", f"{WINDOW_SECONDS}s", "--baseline", f"{WINDOW_SECONDS + 10}s", "--at", moment),
     ]
     for _ in range(RUNS):
+        before = _cpu_seconds(prometheus) + _cpu_seconds_of_children()
         began = time.perf_counter()
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         seconds.append(time.perf_counter() - began)
+        work.append(_cpu_seconds(prometheus) + _cpu_seconds_of_children() - before)
         verdict = (answer.stdout + answer.stderr).splitlines()[0]
     return {
         "series in Prometheus": int(series),
         "runs": RUNS,
         "seconds, median (whole command)": statistics.median(seconds),
         "seconds, worst": max(seconds),
+        "CPU seconds, median (command and Prometheus, its scrapes included)": statistics.median(work),
         "verdict": verdict,
     }
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def _cpu_seconds_of_children() -> float:
+    """Of the commands that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 if __name__ == "__main__":

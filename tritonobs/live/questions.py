@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tritonobs import names
 from tritonobs.live import promql
-from tritonobs.live.timings import mean_questions, quantile_questions
+from tritonobs.live.timings import bucket_questions, mean_questions
 from tritonobs.units import format_duration
 
 _MODEL_VERSION = promql.MODEL_VERSION
@@ -69,7 +69,7 @@ def close_questions(chosen: str, window_seconds: float) -> dict[str, str]:
     """Questions that read every bucket; asked only about models worth it."""
     by = (*_MODEL_VERSION, names.STAGE, names.KIND)
     sizes = promql.quantile(0.99, names.STAGE_SIZE, chosen, window_seconds, by)
-    return quantile_questions(chosen, window_seconds) | {"size_p99": sizes}
+    return bucket_questions(chosen, window_seconds) | {"size_p99": sizes}
 
 
 def trend_questions(chosen: str, step_seconds: float) -> dict[str, str]:
@@ -98,7 +98,7 @@ def usual_questions(chosen: str, step_seconds: float) -> dict[str, str]:
         promql.summed(promql.rate(metric, chosen, step_seconds), _MODEL_VERSION)
         for metric in (names.TRITON_REQUEST_US, names.TRITON_SUCCESS)
     )
-    p99 = quantile_questions(chosen, step_seconds)["p99"]
+    p99 = promql.quantile(0.99, names.STAGE_DURATION, chosen, step_seconds, promql.MODEL_VERSION_STAGE)
     return {
         "requests": requests,
         "request": f"{request} / 1e6 / ({requests} > 0)",

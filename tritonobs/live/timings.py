@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tritonobs import names
 from tritonobs.live import promql
 from tritonobs.live.ask import ask_all
+from tritonobs.live.buckets import bucket_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,7 +82,7 @@ def read_timings(
     """
     calls = prometheus.query(names.PIPELINE_CALLS, at=at)
     chosen = promql.selector(promql.one_of(names.MODEL, with_callees(models, pipeline_calls(calls))))
-    questions = mean_questions(chosen, window_seconds) | quantile_questions(chosen, window_seconds)
+    questions = mean_questions(chosen, window_seconds) | bucket_questions(chosen, window_seconds)
     answers = {"calls": calls, **ask_all(prometheus, questions, at=at)}
     return timings_from(answers, at=at, window_seconds=window_seconds)
 
@@ -118,12 +119,10 @@ def mean_questions(chosen: str, window_seconds: float) -> dict[str, str]:
     }
 
 
-def quantile_questions(chosen: str, window_seconds: float) -> dict[str, str]:
-    """PromQL for the stages' percentiles of these models; reads every bucket."""
-    return {
-        name: promql.quantile(ratio, names.STAGE_DURATION, chosen, window_seconds, promql.MODEL_VERSION_STAGE)
-        for name, ratio in _QUANTILES.items()
-    }
+def bucket_questions(chosen: str, window_seconds: float) -> dict[str, str]:
+    """PromQL for the stages' percentiles of these models: every bucket, read once for all of them."""
+    rates = promql.rate(f"{names.STAGE_DURATION}_bucket", chosen, window_seconds)
+    return {"buckets": promql.summed(rates, (*promql.MODEL_VERSION_STAGE, names.LE))}
 
 
 def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
@@ -141,7 +140,7 @@ def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
 
 def _stages(answers: Answers) -> dict[StageSubject, Timing]:
     seconds = _by(answers.get("sum", ()), promql.MODEL_VERSION_STAGE)
-    quantiles = {name: _by(answers.get(name, ()), promql.MODEL_VERSION_STAGE) for name in _QUANTILES}
+    quantiles = _quantiles(answers)
     return {
         (key[0], key[1], key[2]): Timing(
             rate=rate,
@@ -149,6 +148,23 @@ def _stages(answers: Answers) -> dict[StageSubject, Timing]:
             **{name: _number(values.get(key, math.nan)) for name, values in quantiles.items()},
         )
         for key, rate in _by(answers.get("count", ()), promql.MODEL_VERSION_STAGE).items()
+    }
+
+
+def _quantiles(answers: Answers) -> dict[str, dict[tuple[str, ...], float]]:
+    """Percentiles from the buckets, or as they were asked for one by one (snapshots of tritonobs 0.1)."""
+    if "buckets" not in answers:
+        return {name: _by(answers.get(name, ()), promql.MODEL_VERSION_STAGE) for name in _QUANTILES}
+    counts: dict[tuple[str, ...], dict[float, float]] = {}
+    for (*stage, le), rate in _by(answers["buckets"], (*promql.MODEL_VERSION_STAGE, names.LE)).items():
+        counts.setdefault(tuple(stage), {})[float(le)] = rate
+    return {
+        name: {
+            stage: value
+            for stage, buckets in counts.items()
+            if (value := bucket_quantile(ratio, buckets)) is not None
+        }
+        for name, ratio in _QUANTILES.items()
     }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PAGE_URL = "https://github.com/tritonobs/tritonobs/blob/main/docs/checks/{}.md"
 _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
+_ALL_THE_SAME = {"healthy": " all the same, perhaps for what was before"}
 _HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "COULD NOT LOOK"}
 
 
@@ -43,7 +44,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield f"  {cause.sentence} ({cause.check})"
     if verdict.firing:
         yield ""
-        yield f"Alerts firing: {', '.join(verdict.firing)}"
+        yield f"Alerts firing{_ALL_THE_SAME.get(verdict.status, '')}: {', '.join(verdict.firing)}"
     for unseen in verdict.unseen:
         yield f"Not looked at: {unseen.what}: {unseen.why}"
 

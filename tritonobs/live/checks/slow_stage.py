@@ -80,5 +80,5 @@ def _cause(case: Case, change: Change, share: float) -> Cause:
             f"compare a profile of a worker of {stage.model} with one from before",
         ),
         trend=("stage", stage_labels(stage)) if named else None,
-        asked=("sum", "count", "p99"),
+        asked=("sum", "count", "buckets"),
     )
