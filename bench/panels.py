@@ -74,7 +74,7 @@ def main() -> None:
         models = Path(shutil.copytree(assets.folder("models"), root / "models"))
         stack = local.start(None, Folders(root=root / "state"), print, models=models, move_ports=True)
         try:
-            with cards(root / "cards") as of_cards:
+            with cards(root / "cards", stack.address("prometheus")) as of_cards:
                 drive(stack, models, seconds)
                 client = PrometheusClient(stack.address("prometheus"))
                 if options.pictures:
@@ -150,13 +150,16 @@ def asked(client: PrometheusClient, story: Story) -> list[float]:
 
 
 @contextmanager
-def cards(folder: Path) -> Iterator[PrometheusClient]:
+def cards(folder: Path, beside: str) -> Iterator[PrometheusClient]:
     """A Prometheus that watches the pages of the card vendors' exporters, with values that move."""
     pages = {path.stem: path.read_text(encoding="utf-8") for path in EXPOSITIONS.glob("*.prom")}
     groups = evaluate_mixin({"stageInterval": "1s", "evaluationInterval": "1s"})["records"]["groups"]
     wanted = [group for group in groups if group["name"] == "tritonobs.accelerators"]
     program = binaries.find("prometheus")
-    with Exporters(pages, waves=0.4) as exporters, exporters.prometheus(program, wanted, folder) as running:
+    with (
+        Exporters(pages, waves=0.4) as exporters,
+        exporters.prometheus(program, wanted, folder, beside=beside) as running,
+    ):
         yield PrometheusClient(running.url)
 
 

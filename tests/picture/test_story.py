@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import io
 import re
 
 import pytest
+from PIL import Image, ImageColor
 
 from tritonobs import names
 from tritonobs.errors import BadAnswer
+from tritonobs.picture import theme
 from tritonobs.picture.board import SORTS, read_board
 from tritonobs.picture.choices import fill, one_of, options
 from tritonobs.picture.knobs import knobs_of
@@ -37,7 +40,11 @@ def test_a_board_becomes_a_png_and_a_page(client, boards, name):
     story = told(client, boards[name])
     text = page(story)
 
-    assert sheet(story).startswith(b"\x89PNG")
+    with Image.open(io.BytesIO(sheet(story))) as picture:
+        assert picture.format == "PNG"
+        # Grounds keep their colours, however few a picture has.
+        seen = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
+    assert {ImageColor.getrgb(colour) for colour in (theme.PAGE, theme.PANEL)} <= seen
     assert all(answer.panel.title.replace("'", "&#39;") in text for answer in story.answers)
 
 

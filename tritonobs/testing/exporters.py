@@ -53,17 +53,32 @@ class Exporters:
         self._server.shutdown()
         self._server.server_close()
 
-    def prometheus(self, binary: Path, groups: object, folder: Path) -> PrometheusProgram:
-        """A Prometheus that scrapes every page each second, and evaluates these groups of rules."""
+    def prometheus(
+        self, binary: Path, groups: object, folder: Path, *, beside: str = ""
+    ) -> PrometheusProgram:
+        """A Prometheus that scrapes every page each second, and evaluates these groups of rules.
+
+        It takes the records of models from the Prometheus at `beside`, if there is one.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "records.yml").write_text(json.dumps({"groups": groups}), encoding="utf-8")
         targets = [{"targets": [f"127.0.0.1:{self._server.server_port}"]}]
+        gathered = {
+            "job_name": "gathered",
+            "honor_labels": True,
+            "metrics_path": "/federate",
+            "params": {"match[]": ['{__name__=~"model_version:.+"}']},
+            "static_configs": [{"targets": [beside.removeprefix("http://")]}],
+        }
         config = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(folder / "records.yml")],
             "scrape_configs": [
-                {"job_name": name, "metrics_path": f"/{name}", "static_configs": targets}
-                for name in self.names
+                *(
+                    {"job_name": name, "metrics_path": f"/{name}", "static_configs": targets}
+                    for name in self.names
+                ),
+                *([gathered] if beside else []),
             ],
         }
         return PrometheusProgram(binary, config, folder)

@@ -97,3 +97,15 @@ def test_the_cluster_is_a_choice_where_several_are_gathered(busy, tmp_path):
             return not options(gathering, variable, {}, now - 60, now)
 
         assert not busy.until(missing, 30)
+
+
+def test_every_part_of_delivery_tells_what_it_costs(busy):
+    """Memory and CPU of Prometheus, Alertmanager and `tritonobs serve` itself."""
+
+    def missing():
+        story = busy.told(busy.boards()["delivery"])
+        jobs = {answer.panel.title: {line.name for line in answer.lines} for answer in story.answers}
+        seen = jobs["Memory of the parts"] & jobs["CPU of the parts"]
+        return {"tritonobs", "prometheus", "alertmanager"} - seen
+
+    assert not busy.until(missing, 60)
