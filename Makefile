@@ -22,14 +22,15 @@ demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (
 	$(BIN)/tritonobs demo $(if $(KEEP),--keep)
 
 test: setup ## the tests, the end-to-end ones on real servers included
-	$(BIN)/pytest -m "not container" $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto
+	$(BIN)/pytest -m "e2e and not container"
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
 	tools/setup_containers.sh
 	$(BIN)/pytest -m container $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server
-	$(BIN)/pytest -m "not e2e" $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two cores
 	$(BIN)/python bench/record_cost.py --write
