@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -17,6 +20,8 @@ from tritonobs.load.run import LoadPlan, run_load
 from tritonobs.load.schedule import Segment
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tritonobs.stack.local import Running
 
 pytestmark = pytest.mark.e2e
@@ -24,6 +29,7 @@ pytestmark = pytest.mark.e2e
 SECONDS, SETTLE_SECONDS = 20.0, 8.0
 """A window, and how long until its last request is handed over, scraped and evaluated."""
 CALM_QPS = 4.0
+COMMAND = (sys.executable, "-m", "tritonobs", "limits", "suggest", "--model", "inspect", "--format", "json")
 WINDOWS, OF_THE_MACHINE = 3, {"slow_machine", "cpu_starved"}
 
 
@@ -91,3 +97,21 @@ def test_larger_images_are_the_cause_of_a_slow_stage(stack: Running, calm: Span)
 
     assert verdict.causes[0].check == "larger_inputs", verdict.sentence
     assert verdict.causes[0].place[:2] == ("preprocess", "1")
+
+
+def test_a_limit_is_found_by_load_in_steps(stack: Running, tmp_path: Path) -> None:
+    """Five steps of real load: each is measured, none fails, a fifth of the best is left free."""
+    plot = tmp_path / "knee.html"
+    options = ["--from", "1", "--to", "5", "--steps", "5", "--step", "2s", "--plot", str(plot)]
+    done = subprocess.run(
+        [*COMMAND, "--drive", stack.plan.replicas[0].http_url, *options],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    found = json.loads(done.stdout)
+    assert [step["qps"] for step in found["operations"]] == [1, 2, 3, 4, 5]
+    assert all(step["seconds"] > 0 and step["failed_ratio"] == 0 for step in found["operations"])
+    assert found["limit_qps"] == pytest.approx(0.8 * found["good_qps"], rel=0.05)
+    assert plot.read_text().count("<circle") == 5

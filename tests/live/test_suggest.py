@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.live.suggest import Operation, describe, suggest
+from tritonobs.live.suggest import Operation, describe, far_too_much, suggest
 from tritonobs.report.html import suggestion_page
 
 
@@ -54,6 +54,20 @@ def test_the_order_of_the_steps_does_not_matter() -> None:
     operations = _operations(0.05, 0.05, 0.05, 0.05, 0.3, 0.9)
 
     assert suggest("m", operations[::-1]) == suggest("m", operations)
+
+
+@pytest.mark.parametrize(
+    ("operations", "enough"),
+    [
+        pytest.param(_operations(0.05, 0.05, 0.05, 9.0), False, id="four points are no curve"),
+        pytest.param(_operations(0.05, 0.05, 0.05, 0.06, 0.4), False, id="it begins to wait"),
+        pytest.param(_operations(0.05, 0.05, 0.05, 0.4, 9.0), True, id="it waits for seconds"),
+        pytest.param(_operations(*[0.05] * 5, failed={5: 0.5}), True, id="half of it fails"),
+    ],
+)
+def test_load_rises_no_further_than_it_must(operations: list[Operation], *, enough: bool) -> None:
+    """Once the knee is far behind, more load only hurts."""
+    assert far_too_much(operations) is enough
 
 
 def test_too_few_rates_are_refused() -> None:

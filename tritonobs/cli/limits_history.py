@@ -177,7 +177,7 @@ def _history(prometheus_url: str, model: str, over: float) -> tuple[Operation, .
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load, each waited for; ends early once a step is far too much."""
-    from tritonobs.live.suggest import Operation  # noqa: PLC0415
+    from tritonobs.live.suggest import Operation, far_too_much  # noqa: PLC0415
     from tritonobs.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
     from tritonobs.load.run import LoadPlan, run_load  # noqa: PLC0415
     from tritonobs.load.schedule import Segment  # noqa: PLC0415
@@ -187,7 +187,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
         ingredients = parse_mix(mix)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--mix") from None
-    found = []
+    found: list[Operation] = []
     for qps in rates:
         plan = LoadPlan(
             segments=(Segment(qps=qps, seconds=seconds),), urls=(url,), model=model, mix=ingredients
@@ -198,6 +198,6 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
         failed = result.failed / result.sent if result.sent else 0.0
         if timing:
             found.append(Operation(qps=qps, seconds=timing.mean, failed_ratio=failed))
-        if result.stopped:
+        if result.stopped or far_too_much(found):
             break
     return tuple(found)

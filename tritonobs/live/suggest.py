@@ -28,6 +28,7 @@ _FEWEST_POINTS = 5
 _MOST_POINTS = 5_000
 _WINDOW_SECONDS = 60.0
 _CALM_SHARE = 0.3
+_HURT_RATIO, _HURT_SECONDS, _HURT_GROWTH = 0.2, 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,14 @@ def suggest(
         headroom_ratio=headroom_ratio,
         operations=tuple(points),
     )
+
+
+def far_too_much(operations: Sequence[Operation]) -> bool:
+    """Whether rising further would only hurt: enough was seen, and the last rate was not served at all well."""
+    if len(operations) < _FEWEST_POINTS:
+        return False
+    first, last = operations[0], operations[-1]
+    return last.failed_ratio > _HURT_RATIO or last.seconds > max(_HURT_SECONDS, _HURT_GROWTH * first.seconds)
 
 
 def operations_in_history(prometheus: PrometheusClient, span: Span, *, model: str) -> tuple[Operation, ...]:
