@@ -32,7 +32,7 @@ test-containers: setup ## docker-compose.yml, built and run (as root on Debian i
 test-unit: setup ## the tests that start no server
 	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
 
-bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two cores
+bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write
 	$(BIN)/python bench/stage_overhead.py --write
 	$(BIN)/python bench/pipeline.py --write
@@ -44,6 +44,7 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: an hour on two c
 	$(BIN)/python bench/delivery.py faults --write
 	$(BIN)/python bench/triage.py --write
 	$(BIN)/python bench/panels.py --write
+	$(BIN)/python bench/drills.py --write
 
 pictures: setup ## the boards of docs/dashboards.md, from a quarter of an hour of a busy stack
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures

@@ -32,7 +32,7 @@ from tritonobs.stack.services import Folders
 
 SPEED = 5.0
 run.CALM_SECONDS = 30.0
-WINDOW_SECONDS = 30.0
+WINDOW_SECONDS = 20.0
 HEALTHY = "healthy"
 
 
