@@ -88,7 +88,7 @@ def suggest(
 
 
 def far_too_much(operations: Sequence[Operation]) -> bool:
-    """Whether rising further would only hurt: enough was seen, and the last rate was not served at all well."""
+    """Whether rising further would only hurt: enough was seen, and the last rate was served badly."""
     if len(operations) < _FEWEST_POINTS:
         return False
     first, last = operations[0], operations[-1]
