@@ -127,8 +127,11 @@ def _triton(plan: Plan, models: Path, folders: Folders, *, drills: bool) -> Serv
             extra=triton.cache_flags(_CACHE_BYTES) if drills else (),
         ),
         env=triton.environment(
-            {stage.SCRAPE_INTERVAL_VARIABLE: str(plan.prometheus.scrape_interval_seconds)}
-            | ({faults.VARIABLE: str(folders.faults_file)} if drills else {})
+            {
+                stage.SCRAPE_INTERVAL_VARIABLE: str(plan.prometheus.scrape_interval_seconds),
+                # Empty: not even a shell that exports it gives faults to an ordinary stack.
+                faults.VARIABLE: str(folders.faults_file) if drills else "",
+            }
         ),
         url=replica.http_url,
         ready_url=f"{replica.http_url}/v2/health/ready",
