@@ -36,6 +36,17 @@ def test_a_new_version_as_fast_as_the_old_is_no_cause(fleet: Fleet) -> None:
     assert fleet.checks() == []
 
 
+def test_the_first_requests_of_a_version_say_nothing(fleet: Fleet) -> None:
+    """A dozen of them, cold: nobody goes back for that."""
+    _second_version(fleet, 0.058)
+    fleet.now.put("requests", 0.02, model="preprocess", version="2")
+    fleet.now.put("request", 0.059 * 0.02 * 1e6, model="preprocess", version="2")
+    for stage in ("total", "decode", "normalise"):
+        fleet.now.put("count", 0.02, model="preprocess", version="2", stage=stage)
+
+    assert "slow_version" not in fleet.checks()
+
+
 def test_versions_are_numbers_not_words(fleet: Fleet) -> None:
     """Version 10 is newer than version 9."""
     for window in (fleet.now, fleet.before):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 ID = "slow_replica"
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003
-_BUSY = 0.05
+_FEWEST_REQUESTS = 20
+"""To a replica in a window: one slow request of five is no slow machine."""
 
 
 def judge(view: View) -> Iterator[Cause]:
@@ -58,10 +59,11 @@ def _means(view: View, *, before: bool = False) -> dict[tuple[str, str, str], fl
     labels = (names.MODEL, names.VERSION, names.INSTANCE)
     spent = view.rows("replica_us", *labels, before=before)
     rates = view.rows("replica_requests", *labels, before=before)
+    seconds = (view.snapshot.baseline if before else view.snapshot.incident).seconds
     return {
         (key[0], key[1], key[2]): spent.get(key, 0.0) / 1e6 / rate
         for key, rate in rates.items()
-        if rate > _BUSY
+        if rate * seconds > _FEWEST_REQUESTS
     }
 
 

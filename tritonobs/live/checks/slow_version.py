@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ID = "slow_version"
 _FACTOR = 1.25
 _NOTABLE_SECONDS = 0.002
+_FEWEST_REQUESTS = 20
+"""The first requests of a version are always slow."""
 
 
 def judge(view: View) -> Iterator[Cause]:
@@ -29,6 +31,8 @@ def judge(view: View) -> Iterator[Cause]:
         if reference is None or mean is None:
             continue
         if mean < _FACTOR * reference or mean - reference < _NOTABLE_SECONDS:
+            continue
+        if requests(view.now, (model, new)) * view.snapshot.incident.seconds < _FEWEST_REQUESTS:
             continue
         fresh = requests(view.before, (model, new)) == 0
         yield Cause(
