@@ -4,10 +4,11 @@ function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
   // jsonnet itself would write 0.2 as 0.20000000000000001.
-  local shown(value) = if std.isNumber(value) then '%.10g' % value else value,
+  local shown(value) = if std.isNumber(value) && std.floor(value) != value then '%.10g' % value else std.toString(value),
 
-  // What expressions are formatted with: %(model_version)s and the like.
-  words:: {
+  // What expressions are formatted with: %(model_version)s and the like. Elements of an array are evaluated once,
+  // fields of an object at every look.
+  local said = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
     triton: config.tritonSelector,
     serve: config.serveSelector,
     short: config.shortWindow,
@@ -21,7 +22,10 @@ function(config) {
     device: labels(['instance', 'device']),
     owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
     replica_only: labels([config.replicaLabel]),
-  } + { [knob]: shown(config[knob]) for knob in std.objectFields(config) },
+  },
+  local names = std.objectFields(said),
+  local values = [said[name] for name in names],
+  local words = { [names[place]]: values[place] for place in std.range(0, std.length(names) - 1) },
 
   // Knobs and words in place; a percent sign of the text itself must be doubled. Does what `text % words` does for
   // `%(name)s` and `%(name)d`, a hundred times faster: the formatting of the C++ jsonnet is written in jsonnet.
@@ -29,7 +33,7 @@ function(config) {
     local pieces = std.split(text, '%(');
     local filled(piece) =
       local halves = std.splitLimit(piece, ')', 1);
-      std.toString(self.words[halves[0]]) + std.substr(halves[1], 1, std.length(halves[1]) - 1);
+      words[halves[0]] + std.substr(halves[1], 1, std.length(halves[1]) - 1);
     $.trimmed(std.strReplace(std.join('', [pieces[0]] + [filled(piece) for piece in pieces[1:]]), '%%', '%')),
 
   // Without the line end that a text block brings.

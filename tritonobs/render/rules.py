@@ -13,6 +13,7 @@ from tritonobs.errors import RenderFailed
 from tritonobs.plan.slo import BURN_TIERS, burn_factor
 from tritonobs.plan.windows import rule_windows
 from tritonobs.render.artifact import Artifact, yaml_text
+from tritonobs.render.bundle import bundled
 from tritonobs.units import format_duration, format_number
 
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def evaluate_mixin(config: Mapping[str, object]) -> dict[str, Any]:
     """
     source = assets.folder("rules") / "with_config.jsonnet"
     try:
-        text = _jsonnet.evaluate_file(str(source), tla_codes={"config": json.dumps(config)})
+        text = _jsonnet.evaluate_snippet(
+            str(source), bundled(source), tla_codes={"config": json.dumps(config)}
+        )
     except RuntimeError as error:
         raise RenderFailed(f"the rules could not be made: {error}") from error
     return {
