@@ -43,8 +43,8 @@ def measure(counts: Sequence[int]) -> tuple[str, object]:
     text = (
         "From a call's start to its 200, which it gets when the robot accepted the message that names its "
         "alert. The callers are threads of the same machine; each has an alert and a group of its own. The "
-        "daemon has just started: in its first minute a robot's messages are 12 s apart, which is what a second "
-        "message costs here.\n\n"
+        "daemon has just started: in its first minute a robot's messages are 12 s apart, which is what a "
+        "second message costs here.\n\n"
     )
     return text + table(header, rows), values
 
