@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from tritonobs.live.top import SortKey, TopRow, TopView
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
-_WIDE = 110
+_WIDE, _WIDEST = 110, 150
+_NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
 """Rows keep their places that long: models that call each other have the same rate, and would change them."""
 _TINY_SECONDS, _MILLISECOND = 1e-5, 1e-3
@@ -171,7 +172,8 @@ def _short(seconds: float | None) -> str:
 
 def _columns(cells: tuple[str, ...], width: int) -> str:
     """Cells under their titles; a narrow terminal has no room for the last two, the stages are worth more."""
-    named, rest = (17, (4, 5, 5, 6, 7, 7, 7, 4, 5)) if width >= _WIDE else (14, (3, 5, 5, 5, 7, 7, 7))
+    named = _NAME_WIDTHS[(width >= _WIDE) + (width >= _WIDEST)]
+    rest = (4, 5, 5, 6, 7, 7, 7, 4, 5) if width >= _WIDE else (3, 5, 5, 5, 7, 7, 7)
     name = cells[0] if len(cells[0]) <= named else cells[0][: named - 1] + "~"
     numbers = (cell[:size].rjust(size) for cell, size in zip(cells[1:], rest, strict=False))
     return " ".join((name.ljust(named), *numbers))
