@@ -21,12 +21,23 @@ _DARK: Final = "#101216"
 def draw_bands(box: Box, answer: Answer, times: Times) -> None:
     """A panel of the type state-timeline; the newest states stand on top."""
     room = box.height - 22
-    lines = sorted(answer.lines, key=lambda line: (-line.last, line.name))[: int(room // _SHORTEST)]
+    every = sorted(answer.lines, key=lambda line: (-line.last, line.name))
+    lines = every[: int(room // _SHORTEST)]
     names = min(max(width_of(line.name) for line in lines) + 12, box.width * _NAME_SHARE)
     height = min(room / len(lines), _TALLEST)
     body = box.inner(left=names, bottom=max(box.height - height * len(lines), 22))
     axes = body.axes()
     axes.set(xlim=(times.start, times.end), ylim=(len(lines), 0))
+    if len(every) > len(lines):
+        box.blank().text(
+            names - 6,
+            box.height - 8,
+            f"+ {len(every) - len(lines)} more",
+            color=theme.FAINT,
+            fontsize=theme.SIZE,
+            ha="right",
+            va="center_baseline",
+        )
     ticks = time_ticks(times.start, times.end, body.width)
     axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
     labels = [shortened(line.name, names - 4) for line in lines]

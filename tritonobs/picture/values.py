@@ -28,7 +28,7 @@ _AFTER: Final = {
     "percentunit": " %",
 }
 _DIGITS: Final = 3
-_MOST_DECIMALS: Final = 6
+_MOST_DECIMALS: Final = 4
 
 
 def text_of(value: float, unit: str, decimals: int | None = None, *, like: float | None = None) -> str:
