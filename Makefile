@@ -36,6 +36,7 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/record_cost.py --write
 	$(BIN)/python bench/stage_overhead.py --write
 	$(BIN)/python bench/pipeline.py --write
+	$(BIN)/python bench/served.py --write
 	$(BIN)/python bench/build_cost.py --write
 	$(BIN)/python bench/rules_cost.py --write
 	$(BIN)/python bench/delivery.py burst --write

@@ -36,8 +36,12 @@ class Reading:
     cpu_seconds_per_1000: float
 
 
-def measure(server: LoneTriton, model: str, *, concurrency: int, window_seconds: float) -> Reading:
+def measure(
+    server: LoneTriton, model: str, *, concurrency: int, window_seconds: float, data: Path | None = None
+) -> Reading:
     """Load `model` for three windows and say how it went.
+
+    `data` holds inputs in perf_analyzer's JSON; without it they are random.
 
     Raises:
         StackError: perf_analyzer is missing or failed; the text holds what it said.
@@ -54,6 +58,7 @@ def measure(server: LoneTriton, model: str, *, concurrency: int, window_seconds:
                     *(str(program), "-m", model, "-u", urlsplit(server.http_url).netloc, "-i", "http"),
                     *("--concurrency-range", str(concurrency), "-f", str(report), "--percentile=99"),
                     *("-p", str(int(window_seconds * 1000)), "-r", str(_WINDOWS), "-s", "999", "-b", "1"),
+                    *(("--input-data", str(data)) if data else ()),
                 ],
                 env={**os.environ, "LD_LIBRARY_PATH": _libraries(Path(scratch) / str(attempt))},
                 capture_output=True,

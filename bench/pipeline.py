@@ -1,8 +1,7 @@
 """Images per second and core: preprocess, nms and the whole chain, against the plain OpenCV way.
 
 Runs in pairs, ours and the plain way in turn on the same image, on one core; the ratio is the median over the
-pairs. The plain way is what most people write: imdecode, resize, copyMakeBorder, / 255, normalise, transpose;
-argmax over all rows and dnn.NMSBoxes per class. The network itself is the same in both.
+pairs. The plain way is in plain.py. The network itself is the same in both.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+from plain import LABELS, plain_nms, plain_preprocess
 from results import publish, table
 
 from tritonobs.load.encodings import jpeg
@@ -28,42 +28,6 @@ if TYPE_CHECKING:
 MODELS = Path(__file__).resolve().parent.parent / "models"
 sys.path[:0] = [str(MODELS / model / "1") for model in ("preprocess", "detector", "nms")]
 SIZES = ((640, 640), (1920, 1080), (4000, 3000))
-LABELS = ("part", "defect")
-MEAN, DEVIATION = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
-
-
-def plain_preprocess(body: bytes) -> tuple[np.ndarray, float, int, int]:
-    """Decode, letterbox, / 255, normalise, transpose."""
-    image = cv2.cvtColor(cv2.imdecode(np.frombuffer(body, np.uint8), cv2.IMREAD_COLOR), cv2.COLOR_BGR2RGB)
-    height, width = image.shape[:2]
-    scale = 640 / max(height, width)
-    fitted = cv2.resize(image, (round(width * scale), round(height * scale)))
-    top, left = (640 - fitted.shape[0]) // 2, (640 - fitted.shape[1]) // 2
-    bottom, right = 640 - fitted.shape[0] - top, 640 - fitted.shape[1] - left
-    padded = cv2.copyMakeBorder(fitted, top, bottom, left, right, cv2.BORDER_CONSTANT, value=(114, 114, 114))
-    tensor = ((padded.astype(np.float32) / 255.0 - MEAN) / DEVIATION).transpose(2, 0, 1)[None]
-    return np.ascontiguousarray(tensor, np.float32), scale, left, top
-
-
-def plain_nms(rows: np.ndarray, scale: float, left: int, top: int) -> list[tuple[int, float, list[float]]]:
-    """Scores of all rows, best class, dnn.NMSBoxes per class, back to the original image."""
-    scores = rows[:, 4:5] * rows[:, 5:]
-    best = scores.argmax(axis=1)
-    confidence = scores.max(axis=1)
-    corners = np.concatenate([rows[:, :2] - rows[:, 2:4] / 2, rows[:, 2:4]], axis=1)
-    found = []
-    for kind in range(len(LABELS)):
-        at = np.flatnonzero((best == kind) & (confidence > 0.25))
-        for index in cv2.dnn.NMSBoxes(corners[at].tolist(), confidence[at].tolist(), 0.25, 0.45):
-            x, y, width, height = corners[at[index]]
-            box = [
-                (x - left) / scale,
-                (y - top) / scale,
-                (x + width - left) / scale,
-                (y + height - top) / scale,
-            ]
-            found.append((kind, float(confidence[at[index]]), box))
-    return found
 
 
 def main() -> None:
