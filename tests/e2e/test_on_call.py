@@ -30,7 +30,8 @@ SECONDS, SETTLE_SECONDS = 20.0, 8.0
 """A window, and how long until its last request is handed over, scraped and evaluated."""
 CALM_QPS = 4.0
 COMMAND = (sys.executable, "-m", "tritonobs", "limits", "suggest", "--model", "inspect", "--format", "json")
-WINDOWS, OF_THE_MACHINE = 3, {"slow_machine", "cpu_starved"}
+WINDOWS, OF_THE_MACHINE = 3, {"slow_machine", "cpu_starved", "queue_saturation"}
+"""A machine that stalls for a moment lets requests pile up, even at this rate."""
 
 
 def _send(stack: Running, qps: float, mix: str = "1280x720") -> Span:
