@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from house import Knobs, board
@@ -37,7 +38,7 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Which stage eats the latency budget",
-                bars(stages.BUDGET_USED),
+                bars(replace(stages.BUDGET_USED, maximum=1)),
                 timeseries(stages.BUDGET_USED),
             ),
             row(

@@ -84,6 +84,7 @@ LIMIT_USED = Signal(
         Step(value=1, colour=palette.CRITICAL),
     ),
     lines=True,
+    maximum=1,
 )
 
 OUTCOMES = Signal(

@@ -30,7 +30,7 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
     axes.set(xlim=(times.start, times.end), ylim=(len(lines), 0))
     if len(every) > len(lines):
         box.blank().text(
-            names - 6,
+            names - 26,
             box.height - 8,
             f"+ {len(every) - len(lines)} more",
             color=theme.FAINT,
