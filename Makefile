@@ -39,6 +39,7 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/served.py --write
 	$(BIN)/python bench/build_cost.py --write
 	$(BIN)/python bench/rules_cost.py --write
+	$(BIN)/python bench/limit_change.py --write
 	$(BIN)/python bench/delivery.py burst --write
 	$(BIN)/python bench/delivery.py calls --write
 	$(BIN)/python bench/delivery.py overflow --write

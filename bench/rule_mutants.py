@@ -15,17 +15,24 @@ _OPAQUE = re.compile(r'"[^"]*"|\{[^}]*\}')
 _FLIPPED = {">": "<", "<": ">", ">=": "<", "<=": ">", "==": "!=", "!=": "=="}
 _SWAPPED = {"and": "unless", "unless": "and", "sum": "max", "max": "min", "min": "max"}
 _OTHER = {"critical": "warning", "warning": "info", "info": "critical", "none": "info"}
+
+
+def _other_number(text: str) -> str:
+    """Three times as much; orders of magnitude are told apart from others, not from three times the same."""
+    return f"{float(text) * (100 if 'e' in text else 3) or 1:g}"
+
+
 _KINDS: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     ("comparator", r"(?<= )(>=|<=|==|!=|>|<)(?= )", lambda m: _FLIPPED[m[0]]),
     ("operator", r"\b(and|unless|sum|max|min)\b(?= |\()", lambda m: _SWAPPED[m[0]]),
     ("window", r"(?<=\[)(\d+)([smhd])(?=\])", lambda m: f"{int(m[1]) * 4}{m[2]}"),
     ("offset", r"(?<=offset )(\d+)([smhd])", lambda m: f"{int(m[1]) * 3}{m[2]}"),
-    ("threshold", r"(?<=[<>=*/] )(\d+\.?\d*(?:e\d+)?)(?![\w.:])", lambda m: f"{float(m[0]) * 3 or 1:g}"),
+    ("threshold", r"(?<=[<>=*/] )(\d+\.?\d*(?:e\d+)?)(?![\w.:])", lambda m: _other_number(m[0])),
     ("grouping", r"(?<=by \()[a-z_]+, (?=[a-z])", lambda _: ""),
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Mutant:
     """A rule with one change; `place` is the number of the change among those of its rule."""
 

@@ -1,41 +1,65 @@
-"""A day of counters, and of what our rules had recorded by then, as blocks that Prometheus opens."""
+"""A day of counters and of what our rules recorded of them, as blocks of Prometheus; and what follows."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
-from typing import TYPE_CHECKING, TextIO
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 ROW = 'job="triton",instance="triton-{replica}:8002",replica="triton-{replica}",model="m{model}",version="1"'
 RATE, ERROR_SHARE, SLOW_SHARE = 5.0, 0.0005, 0.004
 
 
+_BLOCK_SECONDS = 7200
+
+
+def page(replica: int, *, models: int, replicas: int, start: int) -> str:
+    """The metrics page of a replica now, going on where the history that began at `start` ends."""
+    passed = time.time() - start
+    return "".join(
+        f"{name}{{{labels}}} {1000 + int(passed * per_second)}\n"
+        for name, labels, per_second in _counters(models, replicas, [replica])
+    )
+
+
 def write(
     promtool: Path, data: Path, *, models: int, replicas: int, hours: float, scrape_seconds: int
-) -> None:
-    """Backfill a TSDB in `data` that ends now."""
-    source = data / "history.om"
+) -> int:
+    """Backfill a TSDB in `data` that ends now, and return when it begins."""
     end = int(time.time()) // scrape_seconds * scrape_seconds
     start = end - int(hours * 3600)
-    with source.open("w", encoding="utf-8") as file:
-        for name, labels, per_second in _counters(models, replicas):
-            _family(file, name, labels, range(start, end, scrape_seconds), per_second=per_second)
-        for name, labels, value in _records(models):
-            step = 300 if name.endswith("_sampled") else 60
-            _family(file, name, labels, range(start, end, step), value=value)
-        file.write("# EOF\n")
-    command = [str(promtool), "tsdb", "create-blocks-from", "openmetrics", str(source), str(data)]
-    subprocess.run(command, check=True, capture_output=True)
-    source.unlink()
+    # promtool reads its whole source once for every two hours, so there is one source for each.
+    begins = range(start // _BLOCK_SECONDS * _BLOCK_SECONDS, end, _BLOCK_SECONDS)
+    blocks = [(max(begin, start), min(begin + _BLOCK_SECONDS, end)) for begin in begins]
+
+    def backfill(block: tuple[int, int]) -> None:
+        source = data / f"{block[0]}.om"
+        with source.open("w", encoding="utf-8") as file:
+            for name, labels, per_second in _counters(models, replicas, range(replicas)):
+                for at in range(*block, scrape_seconds):
+                    file.write(f"{name}{{{labels}}} {1000 + int((at - start) * per_second)} {at}\n")
+            for name, labels, value in _records(models):
+                for at in range(*block, 300 if name.endswith("_sampled") else 60):
+                    file.write(f"{name}{{{labels}}} {value:g} {at}\n")
+            file.write("# EOF\n")
+        command = [str(promtool), "tsdb", "create-blocks-from", "openmetrics", str(source), str(data)]
+        subprocess.run(command, check=True, capture_output=True)
+        source.unlink()
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(backfill, blocks))
+    return start
 
 
-def _counters(models: int, replicas: int) -> Iterator[tuple[str, str, float]]:
+def _counters(models: int, replicas: int, chosen: Iterable[int]) -> Iterator[tuple[str, str, float]]:
     for model in range(models):
-        for replica in range(replicas):
+        for replica in chosen:
             row = ROW.format(model=model, replica=replica)
             rate = RATE / replicas
             worker = f'{row},worker="m{model}_0_0-1-a"'
@@ -56,16 +80,3 @@ def _records(models: int) -> Iterator[tuple[str, str, float]]:
             for suffix in ("", "_sampled"):
                 yield f"slo:sli_valid_requests:rate5m{suffix}", labels, RATE
                 yield f"slo:sli_bad_requests:rate5m{suffix}", labels, RATE * share
-
-
-def _family(
-    file: TextIO, name: str, labels: str, times: range, *, per_second: float | None = None, value: float = 0
-) -> None:
-    first = times[0]
-    for at in times:
-        reading = value if per_second is None else int(1000 + (at - first) * per_second)
-        file.write(
-            f"{name}{{{labels}}} {reading:g} {at}\n"
-            if per_second is None
-            else f"{name}{{{labels}}} {reading} {at}\n"
-        )

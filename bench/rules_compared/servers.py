@@ -1,0 +1,47 @@
+"""The servers that go on where the history ends, one path each on one port of loopback."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextmanager
+def scraped(page: Callable[[int], str], replicas: int, scrape_seconds: int) -> Iterator[list[dict[str, Any]]]:
+    """Serve `page(replica)` for each of them, and give what `scrape_configs` says of them."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            text = page(int(self.path.rpartition("/")[2])).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing: a line for each scrape helps nobody."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield [
+            {
+                "job_name": f"triton-{replica}",
+                "honor_labels": True,
+                "scrape_interval": f"{scrape_seconds}s",
+                "metrics_path": f"/{replica}",
+                "static_configs": [{"targets": [f"127.0.0.1:{server.server_address[1]}"]}],
+            }
+            for replica in range(replicas)
+        ]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
