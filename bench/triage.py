@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -82,7 +83,8 @@ class _Fleet(BaseHTTPRequestHandler):
         body = "\n".join(page(replica, self.workers, elapsed, self.slow_since)) + "\n"
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(body.encode())
+        with suppress(BrokenPipeError):  # a scrape that Prometheus gave up
+            self.wfile.write(body.encode())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
         """Nothing."""
@@ -176,6 +178,7 @@ def _ask(url: str, prometheus: psutil.Process) -> dict[str, object]:
         "seconds, median (whole command)": statistics.median(seconds),
         "seconds, worst": max(seconds),
         "CPU seconds, median (command and Prometheus, its scrapes included)": statistics.median(work),
+        f"load of the machine meanwhile ({os.cpu_count()} cores)": os.getloadavg()[0],
         "verdict": verdict,
     }
 

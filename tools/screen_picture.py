@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image, ImageDraw, ImageFont
+from rich.ansi import AnsiDecoder
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
 from rich.terminal_theme import TerminalTheme
-from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SIZE, MARGIN, LINE = 13, 10, 17
 FEWEST_SECONDS = 0.05
+STEPS = 12
 PAPER, INK = (24, 26, 31), (212, 215, 222)
 # Black, red, green, yellow, blue, magenta, cyan, white; then each of them bright.
 DARK = "282a30 e06c75 98c379 e5c07b 61afef c678dd 56b6c2 abb2bf"
@@ -46,11 +47,7 @@ class Frame:
 def save_animation(frames: Sequence[Frame], path: Path, *, width: int, height: int) -> None:
     """Write the frames as a GIF that plays for ever; its size is that of a terminal of so many letters."""
     pictures = [picture(frame.text, width=width, height=height) for frame in frames]
-    some = pictures[:: len(pictures) // 8 + 1]
-    together = Image.new("RGB", (some[0].width, some[0].height * len(some)))
-    for at, shown in enumerate(some):
-        together.paste(shown, (0, at * shown.height))
-    palette = together.quantize(64, dither=Image.Dither.NONE)
+    palette = _palette()
     drawn = [shown.quantize(palette=palette, dither=Image.Dither.NONE) for shown in pictures]
     drawn[0].save(
         path,
@@ -61,6 +58,20 @@ def save_animation(frames: Sequence[Frame], path: Path, *, width: int, height: i
         optimize=True,
         disposal=1,
     )
+
+
+def _palette() -> Image.Image:
+    """Every ink on the paper, and the steps between the two that round letters need."""
+    inks = [INK, *(tuple(bytes.fromhex(word)) for word in (*DARK.split(), *BRIGHT.split()))]
+    mixed = [
+        round(paper + (ink - paper) * step / STEPS)
+        for letters in inks
+        for step in range(STEPS + 1)
+        for paper, ink in zip(PAPER, letters, strict=True)
+    ]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(mixed)
+    return palette
 
 
 def picture(text: str, *, width: int, height: int) -> Image.Image:
@@ -74,9 +85,10 @@ def picture(text: str, *, width: int, height: int) -> Image.Image:
     image = Image.new("RGB", whole, PAPER)
     draw = ImageDraw.Draw(image)
     console = Console(width=width * 2, color_system="truecolor", force_terminal=True)
-    for row, line in enumerate(text.splitlines()[:height]):
+    # A colour that goes on in the next line is not told again: one decoder for all of them.
+    for row, line in enumerate(list(AnsiDecoder().decode(text))[:height]):
         at = 0
-        for segment in console.render(Text.from_ansi(line), console.options.update(no_wrap=True)):
+        for segment in console.render(line, console.options.update(no_wrap=True)):
             letters = segment.text.rstrip("\n")
             style = segment.style or Style.null()
             ink, paper = _colours(style)
