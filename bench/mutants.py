@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REQUIRED_RATIO = 0.95
 SCRAPE_SECONDS = 15
 # Longer worlds are the proof of other things; as a mutant's last resort they would cost hours.
-_MOST_SAMPLES = 2000
+_MOST_SAMPLES = 2100
 _MOST_INDIRECT = 12
 _MARK = "Mutant"
 
