@@ -12,6 +12,7 @@ from tritonobs.drill.drill import Alert, Drill, Takes
 from tritonobs.drill.rig import Rig
 from tritonobs.drill.run import Session
 from tritonobs.errors import StackError
+from tritonobs.stack import native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,3 +158,17 @@ def test_edited_files_are_as_before_afterwards(started: World) -> None:
     assert file.read_text() == "dynamic_batching { }\n"
     with pytest.raises(StackError, match="not as this drill expects"), rig.edited(file, lambda text: text):
         pass
+
+
+def test_a_part_that_ended_is_started_again(started: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that a fault brought down for good does not spoil the drills after it."""
+    rig, again = Rig(started.folders, "here"), []
+    monkeypatch.setattr(native, "start_again", lambda service, _: again.append(service.name))
+
+    assert rig.revive() == ()
+    process = rig.part("triton").process()
+    assert process is not None
+    process.kill()
+    process.wait()
+
+    assert rig.revive() == ("triton", "robot") == tuple(again)

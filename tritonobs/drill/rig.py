@@ -44,6 +44,7 @@ class Rig:
         self.folders = folders
         self.speed = started.speed
         self.fleet_file = started.fleet_file
+        self._services = [native.describe(part) for part in native.known(folders)]
         # A drill that was killed may have left faults behind.
         folders.faults_file.unlink(missing_ok=True)
         plan = build_plan(load_fleet(started.fleet_file), started.fleet_file.parent)
@@ -69,6 +70,19 @@ class Rig:
             if part.name == name:
                 return part
         raise StackError(f"the stack has no part {name}; it was not started with --drills")
+
+    def revive(self) -> tuple[str, ...]:
+        """Start parts again that ended since this rig was made; returns their names.
+
+        Raises:
+            StackError: one cannot be started.
+        """
+        ended = [
+            service for service in self._services if service and self.part(service.name).process() is None
+        ]
+        for service in ended:
+            native.start_again(service, self.folders)
+        return tuple(service.name for service in ended)
 
     @contextmanager
     def faults(self, faults: Mapping[str, object]) -> Iterator[None]:

@@ -71,6 +71,9 @@ class Session:
     def _begin(self, drill: Drill) -> None:
         watch, record = Watch(self._rig, drill), Record(drill, self._tell)
         try:
+            for name in self._rig.revive():
+                record.note(f"{name} had ended by itself and was started again")
+                self._usual = None
             watch.require_rules()
             with Undo(lambda: record.note("still cleaning up")) as undo:
                 if drill.prepare:
