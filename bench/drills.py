@@ -55,7 +55,7 @@ def main() -> None:
         if wanted.pieces:
             wanted.pieces.write_text(json.dumps(seen, indent=1))
 
-    missing = [name for name in wanted.names if name not in seen]
+    missing = [name for name in wanted.names if name not in seen or seen[name]["problem"]]
     repeats = wanted.healthy - len(seen.get(HEALTHY, []))
     if (missing or repeats > 0) and not wanted.only_report:
         with tempfile.TemporaryDirectory(prefix="tritonobs-drills-") as folder:
@@ -110,7 +110,7 @@ def report(seen: dict[str, Any]) -> str:
     kept = [each for each in done if not _broken(each)]
     calm = seen.get(HEALTHY, [])
     well = sum(each["status"] == "healthy" for each in calm)
-    missing = [name for name in DRILLS if name not in seen]
+    missing = [name for name in DRILLS if name not in seen or seen[name]["problem"]]
     lines = [
         f"Rules run {SPEED:g} times as fast as the fleet's (`tritonobs up --drills`): waits, and windows of",
         "two minutes and more, are divided. Seconds count from the fault, those of",
