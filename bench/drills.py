@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import time
@@ -38,6 +39,7 @@ HEALTHY = "healthy"
 
 def main() -> None:
     """Rehearse what is not in the file yet, and publish all that is."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("names", nargs="*", default=list(DRILLS))
     options.add_argument("--pieces", type=Path)
@@ -117,6 +119,8 @@ def report(seen: dict[str, Any]) -> str:
         "*resolved* from its end.",
         "",
         table(("drill", "alert", "fired", "resolved", "triage's first cause", "after", "as promised"), rows),
+        "",
+        "Not all of it is from one run of one stack: drills can be done in pieces (`--pieces`).",
         "",
         f"- {len(kept)} of {len(done)} drills went as promised.",
         f"- Triage named the planted cause first in {len(named)} of {len(faults)} faults.",
