@@ -114,7 +114,7 @@ def _started(world: World) -> Iterator[World]:
     process = _sleep(folders, {faults.VARIABLE: str(folders.faults_file)})
     yield world
     process.kill()
-    process.wait()
+    process.communicate()
 
 
 @pytest.fixture(name="sleeper")
@@ -125,8 +125,13 @@ def _sleeper() -> object:
 
 def _sleep(folders: Folders, variables: dict[str, str]) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
-        [sys.executable, "-c", "input()"], env=os.environ | variables, stdin=subprocess.PIPE
+        [sys.executable, "-c", "print(flush=True); input()"],
+        env=os.environ | variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
+    assert process.stdout is not None
+    process.stdout.readline()  # it runs: before that the kernel may show no environment
     url = "http://127.0.0.1:1/messages"
     parts = [
         Part(

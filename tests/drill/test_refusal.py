@@ -41,7 +41,7 @@ def test_an_ordinary_stack_gets_no_faults(world: World, sleeper: Sleeper, *, not
     with pytest.raises(NoRehearsal) as refused:
         rehearsal.running(world.folders, ".tritonobs")
     process.kill()
-    process.wait()
+    process.communicate()
 
     assert str(refused.value) == (
         "the stack in .tritonobs was started without --drills and gets no faults; "
