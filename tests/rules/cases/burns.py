@@ -6,6 +6,7 @@ from tritonobs.testing.simulate import World
 SUBJECT = {"model": "nms", "version": "1"}
 SLO = {**SUBJECT, "slo": "a"}
 OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"
+LEFT = "slo:period_error_budget_remaining:ratio"
 HOUR, STEP = 60, 300
 # Name, severity, the hours of both windows as Prometheus writes them, factor, minutes of wait.
 TIERS = (
@@ -30,6 +31,7 @@ def burn(tier, says, *, shares, bad, begin=0, budget=0.01, fired=None):
     pace = bad / (hours * 3600)
     paces = pace if not begin else [(end - begin * HOUR, pace), (1e6, 0)]
     world.gauge(OWNER, 1, **SUBJECT, team="vision").gauge(BUDGET, budget, **SLO).gauge(counted, paces, **SLO)
+    world.gauge(LEFT, 0.4, **SLO)
     for window, share in zip((long, short), shares, strict=True):
         level = [(since, 0), (1e6, min(share * factor * budget, 0.95))]
         world.gauge(f"slo:sli_error:ratio_rate{window}", level, **SLO, sloth_window=window)
@@ -40,7 +42,13 @@ def burn(tier, says, *, shares, bad, begin=0, budget=0.01, fired=None):
         says=f"{name}: {says}",
         world=world,
         rules=(alert,),
-        given=(OWNER, BUDGET, counted, *(f"slo:sli_error:ratio_rate{window}" for window in (long, short))),
+        given=(
+            OWNER,
+            BUDGET,
+            LEFT,
+            counted,
+            *(f"slo:sli_error:ratio_rate{window}" for window in (long, short)),
+        ),
         checks=(silent(alert, soon), fires(alert, since + wait + 10, **labels))
         if fired
         else (silent(alert, end),),
