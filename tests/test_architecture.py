@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CODE = sorted(
     path
-    for folder in ("tritonobs", "models", "dashboards", "rules")
+    for folder in ("tritonobs", "models", "dashboards", "rules", "bench", "tools", "tests")
     for pattern in ("*.py", "*.libsonnet", "*.jsonnet")
     for path in (ROOT / folder).rglob(pattern)
 )
