@@ -66,6 +66,7 @@ def unloads(soak: Soak, times: int) -> Phase:
         soak.unload()
         soak.reload()
         whole.seconds += phase.seconds
+        whole.began, whole.ended = whole.began or phase.began, phase.ended
         whole.told = dict(Counter(whole.told) + Counter(phase.told))
         whole.recorded = dict(Counter(whole.recorded) + Counter(phase.recorded))
         whole.unexpected |= phase.unexpected
@@ -113,16 +114,23 @@ def _run(soak: Soak, *, short: bool) -> list[Phase]:
     ]
 
 
-def _growth(sizes: list[int]) -> float:
-    """The last tenth against the tenth in the middle, as a share."""
-    tenth = max(1, len(sizes) // 10)
-    middle = len(sizes) // 2
-    return statistics.median(sizes[-tenth:]) / statistics.median(sizes[middle : middle + tenth]) - 1
+def _memory(memory: list[tuple[float, int, int]], phase: Phase, at: int) -> tuple[str, float]:
+    """Of the server (1) or a worker (2) in a phase: MiB at its begin and end, and growth in its second half.
+
+    Growth is the last tenth of the second half against its first tenth, medians, as a share.
+    """
+    sizes = [row[at] for row in memory if phase.began <= row[0] <= phase.ended]
+    if not sizes:
+        return "-", 0.0
+    half = sizes[len(sizes) // 2 :]
+    tenth = max(1, len(half) // 10)
+    growth = statistics.median(half[-tenth:]) / statistics.median(half[:tenth]) - 1
+    return f"{sizes[0] / 2**20:.0f} to {sizes[-1] / 2**20:.0f} MiB", growth
 
 
 def _report(phases: list[Phase], memory: list[tuple[float, int, int]], options: argparse.Namespace) -> None:
-    servers, workers = ([row[at] for row in memory] for at in (1, 2))
     header = ["phase", "times, s", "took", "told", "recorded", "lost", "explained errors", "others", "kept"]
+    header += ["server", "a worker"]
     rows = [
         [
             phase.name,
@@ -133,14 +141,15 @@ def _report(phases: list[Phase], memory: list[tuple[float, int, int]], options: 
             str(phase.explained),
             str(sum(phase.unexpected.values())),
             "yes" if phase.kept else "NO",
+            *(_memory(memory, phase, at)[0] for at in (1, 2)),
         ]
         for phase in phases
     ]
-    growth = {"server": _growth(servers), "worker": _growth(workers)}
+    growth = {name: _memory(memory, phases[-1], at)[1] for name, at in (("server", 1), ("worker", 2))}
     text = (
         f"{INSTANCES} model instances, full load, 0 server crashes.\n\n{table(header, rows)}\n\n"
-        f"Memory in the second half: server {growth['server']:+.1%} (last {servers[-1] / 2**20:.0f} MiB), "
-        f"a worker {growth['worker']:+.1%} (last {workers[-1] / 2**20:.0f} MiB)."
+        f"Memory in the second half of the last phase: server {growth['server']:+.1%}, "
+        f"a worker {growth['worker']:+.1%}."
     )
     values = {
         "phases": [{**asdict(phase), "lost": phase.lost, "kept": phase.kept} for phase in phases],

@@ -59,6 +59,8 @@ class Phase:
     unexpected: dict[str, int] = field(default_factory=dict)
     explained: int = 0
     may_lose: int = 0
+    began: float = 0.0
+    ended: float = 0.0
 
     @property
     def lost(self) -> int:
@@ -92,12 +94,12 @@ class Soak:
 
         Of each second, `kill_share` of the requests may be lost; then clients may be told of dead workers.
         """
-        phase = Phase(name=name, times=times)
-        started = time.monotonic()
+        phase = Phase(name=name, times=times, began=time.monotonic())
         good, bad = self._load(1.0, 8), self._load(-1.0, 1)
         with good, bad:
             act(self, times)
-            phase.seconds = time.monotonic() - started
+            phase.ended = time.monotonic()
+            phase.seconds = phase.ended - phase.began
         self._server.require_alive()
         for text, count in (good.errors + bad.errors).items():
             if "negative" in text:
