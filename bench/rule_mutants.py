@@ -59,9 +59,27 @@ def _of_expression(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
         for match in re.finditer(pattern, expr):
             if any(start <= match.start() < end for start, end in hidden):
                 continue
+            if "alert" in rule and _asks_for_any(expr, match):
+                continue
             new = replace(match)
             changed = expr[: match.start()] + new + expr[match.end() :]
             yield kind, f"{_around(expr, match)} becomes {new!r}", {**rule, "expr": changed}
+
+
+def _asks_for_any(expr: str, match: re.Match[str]) -> bool:
+    """Whether this is the `sum` of `sum by (...) (...) > 0`.
+
+    Nothing here is negative, so a sum is above 0 exactly when the greatest addend is: as the condition of an
+    alert `max` is no change. Of a record it would be one, for the value is read.
+    """
+    begin = re.compile(r"sum (?:by \([^)]*\) )?\(").match(expr, match.start())
+    if begin is None:
+        return False
+    depth, at = 1, begin.end()
+    while depth and at < len(expr):
+        depth += {"(": 1, ")": -1}.get(expr[at], 0)
+        at += 1
+    return re.match(r"\s*> 0(?![\d.])", expr[at:]) is not None
 
 
 def _of_alert(rule: Rule) -> Iterator[tuple[str, str, Rule]]:

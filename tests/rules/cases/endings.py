@@ -46,7 +46,7 @@ CASES = (
         RULES,
         World(minutes=60).counter(
             "prometheus_rule_evaluation_failures_total",
-            burst(5, 6, 0.2),
+            burst(5, 5.25, 1 / 15),
             instance="p:9090",
             rule_group="/r.yml;tritonobs.slo",
         ),

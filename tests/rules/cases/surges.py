@@ -1,0 +1,81 @@
+"""Reasons of errors against the hour before, from recorded rates: of stages, and of Triton's own failures."""
+
+from tritonobs.testing.promtool import Case, fires, silent
+from tritonobs.testing.simulate import World
+
+SURGE = "TritonErrorReasonSurge"
+NMS = {"model": "nms", "version": "1"}
+OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
+STAGES = "model_version_stage_reason:tritonobs_stage_errors:rate1m"
+TRITONS = "model_version_reason:triton_requests_failed:rate1m"
+KINDS = ((STAGES, {"stage": "decode", "reason": "r"}), (TRITONS, {"reason": "r"}))
+FIRING = {**NMS, "severity": "warning"}
+
+
+def surge(kind, says, rates, *checks, minutes, traffic=4):
+    """Errors of one kind at these rates, of a model with this traffic; the alert fires and is silent then."""
+    record, labels = kind
+    world = World(minutes=minutes).gauge(OWNER, 1, **NMS).gauge(TRAFFIC, traffic, **NMS)
+    return Case(
+        says=f"{says}: {record}",
+        world=world.gauge(record, rates, **NMS, **labels),
+        rules=(SURGE,),
+        given=(OWNER, TRAFFIC, STAGES, TRITONS),
+        checks=tuple(
+            fires(SURGE, check, **FIRING, **labels) if isinstance(check, float) else check for check in checks
+        ),
+    )
+
+
+CASES = tuple(
+    case
+    for kind in KINDS
+    for case in (
+        surge(
+            kind,
+            "six times the hour before is said after a minute, until that hour is as bad, and a bit longer",
+            [(120, 1), (200, 0.05), (999, 0.3)],
+            silent(SURGE, 202.5),
+            203.75,
+            216.0,
+            220.0,
+            silent(SURGE, 240, since=224),
+            minutes=240,
+        ),
+        surge(
+            kind,
+            "six errors in five minutes are said, and not before there are as many",
+            [(10, 0), (99, 0.02)],
+            silent(SURGE, 14),
+            15.75,
+            minutes=16,
+        ),
+        surge(kind, "four are not", [(10, 0), (99, 0.015)], silent(SURGE, 30), minutes=30),
+        surge(kind, "errors as frequent as ever are not", 0.1, silent(SURGE, 40), minutes=40),
+        surge(
+            kind,
+            "a reason last seen two hours ago is new again, for five minutes",
+            [(30, 0.1), (150, None), (999, 0.1)],
+            silent(SURGE, 150.5),
+            152.0,
+            silent(SURGE, 180, since=162),
+            minutes=180,
+        ),
+        surge(
+            kind,
+            "a new reason of a model of a quarter of an hour is said",
+            [(35, None), (99, 0.1)],
+            37.0,
+            minutes=38,
+            traffic=[(20, None), (99, 4)],
+        ),
+        surge(
+            kind,
+            "a new model has only new reasons",
+            [(20, None), (99, 0.1)],
+            silent(SURGE, 60),
+            minutes=60,
+            traffic=[(20, None), (99, 4)],
+        ),
+    )
+)
