@@ -14,6 +14,14 @@ HITS = "model_version:triton_cache_hits_per_lookups:ratio5m"
 BUSY, PENDING = "model_version:tritonobs_workers_busy:ratio5m", "model_version:triton_requests_pending:sum"
 PEERS = "replica_model_version:triton_request_duration_seconds_per_peers:ratio5m"
 DONE = "replica_model_version:triton_requests_succeeded:rate1m"
+RULES, REFUSED = "TritonobsRulesFailing", "TritonLimitRefused"
+REFUSED_COUNT = "tritonobs_limit_annotations_refused"
+FROZEN, DEAD, BEATS = (
+    "TritonCountersFrozen",
+    "TritonWorkerDead",
+    "model_instance:tritonobs_heartbeats:changes1m",
+)
+SPIKE, BUSY_CARD = "TritonQpsSpike", "TritonAcceleratorSaturated"
 DAY = 1440
 
 
@@ -134,5 +142,52 @@ CASES = (
         silent(SLOW, 45),
         since=18,
         done=[(20, 1), (99, 0.01)],
+    ),
+    Case(
+        says="rules that fail are said after a minute",
+        world=World(minutes=6).counter(
+            "prometheus_rule_evaluation_failures_total", [(5, 0), (99, 1)], rule_group="/r.yml;tritonobs.slo"
+        ),
+        rules=(RULES,),
+        checks=(silent(RULES, 6),),
+    ),
+    Case(
+        says="a single annotation that cannot be meant is said",
+        world=World(minutes=11).gauge(REFUSED_COUNT, [(5, 0), (99, 1)], job="tritonobs"),
+        rules=(REFUSED,),
+        checks=(fires(REFUSED, 11, severity="warning", job="tritonobs"),),
+    ),
+    Case(
+        says="a request every two seconds that Triton does not count shows frozen counters",
+        world=World(minutes=15).triton("nms", qps=0).worker("nms", outcomes={"ok": 0.5}),
+        rules=(FROZEN,),
+        checks=(warning(FROZEN, 15),),
+    ),
+    alone(
+        "a worker that is late for one scrape is not dead",
+        DEAD,
+        {BEATS: [(5, 1), (5.25, 0), (99, 1)]},
+        silent(DEAD, 10),
+        minutes=10,
+    ),
+    alone(
+        "a burst of eight requests above a limit is no spike",
+        SPIKE,
+        {
+            "subject:triton_requests_succeeded:irate1m": [(5, 0), (5.25, 1), (99, 0)],
+            "subject:triton_requests:rate1m": 0.1,
+            "subject:tritonobs_qps_limit:held": 0.5,
+        },
+        silent(SPIKE, 10),
+        minutes=10,
+    ),
+    alone(
+        "a card is busy after five minutes of a quarter of an hour of work",
+        BUSY_CARD,
+        {"device:accelerator_utilization:ratio": 1},
+        silent(BUSY_CARD, 4.5),
+        fires(BUSY_CARD, 6, severity="info", device="A"),
+        minutes=6,
+        labels={"device": "A"},
     ),
 )
