@@ -4,6 +4,7 @@ from tritonobs.testing.promtool import Case, fires, silent
 from tritonobs.testing.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
+SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 SLO = {**NMS, "slo": "a"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
 GONE, MISSING, CACHE = "TritonErrorBudgetExhausted", "TritonSliMissing", "TritonCacheCollapse"
@@ -146,16 +147,19 @@ CASES = (
     Case(
         says="rules that fail are said after a minute",
         world=World(minutes=6).counter(
-            "prometheus_rule_evaluation_failures_total", [(5, 0), (99, 1)], rule_group="/r.yml;tritonobs.slo"
+            "prometheus_rule_evaluation_failures_total",
+            [(5, 0), (99, 1)],
+            instance="p",
+            rule_group="/r.yml;tritonobs.slo",
         ),
         rules=(RULES,),
         checks=(silent(RULES, 6),),
     ),
     Case(
         says="a single annotation that cannot be meant is said",
-        world=World(minutes=11).gauge(REFUSED_COUNT, [(5, 0), (99, 1)], job="tritonobs"),
+        world=World(minutes=11).gauge(REFUSED_COUNT, [(5, 0), (99, 1)], **SERVE),
         rules=(REFUSED,),
-        checks=(fires(REFUSED, 11, severity="warning", job="tritonobs"),),
+        checks=(fires(REFUSED, 11, severity="warning", **SERVE),),
     ),
     Case(
         says="a request every two seconds that Triton does not count shows frozen counters",
