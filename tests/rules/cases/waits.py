@@ -5,6 +5,7 @@ from tritonobs.testing.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
+CARD = {"instance": "h", "device": "A", "vendor": "nvidia"}
 SLO = {**NMS, "slo": "a"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
 GONE, MISSING, CACHE = "TritonErrorBudgetExhausted", "TritonSliMissing", "TritonCacheCollapse"
@@ -190,8 +191,8 @@ CASES = (
         BUSY_CARD,
         {"device:accelerator_utilization:ratio": 1},
         silent(BUSY_CARD, 4.5),
-        fires(BUSY_CARD, 6, severity="info", device="A"),
+        fires(BUSY_CARD, 6, severity="info", **CARD),
         minutes=6,
-        labels={"device": "A"},
+        labels=CARD,
     ),
 )
