@@ -74,15 +74,9 @@ def _shorten_the_hold(running: Running) -> None:
 def _follow(
     observer: demo.Observer, load: demo.Overflow, before: int
 ) -> tuple[dict[str, float], demo.Message]:
-    moments: dict[str, float] = {}
-    demo.wait_for(lambda: observer.exceeds() or None, "Prometheus to see it")
-    moments["seen"] = time.time() - load.began_at
-    demo.wait_for(lambda: observer.fires() or None, "the alert to fire")
-    moments["firing"] = time.time() - load.began_at
-    message = demo.wait_for(
-        lambda: next((one for one in observer.messages()[before:] if "🔴" in one.text), None), "the message"
-    )
-    moments["accepted"] = message.received_at - load.began_at
+    told: list[demo.Moment] = []
+    message = demo.follow_alert(observer, load, told.append, before=before)
+    moments = {step: moment.seconds for step, moment in zip(_STEPS, told, strict=True)}
     return moments, message
 
 

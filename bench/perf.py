@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,8 @@ from tritonobs.errors import StackError
 from tritonobs.stack.triton import wheel_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tritonobs.stack.alone import LoneTriton
 
 _WINDOWS = 3
@@ -79,6 +82,25 @@ def measure(
         p99_seconds=float(row["p99 latency"]) / 1e6,
         cpu_seconds_per_1000=1000 * cpu_seconds / requests,
     )
+
+
+@contextmanager
+def apart(server: LoneTriton) -> Iterator[None]:
+    """Meanwhile this process and what it starts has one half of the cores, the server and its workers the other.
+
+    On a single core all stay where they are.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    half = (len(cores) + 1) // 2
+    root = psutil.Process(server.part.pid)
+    for process in (root, *root.children(recursive=True)):
+        for thread in process.threads():
+            os.sched_setaffinity(thread.id, cores[half:] or cores)
+    os.sched_setaffinity(0, cores[:half])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def _spent(server: LoneTriton, model: str) -> tuple[float, float]:

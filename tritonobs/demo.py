@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
@@ -13,6 +13,7 @@ from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
 from tritonobs.load.run import LoadPlan, run_load
 from tritonobs.load.schedule import Segment
+from tritonobs.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +30,7 @@ OVERFLOW_SECONDS = 150.0
 PATIENCE_SECONDS = 90.0
 """How long the demo waits for a message before it calls the stack broken; an alert needs about 20 s."""
 RESOLVED_PATIENCE_SECONDS = 180.0
-_POLL_SECONDS = 0.2
-_T = TypeVar("_T")
+_FIRES = "🔴"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,17 +126,25 @@ def calm(url: str, limit_qps: float, on_progress: Callable[[Progress], None]) ->
     return run_load(plan, on_progress)
 
 
-def follow_alert(observer: Observer, overflow: Overflow, on_moment: Callable[[Moment], None]) -> Message:
-    """Wait for each step from the overflow to the accepted message; tell each as it happens.
+def follow_alert(
+    observer: Observer, overflow: Overflow, on_moment: Callable[[Moment], None], *, before: int = 0
+) -> Message:
+    """Wait for each step from the overflow to the first accepted message that says the alert fires.
+
+    `on_moment` hears of each as it happens; the first `before` messages are of earlier overflows.
 
     Raises:
         StackError: a step did not come within `PATIENCE_SECONDS`.
     """
-    wait_for(lambda: observer.exceeds() or None, "Prometheus to see the overflow")
+    wait_for(lambda: observer.exceeds() or None, "Prometheus to see the overflow", PATIENCE_SECONDS)
     on_moment(Moment(what="seen by Prometheus", seconds=time.time() - overflow.began_at))
-    wait_for(lambda: observer.fires() or None, "the alert to fire")
+    wait_for(lambda: observer.fires() or None, "the alert to fire", PATIENCE_SECONDS)
     on_moment(Moment(what="firing", seconds=time.time() - overflow.began_at))
-    first = wait_for(lambda: next(iter(observer.messages()), None), "the robot to accept a message")
+    first = wait_for(
+        lambda: next((one for one in observer.messages()[before:] if _FIRES in one.text), None),
+        "the robot to accept a message",
+        PATIENCE_SECONDS,
+    )
     on_moment(Moment(what="message accepted by the robot", seconds=first.received_at - overflow.began_at))
     return first
 
@@ -152,18 +160,3 @@ def wait_resolved(observer: Observer, before: int) -> Message:
         "the resolved message",
         RESOLVED_PATIENCE_SECONDS,
     )
-
-
-def wait_for(look: Callable[[], _T | None], what: str, patience_seconds: float = PATIENCE_SECONDS) -> _T:
-    """What `look` returns once it is something.
-
-    Raises:
-        StackError: it stayed None for `patience_seconds`.
-    """
-    deadline = time.monotonic() + patience_seconds
-    while time.monotonic() < deadline:
-        found = look()
-        if found is not None:
-            return found
-        time.sleep(_POLL_SECONDS)
-    raise StackError(f"waited {patience_seconds:.0f} s for {what} in vain; look at the logs of the stack")

@@ -35,6 +35,29 @@ class Bare:
         """Let go of everything."""
 
 
+class _Clock:
+    """Reads the clock at both ends of a block, and forgets."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __enter__(self) -> None:
+        self.seconds = time.perf_counter()
+
+    def __exit__(self, *_error: object) -> None:
+        self.seconds = time.perf_counter() - self.seconds
+
+
+class Clock(Bare):
+    """Two clock readings a stage and no record: no timer written in Python can cost less."""
+
+    def time(self, _stage: str) -> AbstractContextManager:
+        """Time a stage."""
+        return _Clock()
+
+
 class Tritonobs:
     """`tritonobs.stage`; its sink comes from the model's parameters."""
 
@@ -106,6 +129,7 @@ class PrometheusClient:
 
 WAYS = {
     "bare": Bare,
+    "clock": Clock,
     "counters": Tritonobs,
     "histogram": Tritonobs,
     "direct": Direct,

@@ -1,4 +1,4 @@
-"""`limits list | set | history | verify`: the QPS limits of a fleet file, and who changed them."""
+"""`limits list | set | history | verify`: the limits of a fleet file, and who changed them."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ from tritonobs.cli.parsed import Parsed
 from tritonobs.plan.limits import limits_at
 from tritonobs.report.console import print_table
 from tritonobs.report.formats import json_text
-from tritonobs.report.limits import history_line, limits_table
+from tritonobs.report.limits import history_line, limits_table, token_limits_table
 from tritonobs.serve import change
-from tritonobs.spec.values import parse_moment, parse_qps
+from tritonobs.spec.values import parse_moment, parse_qps, parse_tokens
 from tritonobs.units import format_number
 
 if TYPE_CHECKING:
-    from decimal import Decimal
     from pathlib import Path
 
-    from tritonobs.plan.fleet import QpsLimit
+    from tritonobs.plan.fleet import QpsLimit, TokenLimit
 
 MOMENT = Parsed("moment", parse_moment)
 
 
 @click.group(epilog="Example: tritonobs limits list fleet.yaml")
 def limits() -> None:
-    """List, set and verify QPS limits; find one that fits, and try it on the past."""
+    """List, set and verify limits; find one that fits, and try it on the past."""
 
 
 limits.add_command(suggest)
@@ -46,12 +45,17 @@ limits.add_command(backtest)
 def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     """Show every limit in force, what it comes from, and until when it holds."""
     moment = at or datetime.now(timezone.utc)
-    found = list(limits_at(load_plan(fleet).limits, moment))
+    plan = load_plan(fleet)
+    found, tokens = list(limits_at(plan.limits, moment)), plan.token_limits
     if form == "json":
-        click.echo(json.dumps([_value(limit) for limit in found], ensure_ascii=False, indent=2))
-    elif found:
+        values = [*map(_value, found), *map(_value_of_tokens, tokens)]
+        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        return
+    if found:
         print_table(limits_table(found, f"limits of {fleet} at {moment.isoformat(timespec='seconds')}"))
-    else:
+    if tokens:
+        print_table(token_limits_table(tokens, f"limits of tokens of {fleet}"))
+    if not found and not tokens:
         click.echo(f"{fleet} sets no limit", err=True)
 
 
@@ -59,7 +63,12 @@ def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     "set", epilog='Example: tritonobs limits set fleet.yaml 12 --model inspect --reason "new GPU"'
 )
 @FLEET
-@click.argument("qps", type=Parsed("qps", parse_qps))
+@click.argument("limit", metavar="PER_SECOND")
+@click.option(
+    "--tokens",
+    type=click.Choice(("in", "out")),
+    help="Limit the tokens of prompts or of answers instead of requests.",
+)
 @click.option("--model", default="", help="The model; without one, the whole fleet.")
 @click.option("--version", default="", help="One version of the model.")
 @click.option("--default", is_flag=True, help="What models without a limit inherit.")
@@ -71,7 +80,8 @@ def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
 def set_limit(
     *,
     fleet: Path,
-    qps: Decimal,
+    limit: str,
+    tokens: str | None,
     model: str,
     version: str,
     default: bool,
@@ -81,17 +91,25 @@ def set_limit(
     who: str | None,
     form: str,
 ) -> None:
-    """Set a limit (requests a second, or unlimited) in the fleet file, and tell the log.
+    """Set a limit (a number a second, or unlimited) in the fleet file, and tell the log.
 
     Only that field of the file changes; comments and layout stay. A running `tritonobs serve` takes the limit
     up within a second or two, without a reload of Prometheus.
     """
     if (default and model) or (version and not model) or (default and (valid_from or valid_until)):
         raise click.UsageError("--default goes with no model and no time, and --version needs --model")
-    wanted = change.Change(
-        qps=qps, model=model, version=version, default=default, valid_from=valid_from, valid_until=valid_until
-    )
+    if tokens and (valid_from or valid_until or not (model or default)):
+        raise click.UsageError("--tokens goes with --model or --default, and with no time")
     try:
+        wanted = change.Change(
+            per_second=parse_tokens(limit) if tokens else parse_qps(limit),
+            kind=f"tokens_{tokens}" if tokens else "",
+            model=model,
+            version=version,
+            default=default,
+            valid_from=valid_from,
+            valid_until=valid_until,
+        )
         changed = change.set_limit(fleet, wanted, who=who or _me(), reason=reason)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
@@ -164,4 +182,13 @@ def _value(limit: QpsLimit) -> dict[str, object]:
         "valid_until": limit.valid_until.isoformat() if limit.valid_until else None,
         "origin": limit.origin,
         "reason": limit.reason,
+    }
+
+
+def _value_of_tokens(limit: TokenLimit) -> dict[str, object]:
+    return {
+        "model": limit.model,
+        "version": limit.version,
+        limit.kind: format_number(limit.per_second),
+        "origin": limit.origin,
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs.drill.drill import Alert, Drill, Takes, only_traffic, steady
 from tritonobs.errors import TritonobsError
+from tritonobs.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +94,7 @@ def _cached(rig: Rig) -> Iterator[None]:
 
 def _renew(rig: Rig, model: str) -> None:
     rig.triton.unload(model)
-    rig.wait_for(lambda: None if rig.triton.model_ready(model) else True, f"{model} to go", _GONE_SECONDS)
+    wait_for(lambda: None if rig.triton.model_ready(model) else True, f"{model} to go", _GONE_SECONDS)
     rig.load(model)
     rig.load(_ENSEMBLE)
 

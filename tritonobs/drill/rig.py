@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
@@ -18,6 +17,7 @@ from tritonobs.live.snapshot import Sources
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 from tritonobs.stack import native, rehearsal
+from tritonobs.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from tritonobs.stack.processes import Part
     from tritonobs.stack.services import Folders
 
-_T = TypeVar("_T")
 _LOAD_SECONDS = 90.0
-_POLL_SECONDS = 0.5
 
 
 class Rig:
@@ -131,18 +129,4 @@ class Rig:
         for code in (self.folders.models / model).glob("*/model.py"):
             code.touch()
         self.triton.load(model)
-        self.wait_for(lambda: self.triton.model_ready(model) or None, f"{model} to be ready", _LOAD_SECONDS)
-
-    def wait_for(self, look: Callable[[], _T | None], what: str, patience_seconds: float) -> _T:
-        """What `look` returns once it is something.
-
-        Raises:
-            StackError: it stayed None.
-        """
-        deadline = time.monotonic() + patience_seconds
-        while time.monotonic() < deadline:
-            found = look()
-            if found is not None:
-                return found
-            time.sleep(_POLL_SECONDS)
-        raise StackError(f"waited {patience_seconds:.0f} s for {what} in vain; see the logs of the stack")
+        wait_for(lambda: self.triton.model_ready(model) or None, f"{model} to be ready", _LOAD_SECONDS)

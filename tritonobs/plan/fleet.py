@@ -55,6 +55,11 @@ class TokenLimit:
     version: str
     kind: str
     per_second: Decimal
+    origin: str = ""
+    """The field of the fleet file it comes from."""
+
+
+Limit = QpsLimit | TokenLimit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tritonobs.plan.fleet import ALL_VERSIONS, TokenLimit
+from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, TokenLimit
+from tritonobs.spec.words import dotted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
 
-    from tritonobs.spec.schema import Spec, TokensSpec
+    from tritonobs.spec.schema import DefaultsSpec, ModelSpec, Spec, VersionSpec
+    from tritonobs.spec.source import Step
+
+    ByKind = dict[str, TokenLimit]
+
+FIELD = "tokens_per_second_limit"
 
 
 def token_limits(spec: Spec) -> Iterator[TokenLimit]:
     """What holds for every model and version; `unlimited` leaves no limit."""
-    default = _merged({}, spec.defaults.tokens_per_second_limit)
+    default = _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
     for name, model in spec.models.items():
-        whole = _merged(default, model.tokens_per_second_limit)
-        yield from _limits(name, ALL_VERSIONS, whole)
-        for version, own in model.versions.items():
-            yield from _limits(name, version, _merged(whole, own.tokens_per_second_limit))
+        path = ("models", name)
+        whole = default | _own(model, name, ALL_VERSIONS, path)
+        yield from _finite(whole, name, ALL_VERSIONS)
+        for version, section in model.versions.items():
+            own = _own(section, name, version, (*path, "versions", version))
+            yield from _finite(whole | own, name, version)
 
 
-def _merged(inherited: dict[str, Decimal], own: TokensSpec | None) -> dict[str, Decimal]:
-    return inherited | own.model_dump(exclude_none=True) if own else inherited
+def written_token_limits(spec: Spec) -> dict[str, TokenLimit]:
+    """Every limit by the field that holds it; the default stands for no model. `unlimited` is infinite."""
+    return {limit.origin: limit for limits in _written(spec) for limit in limits.values()}
 
 
-def _limits(model: str, version: str, limits: dict[str, Decimal]) -> Iterator[TokenLimit]:
-    for kind, per_second in limits.items():
-        if per_second.is_finite():
-            yield TokenLimit(model=model, version=version, kind=kind, per_second=per_second)
+def _written(spec: Spec) -> Iterator[ByKind]:
+    yield _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
+    for name, model in spec.models.items():
+        path = ("models", name)
+        yield _own(model, name, ALL_VERSIONS, path)
+        for version, section in model.versions.items():
+            yield _own(section, name, version, (*path, "versions", version))
+
+
+def _own(
+    section: DefaultsSpec | ModelSpec | VersionSpec, model: str, version: str, path: tuple[Step, ...]
+) -> ByKind:
+    """What a section says itself."""
+    tokens = section.tokens_per_second_limit
+    said = tokens.model_dump(exclude_none=True) if tokens else {}
+    return {
+        kind: TokenLimit(
+            model=model,
+            version=version,
+            kind=kind,
+            per_second=per_second,
+            origin=dotted((*path, FIELD, kind)),
+        )
+        for kind, per_second in said.items()
+    }
+
+
+def _finite(limits: ByKind, model: str, version: str) -> Iterator[TokenLimit]:
+    for limit in limits.values():
+        if limit.per_second.is_finite():
+            yield replace(limit, model=model, version=version)

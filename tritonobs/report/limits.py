@@ -11,7 +11,7 @@ from tritonobs.units import format_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritonobs.plan.fleet import QpsLimit
+    from tritonobs.plan.fleet import QpsLimit, TokenLimit
     from tritonobs.serve.audit import Entry
 
 
@@ -24,6 +24,30 @@ def limits_table(limits: Sequence[QpsLimit], title: str) -> Table:
         Column(title="from", wrap=True),
     )
     return Table(title=title, columns=columns, lines=tuple(_line(limit) for limit in limits))
+
+
+def token_limits_table(limits: Sequence[TokenLimit], title: str) -> Table:
+    """The same of tokens: `in` those of prompts, `out` those of answers."""
+    columns = (
+        Column(title="model"),
+        Column(title="version"),
+        Column(title="tokens"),
+        Column(title="tokens/s", right=True),
+        Column(title="from", wrap=True),
+    )
+    lines = (
+        Line(
+            cells=(
+                limit.model,
+                limit.version or "(all)",
+                limit.kind.removeprefix("tokens_"),
+                format_number(limit.per_second),
+                limit.origin,
+            )
+        )
+        for limit in limits
+    )
+    return Table(title=title, columns=columns, lines=tuple(lines))
 
 
 def history_line(entry: Entry) -> str:

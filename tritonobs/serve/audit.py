@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Place
+from tritonobs.plan.fleet import QpsLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
-    from tritonobs.plan.fleet import QpsLimit
+    from tritonobs.plan.fleet import Limit
 
 FIRST: Final = "0" * 64
 FILE, COMMAND, ANNOTATION = "file", "command", "annotation"
@@ -107,7 +108,7 @@ class LimitsLog:
 
     def record(
         self,
-        limits: Mapping[str, QpsLimit],
+        limits: Mapping[str, Limit],
         author: Author,
         now: datetime,
         writers: Mapping[str, str] | None = None,
@@ -118,7 +119,7 @@ class LimitsLog:
         """
         entries, _ = self.read()
         known = state(entries, author.source)
-        changes: dict[str, tuple[Entry | None, QpsLimit | None]]
+        changes: dict[str, tuple[Entry | None, Limit | None]]
         changes = {field: (known.get(field), limit) for field, limit in limits.items()}
         changes |= {field: (last, None) for field, last in known.items() if field not in limits}
         added: list[Entry] = []
@@ -137,7 +138,7 @@ class LimitsLog:
                 version=limit.version if limit else last.version if last else "",
                 old=old,
                 new=new,
-                reason=author.reason or (limit.reason if limit else ""),
+                reason=author.reason or (limit.reason if isinstance(limit, QpsLimit) else ""),
                 previous=previous.hash if previous else FIRST,
             )
             added.append(Entry(**{**asdict(entry), "hash": entry.digest()}))
@@ -169,9 +170,12 @@ def state(entries: tuple[Entry, ...], source: str) -> dict[str, Entry]:
     return {field: entry for field, entry in last.items() if entry.new}
 
 
-def describe(limit: QpsLimit) -> str:
+def describe(limit: Limit) -> str:
     """A limit as the log tells it: `8`, `unlimited`, `20 from 2026-11-11T00:00:00+08:00 until …`."""
-    text = f"{limit.qps.normalize():f}" if limit.qps.is_finite() else "unlimited"
+    per_second = limit.qps if isinstance(limit, QpsLimit) else limit.per_second
+    text = f"{per_second.normalize():f}" if per_second.is_finite() else "unlimited"
+    if not isinstance(limit, QpsLimit):
+        return text
     since = f" from {limit.valid_from.isoformat()}" if limit.valid_from else ""
     return text + since + (f" until {limit.valid_until.isoformat()}" if limit.valid_until else "")
 

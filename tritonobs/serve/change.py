@@ -15,6 +15,8 @@ from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.plan.check import check
 from tritonobs.plan.declared import written_limits
+from tritonobs.plan.tokens import FIELD as TOKENS_FIELD
+from tritonobs.plan.tokens import written_token_limits
 from tritonobs.serve.audit import COMMAND, FILE, FIRST, Author, LimitsLog, describe, state
 from tritonobs.spec.edit import append_entry, set_field
 from tritonobs.spec.load import load_fleet, read_text
@@ -24,6 +26,7 @@ from tritonobs.units import format_number
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from tritonobs.plan.fleet import Limit
     from tritonobs.serve.audit import Entry
     from tritonobs.spec.schema import Spec
 
@@ -34,10 +37,12 @@ LIMITS_LOG_VARIABLE: Final = "TRITONOBS_LIMITS_LOG"
 class Change:
     """A limit to be set: of a model, of one of its versions, or with neither of the fleet, or as the default.
 
-    With a time it becomes a scheduled limit. `qps` may be infinite, for `unlimited`.
+    Limits requests, or with a `kind` the tokens of that kind, which the fleet has no limit of.
+    With a time it becomes a scheduled limit, of requests. `per_second` may be infinite, for `unlimited`.
     """
 
-    qps: Decimal
+    per_second: Decimal
+    kind: str = ""
     model: str = ""
     version: str = ""
     default: bool = False
@@ -68,10 +73,10 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         edited = _edited(data.decode("utf-8-sig"), before, change)
         after, warnings = _judged(edited, str(path))
-        log.record(written_limits(before), _whoever(real), _now())
+        log.record(_written(before), _whoever(real), _now())
         _replace(real, mark + edited.encode())
         author = Author(who=who, source=COMMAND, reason=reason)
-        return Changed(entries=log.record(written_limits(after), author, _now()), warnings=warnings)
+        return Changed(entries=log.record(_written(after), author, _now()), warnings=warnings)
 
 
 def log_path(spec: Spec, path: Path) -> Path:
@@ -83,16 +88,22 @@ def log_path(spec: Spec, path: Path) -> Path:
     return path.resolve().parent / named
 
 
+def _written(spec: Spec) -> dict[str, Limit]:
+    """Every limit of the file, by the field that holds it."""
+    return {**written_limits(spec), **written_token_limits(spec)}
+
+
 def _edited(text: str, spec: Spec, change: Change) -> str:
-    qps = format_number(change.qps) if change.qps.is_finite() else "unlimited"
+    number = format_number(change.per_second) if change.per_second.is_finite() else "unlimited"
     section = _section(spec, change)
-    if change.default and "defaults" not in spec.model_fields_set:
-        return set_field(text, (), "defaults", f"{{qps_limit: {qps}}}")
-    if change.valid_from is None and change.valid_until is None:
-        return set_field(text, section, "qps_limit", qps)
-    times = (("valid_from", change.valid_from), ("valid_until", change.valid_until))
-    fields = [f"qps_limit: {qps}", *(f'{name}: "{moment.isoformat()}"' for name, moment in times if moment)]
-    return append_entry(text, section, "scheduled_limits", "{" + ", ".join(fields) + "}")
+    if change.valid_from is not None or change.valid_until is not None:
+        times = (("valid_from", change.valid_from), ("valid_until", change.valid_until))
+        written = (f'{name}: "{moment.isoformat()}"' for name, moment in times if moment)
+        entry = ", ".join((f"qps_limit: {number}", *written))
+        return append_entry(text, section, "scheduled_limits", f"{{{entry}}}")
+    if change.kind:
+        return set_field(text, (*section, TOKENS_FIELD), change.kind, number)
+    return set_field(text, section, "qps_limit", number)
 
 
 def _section(spec: Spec, change: Change) -> tuple[str, ...]:
@@ -160,7 +171,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
     Raises:
         SpecInvalid: the fleet file is wrong.
     """
-    log, limits = log_of(path), written_limits(load_fleet(path))
+    log, limits = log_of(path), _written(load_fleet(path))
     entries, findings = log.read()
     known = {field: entry.new for field, entry in state(entries, FILE).items()}
     told = {field: describe(limit) for field, limit in limits.items()}
@@ -191,7 +202,7 @@ def note_file(path: Path) -> tuple[Entry, ...]:
     log = log_of(path)
     with log.turn():
         # Read in turn: what was read before might be older than what the log already tells.
-        return log.record(written_limits(load_fleet(path)), _whoever(path), _now())
+        return log.record(_written(load_fleet(path)), _whoever(path), _now())
 
 
 def _whoever(path: Path) -> Author:

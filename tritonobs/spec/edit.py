@@ -23,12 +23,16 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 def set_field(text: str, path: Sequence[str], field: str, value: str) -> str:
     """The text with `field` of the mapping at `path` set to `value`, a YAML value on one line.
 
-    The text must have been read without findings and hold the mapping at `path` (or nothing there); the field
-    may be missing.
+    The text must have been read without findings. The field may be missing, and so may the last mappings of
+    `path`; their names are then written as they are.
 
     Raises:
         ValueError: more than this field would change, because an anchor or `<<` shares the place.
     """
+    held = _held(read_document(text, "").value(), path)
+    for step in reversed(path[held:]):
+        field, value = step, f"{{{field}: {value}}}"
+    path = path[:held]
     mapping, at = _find(text, path)
     if not isinstance(mapping, yaml.MappingNode):
         changed = _put(text, at, mapping, f"{{{field}: {value}}}")
@@ -54,6 +58,15 @@ def append_entry(text: str, path: Sequence[str], field: str, value: str) -> str:
     after = [*before, read_document(value, "").value()] if isinstance(before, list) else []
     entry = value if written[0].flow_style else f"- {value}"
     return _proven(text, _added(text, written[0], entry), (*path, field), after)
+
+
+def _held(document: object, path: Sequence[str]) -> int:
+    """How many steps of `path` the document has."""
+    for depth, step in enumerate(path):
+        if not isinstance(document, dict) or step not in document:
+            return depth
+        document = document[step]
+    return len(path)
 
 
 def _find(text: str, path: Sequence[str]) -> tuple[Any, int]:

@@ -33,7 +33,12 @@ def parse_qps(value: object) -> Decimal:
     return _parse_rate(value, MAX_QPS, "requests")
 
 
-def _parse_tokens(value: object) -> Decimal:
+def parse_tokens(value: object) -> Decimal:
+    """Tokens a second: above 0, at most `MAX_TOKENS`, or the word `unlimited`.
+
+    Raises:
+        ValueError: anything else.
+    """
     return _parse_rate(value, MAX_TOKENS, "tokens")
 
 
@@ -181,7 +186,7 @@ Qps = Annotated[
     Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), _rate_schema(MAX_QPS, "Requests")
 ]
 Tokens = Annotated[
-    Decimal, Field(allow_inf_nan=True), BeforeValidator(_parse_tokens), _rate_schema(MAX_TOKENS, "Tokens")
+    Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_tokens), _rate_schema(MAX_TOKENS, "Tokens")
 ]
 CallCount = Annotated[
     Decimal,

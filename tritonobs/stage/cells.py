@@ -1,10 +1,14 @@
-"""The request path: numbers added up per thread. Nothing here waits, raises or knows a Metric object."""
+"""The request path: records noted one by one, added up a handful at a time.
+
+Nothing here waits, raises or knows a Metric object.
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
 from bisect import bisect_left
+from collections import deque
 from operator import add, index
 from typing import TYPE_CHECKING, Final
 
@@ -19,9 +23,13 @@ Numbers = list[float]
 """Of a count: the count. Of a distribution: count and sum of each bucket in turn, lowest first, +Inf last."""
 Cell = tuple[tuple[float, ...], Numbers]
 """Bucket bounds, none for a count, and the numbers."""
+Record = tuple[Key, float, int | None]
+"""A key and `n` observations of a value; of a count the amount, and no `n`."""
 _Cells = dict[Key, Cell]
 
 LARGEST: Final = 1e12  # sums stay finite and counts exact for as long as a process can live
+HANDFUL: Final = 256
+"""Records wait until there are so many (or for the next flush): adding them up costs its cold caches once."""
 _LONGEST_LABEL: Final = 128
 
 
@@ -36,7 +44,7 @@ class _Mine(threading.local):
 
     def __init__(self, shards: list[tuple[weakref.ref[_Token], _Cells]]) -> None:
         self.cells: _Cells = {}
-        self.durations: dict[str, Cell] = {}
+        self.settling = False
         self.token = _Token()
         shards.append((weakref.ref(self.token), self.cells))
 
@@ -44,9 +52,8 @@ class _Mine(threading.local):
 class Cells:
     """All that was recorded in this process. Numbers only grow; a reader remembers how far it has read.
 
-    Each number has one writer, the thread it belongs to, so totals are exact without a lock on the way.
-    `mine.durations` holds the calling thread's cells of stage durations under the name of the stage, for
-    timers: a lookup by one string instead of a key, without a call.
+    Any thread notes records, and any thread settles what others noted, each record once. Each number has one
+    writer, the thread it belongs to, so totals are exact without a lock on the way.
     """
 
     def __init__(self, bounds_seconds: tuple[float, ...], max_label_sets: int) -> None:
@@ -58,41 +65,60 @@ class Cells:
         self._lock = threading.RLock()
         self._shards: list[tuple[weakref.ref[_Token], _Cells]] = []
         self._gone: dict[Key, Numbers] = {}
-        self.mine = _Mine(self._shards)
+        self._mine = _Mine(self._shards)
+        self.records: deque[Record] = deque()
+        self.note = self.records.append
+        """Note a record that is known to hold numbers; whoever does calls `settle` at a `HANDFUL` of them."""
 
     def count(self, key: Key, n: float) -> None:
         """Add `n` to a count."""
         try:
-            if type(n) is not int:
-                n = float(n)
-            if not 0 <= n <= LARGEST:
-                self._drop("invalid", 1, (*key, n))
-                return
-            cell = self.mine.cells.get(key) or self._open(key, n)
-            if cell:
-                cell[1][0] += n
+            # As numbers now: what was given may change before it is added up.
+            self.note((key, n if type(n) is int else float(n), None))
+            if len(self.records) >= HANDFUL:
+                self.settle()
         except Exception:  # noqa: BLE001 (a record never fails a request, whatever it was given)
             self._drop("invalid", 1, (key, n))
 
     def distribute(self, key: Key, value: float, n: int) -> None:
         """Add `n` observations of `value`."""
         try:
-            value, n = float(value), index(n)
-            if 0.0 <= value <= LARGEST and 0 <= n <= LARGEST:
-                self._add(key, value, n)
-            else:
-                self._drop("invalid", 1, (*key, value, n))
+            self.note((key, float(value), index(n)))
+            if len(self.records) >= HANDFUL:
+                self.settle()
         except Exception:  # noqa: BLE001 (as above)
             self._drop("invalid", 1, (key, value, n))
 
-    def _add(self, key: Key, value: float, n: int) -> None:
-        cell = self.mine.cells.get(key) or self._open(key, n)
-        if cell:
-            bounds, numbers = cell
-            at = 2 * bisect_left(bounds, value)
-            # The sum first: a reader in between never finds an observation without its value.
-            numbers[at + 1] += value * n
-            numbers[at] += n
+    def settle(self) -> None:
+        """Add up what was noted until now, in the calling thread's cells."""
+        if self._mine.settling:
+            return  # a signal handler or a finalizer recorded in the middle of this
+        self._mine.settling = True
+        try:
+            for _ in range(len(self.records)):
+                self._add(*self.records.popleft())
+        except IndexError:
+            return  # another thread took the rest
+        finally:
+            self._mine.settling = False
+
+    def _add(self, key: Key, value: float, n: int | None) -> None:
+        try:
+            if not (0 <= value <= LARGEST and (n is None or 0 <= n <= LARGEST)):
+                self._drop("invalid", 1, (*key, value, n))
+                return
+            cell = self._mine.cells.get(key) or self._open(key, value if n is None else n)
+            if cell:
+                bounds, numbers = cell
+                if n is None:
+                    numbers[0] += value
+                else:
+                    at = 2 * bisect_left(bounds, value)
+                    # The sum first: a reader in between never finds an observation without its value.
+                    numbers[at + 1] += value * n
+                    numbers[at] += n
+        except Exception:  # noqa: BLE001 (as above)
+            self._drop("invalid", 1, (key, value, n))
 
     def declare(self, keys: Iterable[Key]) -> None:
         """Let these label sets exist from the start, at 0."""
@@ -109,6 +135,7 @@ class Cells:
 
     def totals(self) -> dict[Key, Numbers]:
         """What all threads recorded until now. One thread at a time may ask."""
+        self.settle()
         merged: dict[Key, Numbers] = {}
         for shard in list(self._shards):
             token, cells = shard
@@ -135,13 +162,10 @@ class Cells:
                 self._known.add(key)
         bounds = self.bounds(key)
         numbers: Numbers = [0, 0.0] * (len(bounds) + 1) if key[0] in series.DISTRIBUTIONS else [0]
-        cell = self.mine.cells.setdefault(key, (bounds, numbers))
-        if key[0] == series.STAGE_DURATION:
-            self.mine.durations[key[1]] = cell
-        return cell
+        return self._mine.cells.setdefault(key, (bounds, numbers))
 
     def _drop(self, reason: str, n: float, what: object) -> None:
-        cell = self.mine.cells.setdefault((series.FLUSH_DROPPED, reason), ((), [0]))
+        cell = self._mine.cells.setdefault((series.FLUSH_DROPPED, reason), ((), [0]))
         cell[1][0] += n
         if reason not in self.examples:
             self.examples[reason] = ascii(what)[:200]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left
 from inspect import iscoroutinefunction
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tritonobs.stage import series
+from tritonobs.stage.cells import HANDFUL
+from tritonobs.stage.series import STAGE_DURATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,16 +40,10 @@ class Timer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        seconds = perf_counter() - self._started
-        try:
-            bounds, numbers = self._cells.mine.durations[self._stage]
-        except (KeyError, TypeError):
-            self._cells.distribute((series.STAGE_DURATION, self._stage), seconds, self._n)
-            return
-        at = 2 * bisect_left(bounds, seconds)
-        # The sum first: a reader in between never finds an observation without its value.
-        numbers[at + 1] += seconds * self._n
-        numbers[at] += self._n
+        cells = self._cells
+        cells.note(((STAGE_DURATION, self._stage), perf_counter() - self._started, self._n))
+        if len(cells.records) >= HANDFUL:
+            cells.settle()
 
 
 class Unsure(Timer):
@@ -60,7 +55,7 @@ class Unsure(Timer):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         seconds = perf_counter() - self._started
-        self._cells.distribute((series.STAGE_DURATION, self._stage), seconds, self._n)
+        self._cells.distribute((STAGE_DURATION, self._stage), seconds, self._n)
 
 
 class Answer:
@@ -84,9 +79,9 @@ class Answer:
         self._cells.count((series.STAGE_ITEMS, series.TOTAL, series.TOKENS_OUT), n)
         if self._first:
             self._first = False
-            self._cells.distribute((series.STAGE_DURATION, series.FIRST_TOKEN), gap, 1)
+            self._cells.distribute((STAGE_DURATION, series.FIRST_TOKEN), gap, 1)
         else:
-            self._cells.distribute((series.STAGE_DURATION, series.OUTPUT_TOKEN), gap / max(n, 1), n)
+            self._cells.distribute((STAGE_DURATION, series.OUTPUT_TOKEN), gap / max(n, 1), n)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
