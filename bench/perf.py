@@ -86,7 +86,7 @@ def measure(
 
 @contextmanager
 def apart(server: LoneTriton) -> Iterator[None]:
-    """Meanwhile this process and what it starts has one half of the cores, the server and its workers the other.
+    """Meanwhile this process and what it starts has half of the cores, the server with its workers the other.
 
     On a single core all stay where they are.
     """

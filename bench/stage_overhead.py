@@ -1,8 +1,8 @@
 """What stage metrics cost a model: the same identity model bare and in five ways, side by side.
 
-Each way and round has a server of its own, with that model and the bare one: where memory happens to lie makes
-a difference of some percent from one process to the next. There the two are measured in turn, bare first and
-then bare last, so that a machine that gets slower in between slows both alike. Figures are medians over pairs.
+Each way and round has a server of its own, with that model and the bare one: where memory happens to lie
+makes a difference of some percent from one process to the next. There the two are measured in turn, bare
+first and then bare last, so that a machine that gets slower in between slows both alike. Figures are medians.
 
 The client has one half of the cores, server and model instances the other: where they share all, the same run
 differs by a fifth from one time to the next, and nobody can see two percent.
@@ -88,10 +88,10 @@ def main() -> None:
         "CPU a request",
     ]
     text = (
-        f"Three stages and one outcome a request; medians of {2 * options.rounds} pairs with the bare model, "
-        f"on {options.rounds} servers, concurrency {options.concurrency}; client and server on cores of "
-        "their own. The CPU is what server and model spend more than with the bare model. No timer written in "
-        f"Python costs less than the clock readings.\n\n{table(header, rows)}"
+        f"Three stages and one outcome a request; medians of {2 * options.rounds} pairs with the bare "
+        f"model, on {options.rounds} servers, concurrency {options.concurrency}; client and server on "
+        "cores of their own. The CPU is what server and model spend more than with the bare model. No timer "
+        f"written in Python costs less than the clock readings.\n\n{table(header, rows)}"
     )
     publish("stage_overhead", text, values, as_json=options.json, write=options.write)
 

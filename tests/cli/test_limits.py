@@ -62,6 +62,18 @@ REFUSED = [
     ),
     pytest.param(["5", "--version", "3"], 2, "--version needs --model", id="a version of no model"),
     pytest.param(
+        ["0", "--model", "inspect", "--tokens", "in"],
+        2,
+        'found "0"; allowed is a number above 0 and at most 1000000000 (tokens a second), or unlimited',
+        id="no tokens at all",
+    ),
+    pytest.param(
+        ["5", "--tokens", "in"],
+        2,
+        "--tokens goes with --model or --default, and with no time",
+        id="tokens of the whole fleet",
+    ),
+    pytest.param(
         ["5", "--model", "inspect", "--from", "tomorrow"],
         2,
         'found "tomorrow"; allowed is a moment with its time zone',
@@ -133,6 +145,30 @@ def test_the_default_and_the_fleet_have_limits_too(run: Run, fleet_file: Path) -
     assert total.stdout == "qps_limit: nothing → 100\n"
     assert default.stdout == "defaults.qps_limit: nothing → 5\n"
     assert run("validate", "fleet.yaml").returncode == 0
+
+
+def test_tokens_have_limits_too(run: Run, fleet_file: Path) -> None:
+    """Set where there was none and again where there is one; listed, in the log, and verified."""
+    tokens = ("--tokens", "out", "--reason", "x")
+    inherited = run(*SET, "4000", "--default", *tokens)
+    first = run(*SET, "900", "--model", "detector", *tokens)
+    again = run(*SET, "unlimited", "--model", "inspect", *tokens)
+
+    field = "tokens_per_second_limit.tokens_out"
+    assert inherited.stdout == f"defaults.{field}: nothing → 4000\n"
+    assert first.stdout == f"models.detector.{field}: nothing → 900\n"
+    assert again.stdout == f"models.inspect.{field}: nothing → unlimited\n"
+    rows = json.loads(run("limits", "list", "fleet.yaml", "--format", "json").stdout)
+    assert {(row["model"], row["version"], row["tokens_out"]) for row in rows if "tokens_out" in row} == {
+        ("preprocess", "", "4000"),
+        ("detector", "", "900"),
+        ("detector", "1", "900"),
+    }
+    table = [line.split() for line in run("limits", "list", "fleet.yaml").stdout.splitlines()]
+    assert ["detector", "1", "out", "900", "models.detector"] in table
+    assert run("limits", "verify", "fleet.yaml").returncode == 0
+    fleet_file.write_text(fleet_file.read_text().replace("900", "901"))
+    assert f"models.detector.{field}: the log ends with 900" in run("limits", "verify", "fleet.yaml").stdout
 
 
 def test_a_wrong_file_is_not_edited(run: Run, fleet_file: Path) -> None:

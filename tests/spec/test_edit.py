@@ -57,6 +57,15 @@ def test_setting_a_field_changes_its_line_alone(text: str, changes: list[str]) -
     assert _changes(text, set_field(text, ("m",), "a", "9")) == changes
 
 
+def test_mappings_on_the_way_are_made() -> None:
+    """As far as they are missing; what is there is added to."""
+    assert _changes("m:\n  b: 1\n", set_field("m:\n  b: 1\n", ("m", "t", "u"), "a", "9")) == [
+        "+   t: {u: {a: 9}}\n"
+    ]
+    text = "m:\n  t: {c: 1}\n"
+    assert set_field(text, ("m", "t"), "a", "9") == "m:\n  t: {c: 1, a: 9}\n"
+
+
 APPEND = [
     pytest.param("m:\n  b: 1\n", ["+   l: [{q: 9}]\n"], id="a new list"),
     pytest.param("m:\n  l: [{q: 1}]\n", ["-   l: [{q: 1}]\n", "+   l: [{q: 1}, {q: 9}]\n"], id="a flow list"),

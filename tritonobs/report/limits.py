@@ -42,7 +42,8 @@ def token_limits_table(limits: Sequence[TokenLimit], title: str) -> Table:
                 limit.version or "(all)",
                 limit.kind.removeprefix("tokens_"),
                 format_number(limit.per_second),
-                limit.origin,
+                # The rest of the field's name is said by the column of tokens, and 80 columns are few.
+                limit.origin.removesuffix(f".tokens_per_second_limit.{limit.kind}"),
             )
         )
         for limit in limits
