@@ -7,6 +7,7 @@ imported where `tritonobs.stage` is.
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import time
@@ -28,7 +29,8 @@ class Faults:
     """The faults of one model version, read again whenever the file changes; without a file there are none.
 
     The file is JSON: by model, or by model/version, what happens in a stage: `seconds` it takes longer, and
-    the `share` of its executions that fail. Under `settings` stand numbers that replace the model's own.
+    the `share` of its executions that fail, and whether what it records as a size is `unreadable`. Under
+    `settings` stand numbers that replace the model's own.
     """
 
     def __init__(self, path: Path, model: str, version: str) -> None:
@@ -50,6 +52,10 @@ class Faults:
         time.sleep(fault.get("seconds", 0.0))
         if self._chance.random() < fault.get("share", 0.0):
             raise InjectedFault(f"a rehearsal lets {stage} fail")
+
+    def size(self, stage: str, value: float) -> float:
+        """What this stage records as a size: the value, or no number where it is to be unreadable."""
+        return math.nan if self._now().get(stage, {}).get("unreadable") else value
 
     def settings(self) -> Mapping[str, float]:
         """The model's settings that are others now, by name."""

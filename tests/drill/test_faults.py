@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from typing import TYPE_CHECKING
@@ -44,6 +45,17 @@ def test_faults_come_and_go_with_the_file(tmp_path: Path, monkeypatch: pytest.Mo
     file.unlink()
     faults.strike("suppress")
     assert faults.settings() == {}
+
+
+def test_an_unreadable_size_is_no_number(tmp_path: Path) -> None:
+    """Only that of the stage that is told so, and only as long as it is."""
+    file = tmp_path / "faults.json"
+    faults = Faults(file, "preprocess", "1")
+
+    assert faults.size("decode", 2.0) == 2.0
+    _write(file, {"preprocess": {"decode": {"unreadable": True}}})
+    assert math.isnan(faults.size("decode", 2.0))
+    assert faults.size("letterbox", 2.0) == 2.0
 
 
 def test_a_fault_of_one_version_spares_the_others(tmp_path: Path) -> None:

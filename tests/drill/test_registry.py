@@ -8,6 +8,8 @@ from tritonobs.live.checks import CHECKS
 from tritonobs.render.rules import evaluate_mixin
 from tritonobs.units import format_duration
 
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "drills.md").read_text(encoding="utf-8")
 RULES = {
     rule["alert"]
     for file in evaluate_mixin({}).values()
@@ -43,9 +45,7 @@ def test_quick_rules_never_take_longer():
 
 def test_the_page_tells_every_drill():
     """What breaks, what is promised, and how long it takes; the table is as the code is."""
-    page = (Path(__file__).parents[2] / "docs" / "drills.md").read_text(encoding="utf-8")
-
-    assert [line for line in page.splitlines() if line.startswith("| `")] == [
+    assert [line for line in PAGE.splitlines() if line.startswith("| `")] == [
         _row(drill) for drill in DRILLS.values()
     ]
 
@@ -57,9 +57,17 @@ def _row(drill):
     return f"| `{drill.name}` | {drill.breaks} | {alerts} | {check} | {takes} |"
 
 
+def test_every_alert_has_a_drill_or_a_reason_for_none():
+    """Each alert of the mixin is promised by a drill, or the page says why none causes it; never both."""
+    reasons = re.findall(r"^\| \[(\w+)\]\(runbooks/\1\.md\) \| \S.* \|$", PAGE, re.MULTILINE)
+    promised = {alert.name for drill in DRILLS.values() for alert in drill.alerts}
+
+    assert sorted(reasons) == sorted(RULES - promised)
+
+
 def test_a_runbook_names_the_drills_of_its_alert():
     """One line, right under the title; none where no drill causes it."""
-    pages = (Path(__file__).parents[2] / "docs" / "runbooks").glob("Triton*.md")
+    pages = (DOCS / "runbooks").glob("Triton*.md")
     told = {
         page.stem: re.findall(r"^Rehearse it: `tritonobs drill (.+)`$", page.read_text(), re.MULTILINE)
         for page in pages

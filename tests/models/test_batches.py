@@ -7,6 +7,7 @@ from header import ImageRefused
 from prepare import Preprocessor
 from report import BadGeometry, Reporter
 
+from tritonobs.faults import Faults
 from tritonobs.load.encodings import BROKEN, jpeg, png
 from tritonobs.load.plates import draw_plate
 
@@ -44,6 +45,19 @@ def test_preprocess_counts_each_request_in_the_stages_it_reached(stages):
     assert stages.counted("tritonobs_stage_items_total", stage="decode", kind="images") == 3
     for stage, requests in (("decode", 3), ("letterbox", 2), ("normalise", 2)):
         assert stages.counted(DURATIONS, stage=stage) == requests
+
+
+def test_sizes_that_a_rehearsal_makes_unreadable_are_dropped(stages, tmp_path):
+    """They alone, and the request is answered as ever."""
+    file = tmp_path / "faults.json"
+    file.write_text('{"preprocess": {"decode": {"unreadable": true}}}')
+    faults = Faults(file, "preprocess", "1")
+
+    (result,) = Preprocessor(stages, max_side=4000, max_batch_size=8, faults=faults)([[jpeg(_plate(0))]])
+
+    assert result.tensor.shape == (1, 3, 640, 640)
+    assert stages.counted("tritonobs_flush_dropped_total", reason="invalid") == 1
+    assert stages.counted("tritonobs_stage_items_total", stage="decode", kind="images") == 1
 
 
 def test_request_of_several_images_is_one_answer(stages):

@@ -25,12 +25,17 @@ def only_traffic(_: Rig) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """Requests to one model: images of a mix, at the rates of the segments."""
+    """Requests to one model: images of a mix, at the rates of the segments.
+
+    A request is given up after `patience_seconds`; while `most_waiting` have no answer, no more are sent.
+    """
 
     segments: tuple[Segment, ...]
     model: str = "inspect"
     version: str = ""
     mix: str = "1280x720"
+    patience_seconds: float = 8.0
+    most_waiting: int = 200
 
 
 def steady(qps: float, *, model: str = "inspect", version: str = "", mix: str = "1280x720") -> Stream:

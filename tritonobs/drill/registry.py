@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tritonobs.drill import inputs, repository, servers, stages, watching
+from tritonobs.drill import capacity, inputs, repository, servers, stages, watching
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,5 +12,7 @@ if TYPE_CHECKING:
     from tritonobs.drill.drill import Drill
 
 DRILLS: Final[Mapping[str, Drill]] = {
-    drill.name: drill for module in (stages, inputs, repository, servers, watching) for drill in module.DRILLS
+    drill.name: drill
+    for module in (stages, inputs, capacity, repository, servers, watching)
+    for drill in module.DRILLS
 }

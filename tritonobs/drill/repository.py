@@ -24,7 +24,8 @@ _ENSEMBLE = "inspect_ensemble"
 """Unloads with any of its members."""
 _DELAY_MICROSECONDS = 300_000
 _BOTH_VERSIONS = "version_policy: { latest { num_versions: 2 } }\n"
-_BATCHING = "dynamic_batching { }"
+BATCHING = "dynamic_batching { }"
+"""How every model of the example is configured to batch."""
 _DELAYED = f"dynamic_batching {{ max_queue_delay_microseconds: {_DELAY_MICROSECONDS} }}"
 
 
@@ -75,7 +76,7 @@ def _reloaded_in_a_loop(rig: Rig) -> Iterator[None]:
 
 
 def _delayed_batches(rig: Rig) -> AbstractContextManager[None]:
-    return rig.reconfigured("preprocess", lambda text: text.replace(_BATCHING, _DELAYED))
+    return rig.reconfigured("preprocess", lambda text: text.replace(BATCHING, _DELAYED))
 
 
 @contextmanager

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import psutil
 
 from tritonobs.drill.drill import Alert, Drill, Takes
-from tritonobs.errors import StackError
+from tritonobs.errors import StackError, TritonobsError
 from tritonobs.stack import native
+from tritonobs.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0)
 _SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
+_CRASHES = 3
+_SEEN_SECONDS = 60.0
 _BURNERS_PER_CORE = 3
 # Ends by itself, should the drill be killed before it can end it.
 _BURN = "import time; end = time.time() + 600\nwhile time.time() < end: pass"
@@ -91,6 +95,40 @@ def _killed_server(rig: Rig) -> AbstractContextManager[None]:
 
 
 @contextmanager
+def _crashing_server(rig: Rig) -> Iterator[None]:
+    enough = threading.Event()
+
+    def seen(health: str) -> None:
+        def look() -> bool | None:
+            targets = rig.prometheus.targets()
+            told = any(each.url == rig.replica.metrics_url and each.health == health for each in targets)
+            return told or enough.is_set() or None
+
+        wait_for(look, f"Prometheus to see Triton {health}", _SEEN_SECONDS)
+
+    def crash() -> None:
+        # What could not be started again in here is started below.
+        with suppress(TritonobsError, psutil.Error):
+            for _ in range(_CRASHES - 1):
+                with killed_part(rig, "triton"):
+                    seen("down")
+                seen("up")
+                if enough.is_set():
+                    return
+            with killed_part(rig, "triton"):
+                enough.wait()
+
+    thread = threading.Thread(target=crash, name="crash loop", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+        rig.revive()
+
+
+@contextmanager
 def _burning_cpu(_: Rig) -> Iterator[None]:
     with ExitStack() as undo:
         for _number in range(_BURNERS_PER_CORE * (psutil.cpu_count() or 1)):
@@ -138,6 +176,15 @@ DRILLS = (
         check="replica_down",
         fires=_SERVER_FIRES,
         resolves=_SERVER_RESOLVES,
+    ),
+    Drill(
+        name="restart-loop",
+        breaks=f"tritonserver dies {_CRASHES} times in a row, and is not started again after that",
+        cause=_crashing_server,
+        alerts=(Alert(name="TritonRestartLoop"),),
+        check="replica_down",
+        fires=Takes(fixed=90.0),
+        resolves=Takes(fixed=45.0, scaled=1500.0),
     ),
     Drill(
         name="busy-machine",

@@ -37,6 +37,10 @@ def _false_boxes(rig: Rig) -> AbstractContextManager[None]:
     return rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 25_200}}})
 
 
+def _unreadable_sizes(rig: Rig) -> AbstractContextManager[None]:
+    return rig.faults({"preprocess": {"decode": {"unreadable": True}}})
+
+
 def _failing_detector(rig: Rig) -> AbstractContextManager[None]:
     return rig.faults({"detector": {"infer": {"share": _FAILING_SHARE}}})
 
@@ -68,5 +72,15 @@ DRILLS = (
         model="detector",
         fires=Takes(fixed=90.0, scaled=240.0),
         resolves=Takes(fixed=60.0, scaled=600.0),
+    ),
+    Drill(
+        name="records-lost",
+        breaks="preprocess records sizes that are no numbers (NaN); they are dropped",
+        cause=_unreadable_sizes,
+        alerts=(Alert(name="TritonStageMetricsFailing", labels={"model": "preprocess"}),),
+        check="scrape_problem",
+        model="preprocess",
+        fires=Takes(fixed=30.0),
+        resolves=Takes(fixed=45.0, scaled=900.0),
     ),
 )

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tritonobs.load.result import Progress
 
 _PATIENCE_SECONDS = 60.0
-_TIMEOUT_SECONDS = 8.0
 
 
 class Traffic:
@@ -60,8 +59,8 @@ class _Run:
             model=stream.model,
             version=stream.version,
             mix=parse_mix(stream.mix),
-            timeout_seconds=_TIMEOUT_SECONDS,
-            max_in_flight=200,
+            timeout_seconds=stream.patience_seconds,
+            max_in_flight=stream.most_waiting,
         )
         self._stop, self._began = threading.Event(), threading.Event()
         self._failure: ClientError | None = None

@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 
 _MINUTES = 30
 _ALWAYS = 100_000
+_CONFIGURATION = "prometheus.yml"
+_PROMISES = "    tier: critical\n"
+"""The line of the example fleet under which promises of inspect may stand."""
 
 
 @contextmanager
-def _scraped_otherwise(rig: Rig, change: Callable[[str], str]) -> Iterator[None]:
+def _watched_otherwise(rig: Rig, file: str, change: Callable[[str], str]) -> Iterator[None]:
+    """Another configuration, or other rules, of Prometheus."""
     try:
-        with rig.edited(rig.folders.built / "prometheus" / "prometheus.yml", change):
+        with rig.edited(rig.folders.built / "prometheus" / file, change):
             rig.prometheus.reload()
             yield
     finally:
@@ -33,12 +37,21 @@ def _scraped_otherwise(rig: Rig, change: Callable[[str], str]) -> Iterator[None]
 
 def _dead_port(rig: Rig) -> AbstractContextManager[None]:
     port, dead = port_of(rig.replica.metrics_url), free_ports(1)[0]
-    return _scraped_otherwise(rig, lambda text: re.sub(rf":{port}\b", f":{dead}", text))
+    return _watched_otherwise(rig, _CONFIGURATION, lambda text: re.sub(rf":{port}\b", f":{dead}", text))
 
 
 def _empty_page(rig: Rig) -> AbstractContextManager[None]:
-    return _scraped_otherwise(
-        rig, lambda text: text.replace("__metrics_path__: /metrics", "__metrics_path__: /stats")
+    return _watched_otherwise(
+        rig,
+        _CONFIGURATION,
+        lambda text: text.replace("__metrics_path__: /metrics", "__metrics_path__: /stats"),
+    )
+
+
+def _failing_rule(rig: Rig) -> AbstractContextManager[None]:
+    # Several rows on both sides: Prometheus loads such a rule, and cannot evaluate it.
+    return _watched_otherwise(
+        rig, "rules/alerts.rules.yml", lambda text: text.replace("vector(1) == 1", "up * on () up")
     )
 
 
@@ -48,6 +61,11 @@ def _no_serve(rig: Rig) -> AbstractContextManager[None]:
 
 def _bad_fleet_file(rig: Rig) -> AbstractContextManager[None]:
     return rig.edited(rig.fleet_file, lambda text: f"{text}\nmodles: {{}}\n")
+
+
+def _unmeasured_promise(rig: Rig) -> AbstractContextManager[None]:
+    added = f"{_PROMISES}    slos: {{upload: {{objective: 99%, stage: upload, target: 500ms}}}}\n"
+    return rig.edited(rig.fleet_file, lambda text: text.replace(_PROMISES, added))
 
 
 @contextmanager
@@ -136,5 +154,23 @@ DRILLS = (
         check="delivery",
         fires=Takes(fixed=25.0, scaled=30.0),
         resolves=Takes(fixed=25.0),
+    ),
+    Drill(
+        name="sli-missing",
+        breaks="the fleet file promises an SLO for a stage that no code measures",
+        cause=_unmeasured_promise,
+        alerts=(Alert(name="TritonSliMissing", labels={"model": "inspect", "slo": "upload"}),),
+        check="",
+        fires=Takes(fixed=30.0, scaled=600.0),
+        resolves=Takes(fixed=30.0),
+    ),
+    Drill(
+        name="rules-failing",
+        breaks="the rule of the Watchdog is one that Prometheus cannot evaluate",
+        cause=_failing_rule,
+        alerts=(Alert(name="TritonobsRulesFailing", labels={"group": "tritonobs.alerts.tritonobs"}),),
+        check="",
+        fires=Takes(fixed=35.0, scaled=60.0),
+        resolves=Takes(fixed=15.0, scaled=600.0),
     ),
 )

@@ -60,7 +60,10 @@ class Preprocessor:
             self._stages.error("decode", refusal.reason)
             return refusal
         for image in decoded:
-            self._stages.size("decode", "megapixels", image.header.width * image.header.height / 1e6)
+            megapixels = image.header.width * image.header.height / 1e6
+            if self._faults:
+                megapixels = self._faults.size("decode", megapixels)
+            self._stages.size("decode", "megapixels", megapixels)
         self._stages.items("decode", "images", len(decoded))
         return decoded
 
