@@ -88,6 +88,10 @@ TRITON_GPU_MEMORY_USED: Final = "nv_gpu_memory_used_bytes"
 TRITON_GPU_MEMORY_TOTAL: Final = "nv_gpu_memory_total_bytes"
 TRITON_CPU_UTILIZATION: Final = "nv_cpu_utilization"
 
+# --- Prometheus' own ---
+RULE_FAILURES: Final = "prometheus_rule_evaluation_failures_total"
+RULE_GROUP: Final = "rule_group"
+
 # --- records, `level:metric:operations`; a subject is a model version, a model, or the fleet ---
 REQUESTS_RATE: Final = "model_version:triton_requests:rate5m"
 ERROR_RATIO: Final = "model_version:triton_requests_bad_per_requests:ratio_rate5m"

@@ -169,7 +169,7 @@ DRILLS = (
         breaks="the rule of the Watchdog is one that Prometheus cannot evaluate",
         cause=_failing_rule,
         alerts=(Alert(name="TritonobsRulesFailing", labels={"group": "tritonobs.alerts.tritonobs"}),),
-        check="",
+        check="delivery",
         fires=Takes(fixed=35.0, scaled=60.0),
         resolves=Takes(fixed=15.0, scaled=600.0),
     ),

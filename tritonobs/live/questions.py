@@ -49,6 +49,10 @@ def window_questions(chosen: str, window_seconds: float) -> dict[str, str]:
         "gpu_temperature": f"max_over_time({names.DCGM_TEMPERATURE}[{span}])",
         "cpu": f"avg_over_time({names.TRITON_CPU_UTILIZATION}[{span}])",
         "delivery_errors": promql.summed(f"increase({names.DELIVERY_ERRORS}[{span}])", (names.ROBOT, "code")),
+        "rule_failures": promql.summed(
+            f'increase({names.RULE_FAILURES}{{{names.RULE_GROUP}=~".+;tritonobs[.].+"}}[{span}])',
+            (names.RULE_GROUP,),
+        ),
     }
 
 

@@ -40,8 +40,18 @@ def test_a_fleet_file_that_cannot_be_used_is_a_cause(fleet: Fleet) -> None:
     assert fleet.checks() == ["delivery"]
 
 
+def test_rules_that_cannot_be_evaluated_are_a_cause(fleet: Fleet) -> None:
+    """Named by their group, without the path of its file."""
+    fleet.now.put("rule_failures", 5.0, rule_group="/etc/rules/alerts.rules.yml;tritonobs.alerts.slo")
+
+    assert fleet.verdict().sentence == (
+        "rules of tritonobs.alerts.slo cannot be evaluated: what they alert on is not watched"
+    )
+
+
 def test_a_robot_that_works_is_no_cause(fleet: Fleet) -> None:
-    """Not muted, nothing refused, the file in use."""
+    """Not muted, nothing refused, the file in use, every rule evaluated."""
+    fleet.now.put("rule_failures", 0.0, rule_group="/etc/rules/alerts.rules.yml;tritonobs.alerts.slo")
     fleet.now.put("robot_muted", 0.0, robot="oncall")
     fleet.now.put("delivery_errors", 0.0, robot="oncall", code="310000")
     fleet.now.put("config_valid", 1.0, instance="c:9900")

@@ -1,4 +1,4 @@
-"""Alerts do not reach people: serve, a robot or the fleet file is the reason."""
+"""Alerts do not reach people: rules, serve, a robot or the fleet file are the reason."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ def judge(view: View) -> Iterator[Cause]:
                 (Evidence(what=f"up of {job}", before=None, now=0.0),),
                 "start it again; Alertmanager keeps what is not delivered and repeats it",
                 ("up",),
+            )
+    for (group,), failures in view.rows("rule_failures", names.RULE_GROUP).items():
+        if failures >= 1:
+            rules = group.rpartition(";")[2]
+            yield _cause(
+                f"rules of {rules} cannot be evaluated: what they alert on is not watched",
+                rules,
+                (Evidence(what="failed evaluations", before=None, now=failures, unit="count"),),
+                "Prometheus' page Status, Rules shows the error; build the rules anew: tritonobs build",
+                ("rule_failures",),
             )
     for (robot,), muted in view.rows("robot_muted", names.ROBOT).items():
         if muted:
