@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -89,7 +90,16 @@ def drill_timeline() -> Iterator[Callable[[str, Moment], None]]:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
     def tell(name: str, moment: Moment) -> None:
-        console.print(Text(plain(f"{name:<16} + {moment.seconds:5.1f} s  {moment.what}")))
+        start = f"{name:<16} + {moment.seconds:5.1f} s  "
+        lines = textwrap.wrap(
+            plain(moment.what),
+            console.width,
+            initial_indent=start,
+            subsequent_indent=" " * len(start),
+            break_on_hyphens=False,
+        )
+        for line in lines:
+            console.print(Text(line), soft_wrap=True)
 
-    with console.status(Text("rehearsing; Ctrl-C cleans up")):
+    with console.status(Text("rehearsing, each drill after a calm minute; Ctrl-C cleans up")):
         yield tell
