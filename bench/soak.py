@@ -33,7 +33,7 @@ def steady(_soak: Soak, seconds: int) -> None:
 
 
 def reloads(soak: Soak, times: int) -> None:
-    """Reload in place, the next as soon as the last is ready."""
+    """Reload in place, one after the other."""
     for _ in range(times):
         soak.reload()
 

@@ -45,6 +45,7 @@ scrape_configs:
 """
 SETTLE_SECONDS = 6.0
 TIMEOUT_SECONDS = 6.0
+GAP_SECONDS = 0.3
 
 
 @dataclass(kw_only=True)
@@ -86,13 +87,15 @@ class Soak:
         self._triton = TritonClient(server.http_url, timeout_seconds=120)
         self._prometheus = prometheus
         self._seen: Counter[str] = Counter()
+        self._most_qps = 0.0
 
     def phase(
         self, name: str, times: int, act: Callable[[Soak, int], None], *, kill_share: float = 0.0
     ) -> Phase:
         """Act under full load, then settle accounts.
 
-        Of each second, `kill_share` of the requests may be lost; then clients may be told of dead workers.
+        Of a second at the highest rate of all phases, `kill_share` of the requests may be lost; then clients
+        may be told of dead workers.
         """
         phase = Phase(name=name, times=times, began=time.monotonic())
         good, bad = self._load(1.0, 8), self._load(-1.0, 1)
@@ -109,7 +112,8 @@ class Soak:
             else:
                 phase.unexpected[text] = count
         phase.told = {"ok": good.ok, "error": phase.told.get("error", 0)}
-        phase.may_lose = round(kill_share * sum(phase.told.values()) / phase.seconds)
+        self._most_qps = max(self._most_qps, sum(phase.told.values()) / phase.seconds)
+        phase.may_lose = round(kill_share * self._most_qps)
         phase.recorded = self._settle(phase.told)
         print(phase, file=sys.stderr)
         return phase
@@ -117,7 +121,7 @@ class Soak:
     def reload(self) -> None:
         """Load the model again while it is loaded; Triton does so only when its code has changed."""
         (self._folder / "1" / "model.py").touch()
-        self._triton.load(self._model)
+        self._load_model()
 
     def unload(self) -> None:
         """Unload the model and wait until its last worker is gone."""
@@ -128,7 +132,12 @@ class Soak:
     def set_instances(self, count: int) -> None:
         """Change the configuration and have it loaded."""
         write_config(self._folder, count)
+        self._load_model()
+
+    def _load_model(self) -> None:
         self._triton.load(self._model)
+        # A load holds one of Triton's HTTP threads; clients on the same get their answers between two loads.
+        time.sleep(GAP_SECONDS)
 
     def workers(self) -> list[psutil.Process]:
         """The running processes of model instances, oldest first, those on their way out included."""

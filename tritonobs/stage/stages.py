@@ -119,8 +119,8 @@ class Stages:
     def finalize(self) -> None:
         """Hand over what is left, wait until it was scraped, release the series; for the model's `finalize`.
 
-        Waits at most 1.25 scrape intervals after the last change (TRITONOBS_SCRAPE_INTERVAL_SECONDS, or 5 s),
-        and 5 s more for a Triton that does not answer.
+        Waits at most for one scrape after the last change (TRITONOBS_SCRAPE_INTERVAL_SECONDS, or 5 s, and a
+        quarter more or a second), and 5 s more for a Triton that does not answer.
         """
         if os.getpid() != self._process:
             return  # a child of a fork has no flusher and no Triton to talk to
