@@ -268,6 +268,22 @@ CASES = (
         checks=(reads(USED, 10, ({**NMS, "stage": "decode"}, 0.2)),),
     ),
     Case(
+        says="what was slow before the last five minutes is forgotten",
+        world=timed({0.02: [(10, 0), (99, 1)], 2: [(10, 1), (99, 0)]}),
+        rules=tuple(
+            f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m" for name in ("p95", "p99")
+        ),
+        checks=tuple(
+            reads(
+                f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m > bool 0.9",
+                minute,
+                ({**NMS, "stage": "total"}, value),
+            )
+            for name in ("p95", "p99")
+            for minute, value in ((9, 1), (17, 0))
+        ),
+    ),
+    Case(
         says="the mean size is told for few requests, too",
         world=World(minutes=10)
         .counter("tritonobs_stage_size_sum", 12 / 15, **JOB, **NMS, worker="a", stage="d", kind="mp")
