@@ -149,7 +149,9 @@ def test_an_impossible_value_is_dropped_and_counted(fake, make, wait, value):
 
 
 @pytest.mark.parametrize(
-    "label", [7, None, "", "x" * 129, "\ud800", "a\0b", b"x", ["x"]], ids=lambda label: ascii(label)[:20]
+    "label",
+    [7, None, "", "x" * 129, "\ud800", "a\0b", b"x", ["x"], ("x", "y")],
+    ids=lambda label: ascii(label)[:20],
 )
 def test_an_impossible_label_is_dropped_and_counted(fake, make, wait, label):
     """Triton never sees it."""

@@ -23,9 +23,9 @@ Numbers = list[float]
 """Of a count: the count. Of a distribution: count and sum of each bucket in turn, lowest first, +Inf last."""
 Cell = tuple[tuple[float, ...], Numbers]
 """Bucket bounds, none for a count, and the numbers."""
-Record = tuple[Key, float, int | None]
-"""A key and `n` observations of a value; of a count the amount, and no `n`."""
-_Cells = dict[Key, Cell]
+Record = tuple[Key | str, float, int | None]
+"""A key and `n` observations of a value; of a count the amount, no `n`. A name alone: the stage's duration."""
+_Cells = dict[Key | str, Cell]
 
 LARGEST: Final = 1e12  # sums stay finite and counts exact for as long as a process can live
 HANDFUL: Final = 256
@@ -94,31 +94,31 @@ class Cells:
         if self._mine.settling:
             return  # a signal handler or a finalizer recorded in the middle of this
         self._mine.settling = True
+        cells = self._mine.cells
         try:
             for _ in range(len(self.records)):
-                self._add(*self.records.popleft())
+                key, value, n = record = self.records.popleft()
+                try:
+                    if not (0 <= value <= LARGEST and (n is None or 0 <= n <= LARGEST)):
+                        self._drop("invalid", 1, record)
+                        continue
+                    cell = cells.get(key) or self._open(key, value if n is None else n)
+                    if cell is None:
+                        continue
+                    bounds, numbers = cell
+                    if n is None:
+                        numbers[0] += value
+                    else:
+                        at = 2 * bisect_left(bounds, value)
+                        # The sum first: a reader in between never finds an observation without its value.
+                        numbers[at + 1] += value * n
+                        numbers[at] += n
+                except Exception:  # noqa: BLE001 (as above)
+                    self._drop("invalid", 1, record)
         except IndexError:
             return  # another thread took the rest
         finally:
             self._mine.settling = False
-
-    def _add(self, key: Key, value: float, n: int | None) -> None:
-        try:
-            if not (0 <= value <= LARGEST and (n is None or 0 <= n <= LARGEST)):
-                self._drop("invalid", 1, (*key, value, n))
-                return
-            cell = self._mine.cells.get(key) or self._open(key, value if n is None else n)
-            if cell:
-                bounds, numbers = cell
-                if n is None:
-                    numbers[0] += value
-                else:
-                    at = 2 * bisect_left(bounds, value)
-                    # The sum first: a reader in between never finds an observation without its value.
-                    numbers[at + 1] += value * n
-                    numbers[at] += n
-        except Exception:  # noqa: BLE001 (as above)
-            self._drop("invalid", 1, (key, value, n))
 
     def declare(self, keys: Iterable[Key]) -> None:
         """Let these label sets exist from the start, at 0."""
@@ -148,10 +148,11 @@ class Cells:
             merged[key] = _sum(merged.get(key), numbers)
         return merged
 
-    def _open(self, key: Key, n: float) -> Cell | None:
+    def _open(self, short: Key | str, n: float) -> Cell | None:
         """The calling thread's cell under a key new to it; nothing if the key may not be used."""
+        key = _whole(short)
         known_outcome = key[0] != series.REQUESTS or key[1] in series.OUTCOMES
-        if not known_outcome or not all(_is_label(label) for label in key[1:]):
+        if key[0] not in series.FAMILIES or not known_outcome or not all(map(_is_label, key[1:])):
             self._drop("invalid", n, key)
             return None
         with self._lock:
@@ -162,7 +163,7 @@ class Cells:
                 self._known.add(key)
         bounds = self.bounds(key)
         numbers: Numbers = [0, 0.0] * (len(bounds) + 1) if key[0] in series.DISTRIBUTIONS else [0]
-        return self._mine.cells.setdefault(key, (bounds, numbers))
+        return self._mine.cells.setdefault(short, (bounds, numbers))
 
     def _drop(self, reason: str, n: float, what: object) -> None:
         cell = self._mine.cells.setdefault((series.FLUSH_DROPPED, reason), ((), [0]))
@@ -178,8 +179,13 @@ def _is_label(value: object) -> bool:
     return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
+def _whole(key: Key | str) -> Key:
+    return (series.STAGE_DURATION, key) if isinstance(key, str) else key
+
+
 def _merge(into: dict[Key, Numbers], cells: _Cells) -> None:
-    for key, (_, numbers) in list(cells.items()):
+    for short, (_, numbers) in list(cells.items()):
+        key = _whole(short)
         into[key] = _sum(into.get(key), numbers)
 
 

@@ -41,7 +41,7 @@ class Timer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         cells = self._cells
-        cells.note(((STAGE_DURATION, self._stage), perf_counter() - self._started, self._n))
+        cells.note((self._stage, perf_counter() - self._started, self._n))
         if len(cells.records) >= HANDFUL:
             cells.settle()
 
