@@ -24,7 +24,7 @@ Numbers = list[float]
 Cell = tuple[tuple[float, ...], Numbers]
 """Bucket bounds, none for a count, and the numbers."""
 Record = tuple[Key | str, float, int | None]
-"""A key and `n` observations of a value; of a count the amount, no `n`. A name alone: the stage's duration."""
+"""A key and `n` observations of a value; of a count the amount, no `n`. A name alone: stage duration."""
 _Cells = dict[Key | str, Cell]
 
 LARGEST: Final = 1e12  # sums stay finite and counts exact for as long as a process can live
