@@ -1,11 +1,9 @@
-"""Faults of processes: workers and the server, dead or standing still, and the machine under them."""
+"""Faults of processes: workers and the server, dead or standing still."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import psutil
@@ -25,9 +23,6 @@ _WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40
 _SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
 _CRASHES = 3
 _SEEN_SECONDS = 60.0
-_BURNERS_PER_CORE = 3
-# Ends by itself, should the drill be killed before it can end it.
-_BURN = "import time; end = time.time() + 600\nwhile time.time() < end: pass"
 
 
 def _worker(rig: Rig, model: str) -> psutil.Process:
@@ -128,16 +123,6 @@ def _crashing_server(rig: Rig) -> Iterator[None]:
         rig.revive()
 
 
-@contextmanager
-def _burning_cpu(_: Rig) -> Iterator[None]:
-    with ExitStack() as undo:
-        for _number in range(_BURNERS_PER_CORE * (psutil.cpu_count() or 1)):
-            burner = subprocess.Popen([sys.executable, "-c", _BURN], start_new_session=True)
-            undo.callback(burner.wait)
-            undo.callback(burner.kill)
-        yield
-
-
 DRILLS = (
     Drill(
         name="worker-killed",
@@ -183,16 +168,7 @@ DRILLS = (
         cause=_crashing_server,
         alerts=(Alert(name="TritonRestartLoop"),),
         check="replica_down",
-        fires=Takes(fixed=90.0),
-        resolves=Takes(fixed=45.0, scaled=1500.0),
-    ),
-    Drill(
-        name="busy-machine",
-        breaks=f"{_BURNERS_PER_CORE} other programs a core want all of the processors",
-        cause=_burning_cpu,
-        alerts=(),
-        check="cpu_starved",
-        fires=Takes(fixed=60.0),
-        resolves=Takes(fixed=0.0),
+        fires=Takes(fixed=45.0),
+        resolves=Takes(fixed=15.0, scaled=1500.0),
     ),
 )

@@ -144,7 +144,8 @@ def _sentence(view: View, status: Status, causes: tuple[Cause, ...]) -> str:
     if status == "blind" and not view.snapshot.unseen:
         return f"could not judge {asked}: no requests were seen, in this window or in the one before"
     if status == "blind":
-        return f"could not judge {asked}: {len(view.snapshot.unseen)} things could not be looked at"
+        number = len(view.snapshot.unseen)
+        return f"could not judge {asked}: {number} thing{'s' if number > 1 else ''} could not be looked at"
     number = len(list(view.subjects()))
     return f"nothing is wrong with {asked}: {number} model versions serve as they did before"
 

@@ -63,7 +63,7 @@ def test_what_could_not_be_asked_is_never_fine(fleet: Fleet) -> None:
     verdict = triage(replace(fleet.snapshot(), unseen=(unseen,)))
 
     assert (verdict.status, verdict.causes) == ("blind", ())
-    assert verdict.sentence == "could not judge the fleet: 1 things could not be looked at"
+    assert verdict.sentence == "could not judge the fleet: 1 thing could not be looked at"
 
 
 def test_an_empty_prometheus_is_never_fine() -> None:
