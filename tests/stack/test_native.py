@@ -107,6 +107,19 @@ def test_watch_reports_a_part_killed_later(folders):
         native.watch([part])
 
 
+def test_a_part_started_again_leaves_the_log_of_the_one_before(folders):
+    """What ended it stays to be read; the state file knows the new process."""
+    service = _service("one", "print('hello', flush=True)\n" + WEB)
+    (part,) = native.up([service], folders, lambda _: None)
+    part.process().kill()
+
+    again = native.start_again(service, folders)
+
+    assert native.known(folders) == (again,)
+    assert again.pid != part.pid
+    assert Path(again.log).read_text().count("hello") == 2
+
+
 def test_down_never_touches_a_process_that_took_over_a_pid(folders):
     """A pid in the state file with another start time is somebody else's."""
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

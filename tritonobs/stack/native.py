@@ -126,7 +126,7 @@ def start_again(service: Service, folders: Folders) -> Part:
     """
     others = [part for part in known(folders) if part.name != service.name]
     processes.stop(part for part in known(folders) if part.name == service.name)
-    part = processes.start(service, folders.logs)
+    part = processes.start(service, folders.logs, again=True)
     _remember(folders, [*others, part])
     _wait_until_ready([part], lambda _: None)
     return part

@@ -45,11 +45,14 @@ class Part:
         return asdict(self)
 
 
-def start(service: Service, logs: Path) -> Part:
-    """Start one process in a session of its own, its output in `<logs>/<name>.log`."""
+def start(service: Service, logs: Path, *, again: bool = False) -> Part:
+    """Start one process in a session of its own, its output in `<logs>/<name>.log`.
+
+    `again` keeps what is in the log: it tells why the process before it ended.
+    """
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{service.name}.log"
-    with log.open("wb") as output:
+    with log.open("ab" if again else "wb") as output:
         process = psutil.Popen(
             service.argv,
             stdin=subprocess.DEVNULL,
