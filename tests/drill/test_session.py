@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -122,6 +124,26 @@ def test_prometheus_going_away_undoes_the_fault(started: World) -> None:
 
     assert "503" in outcome.problem
     assert not started.broken
+
+
+def test_an_interrupted_drill_says_that_it_cleaned_up(started: World) -> None:
+    """Ctrl-C ends it; the fault is gone before anything is said."""
+    drill, said = _drill(started), []
+
+    @contextmanager
+    def cause(rig: Rig) -> Iterator[None]:
+        with drill.cause(rig):
+            os.kill(os.getpid(), signal.SIGINT)
+            yield
+
+    def tell(_: str, moment: Moment) -> None:
+        said.append((moment.what, started.broken))
+
+    rig = Rig(started.folders, "here")
+    with pytest.raises(KeyboardInterrupt), Session(rig, tell) as session:
+        list(session.rehearse([replace(drill, cause=cause)]))
+
+    assert said == [("interrupted, and cleaned up", False)]
 
 
 def test_a_fault_left_behind_is_taken_away(started: World) -> None:

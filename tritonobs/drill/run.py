@@ -88,6 +88,9 @@ class Session:
             self._usual = None
             self._calm(drill)
             record.undone()
+        except KeyboardInterrupt:
+            record.note("interrupted, and cleaned up")
+            raise
         except (TritonobsError, OSError, psutil.Error) as failure:
             record.problem = str(failure)
             record.note(f"given up: {failure}")
