@@ -10,6 +10,7 @@ USED = "model_version_stage:tritonobs_stage_latency_budget_used:ratio5m"
 BEATS, WORKERS = "model_instance:tritonobs_heartbeats:changes1m", "model_version:tritonobs_workers:count"
 AGE = "model_version:tritonobs_heartbeat_age_seconds:max"
 COMPUTE = "model_version:triton_compute_duration_seconds:rate1m"
+SPENT = "model_version_stage:tritonobs_stage_duration_seconds"
 SIZE = "model_version_stage_kind:tritonobs_stage_size:mean1m"
 CLIENTS, SUBJECT = "model:triton_requests_from_clients:rate1m", "subject:triton_requests:rate1m"
 
@@ -244,13 +245,10 @@ CASES = (
     Case(
         says="percentiles are those of the last five minutes",
         world=timed({0.02: [(10, 1), (99, 0)], 2: [(10, 0), (99, 1)]}),
-        rules=tuple(
-            f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m"
-            for name in ("p50", "p95", "p99")
-        ),
+        rules=tuple(f"{SPENT}:{name}_5m" for name in ("p50", "p95", "p99")),
         checks=tuple(
             reads(
-                f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m > bool 0.9",
+                f"{SPENT}:{name}_5m > bool 0.9",
                 minute,
                 ({**NMS, "stage": "total"}, value),
             )
@@ -270,12 +268,10 @@ CASES = (
     Case(
         says="what was slow before the last five minutes is forgotten",
         world=timed({0.02: [(10, 0), (99, 1)], 2: [(10, 1), (99, 0)]}),
-        rules=tuple(
-            f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m" for name in ("p95", "p99")
-        ),
+        rules=tuple(f"{SPENT}:{name}_5m" for name in ("p95", "p99")),
         checks=tuple(
             reads(
-                f"model_version_stage:tritonobs_stage_duration_seconds:{name}_5m > bool 0.9",
+                f"{SPENT}:{name}_5m > bool 0.9",
                 minute,
                 ({**NMS, "stage": "total"}, value),
             )
