@@ -44,7 +44,10 @@ scrape_configs:
     static_configs: [{{targets: ["{target}"]}}]
 """
 SETTLE_SECONDS = 6.0
-TIMEOUT_SECONDS = 6.0
+# A load that takes model instances away waits for each to hand over its numbers, one after the other.
+PATIENCE_SECONDS = 30.0
+# What a killed worker had is never answered.
+KILLED_SECONDS = 6.0
 GAP_SECONDS = 0.3
 
 
@@ -98,7 +101,8 @@ class Soak:
         may be told of dead workers.
         """
         phase = Phase(name=name, times=times, began=time.monotonic())
-        good, bad = self._load(1.0, 8), self._load(-1.0, 1)
+        patience_seconds = KILLED_SECONDS if kill_share else PATIENCE_SECONDS
+        good, bad = self._load(1.0, 8, patience_seconds), self._load(-1.0, 1, patience_seconds)
         with good, bad:
             act(self, times)
             phase.ended = time.monotonic()
@@ -172,10 +176,10 @@ class Soak:
                 row = (time.monotonic(), server.memory_info().rss, round(statistics.fmean(sizes)))
                 self.memory.append(row)
 
-    def _load(self, number: float, clients: int) -> ClosedLoop:
+    def _load(self, number: float, clients: int, patience_seconds: float) -> ClosedLoop:
         url = self._server.http_url
         load = ClosedLoop(url, self._model, tensor="IN", datatype="FP32", row=[number], clients=clients)
-        load.timeout_seconds = TIMEOUT_SECONDS
+        load.timeout_seconds = patience_seconds
         return load
 
     def _settle(self, told: dict[str, int]) -> dict[str, int]:
