@@ -59,6 +59,19 @@ def test_down_ends_parts_and_their_children(folders):
     assert not folders.state_file.exists()
 
 
+def test_down_ends_what_a_part_that_died_left_behind(folders):
+    """Workers live on when their server is killed; they hold memory and ports."""
+    (part,) = native.up([_service("parent", PARENT)], folders, lambda _: None)
+    server = part.process()
+    (child,) = server.children()
+    server.kill()
+    server.wait()
+
+    native.down(folders)
+
+    assert not child.is_running()
+
+
 def test_up_reports_a_part_that_dies_and_leaves_nothing(folders):
     """The error has the exit status and the last line of the log; the other part is gone too."""
     services = [_service("web", WEB), _service("broken", DIES)]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 10.0
 """How long a part may take to end by itself; Triton is told to wait 5 s for requests in flight."""
 LOG_TAIL_LINES = 15
+# Python collects, and forgets, the exit status of a process whose object is dropped.
+_children: dict[tuple[int, float], psutil.Popen] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +63,12 @@ def start(service: Service, logs: Path, *, again: bool = False) -> Part:
             env=dict(service.env) if service.env is not None else None,
             start_new_session=True,
         )
+    started = process.create_time()
+    _children[process.pid, started] = process
     return Part(
         name=service.name,
         pid=process.pid,
-        started=process.create_time(),
+        started=started,
         url=service.url,
         ready_url=service.ready_url,
         log=str(log),
@@ -73,15 +77,15 @@ def start(service: Service, logs: Path, *, again: bool = False) -> Part:
 
 def stop(parts: Iterable[Part]) -> None:
     """End the parts and every process they started: politely, then for good."""
+    parts = list(parts)
     running = [process for part in parts if (process := part.process())]
-    family = [*running]
+    family = [process for part in parts for process in _session(part)]
     for process in running:
         with contextlib.suppress(psutil.NoSuchProcess):
-            family.extend(process.children(recursive=True))
             process.terminate()
-    _, stubborn = psutil.wait_procs(running, timeout=GRACE_SECONDS)
+    psutil.wait_procs(running, timeout=GRACE_SECONDS)
     # A model's worker can outlive its server; by now nobody needs any of them.
-    for process in {*stubborn, *family}:
+    for process in family:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
     psutil.wait_procs(family, timeout=GRACE_SECONDS)
@@ -89,12 +93,29 @@ def stop(parts: Iterable[Part]) -> None:
         reap(part)
 
 
+def _session(part: Part) -> list[psutil.Process]:
+    """What runs of a part: itself and all it started, also when it died and they live on.
+
+    A pid is not used again while a session is named after it.
+    """
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if psutil.Process(part.pid).create_time() != part.started:
+            return []
+    members = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError, PermissionError):
+            if os.getsid(process.pid) == part.pid:
+                members.append(process)
+    return members
+
+
 def reap(part: Part) -> int | None:
     """Collect the exit status of a child of ours; None when it still runs or is no child."""
-    with contextlib.suppress(ChildProcessError):
-        pid, status = os.waitpid(part.pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if pid else None
-    return None
+    child = _children.get((part.pid, part.started))
+    status = child.poll() if child else None
+    if status is not None:
+        del _children[part.pid, part.started]
+    return status
 
 
 def log_tail(part: Part) -> str:
