@@ -119,7 +119,7 @@ def drive(stack: local.Running, models: Path, seconds: float) -> None:
 
 def raise_limit(fleet_file: Path) -> None:
     """What somebody does after an overflow; a mark on the boards."""
-    wanted = change.Change(qps=Decimal(12), model="inspect")
+    wanted = change.Change(per_second=Decimal(12), model="inspect")
     change.set_limit(fleet_file, wanted, who="bench", reason="agreed after the overflow")
 
 

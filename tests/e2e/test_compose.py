@@ -236,7 +236,7 @@ def test_the_grafana_volume_holds_what_was_built(composed):
 def test_a_limit_set_on_this_machine_is_in_force_in_the_container(composed, fleet_folder):
     """Serve follows the mounted folder, where `limits set` puts a new file in the old one's place."""
     del composed
-    wanted = Change(qps=Decimal(9), model="inspect")
+    wanted = Change(per_second=Decimal(9), model="inspect")
     set_limit(fleet_folder / "fleet.yaml", wanted, who="test", reason="to see it arrive")
     line = 'tritonobs_qps_limit{model="inspect",version="1"} 9.0'
 
