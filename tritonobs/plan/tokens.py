@@ -21,28 +21,31 @@ FIELD = "tokens_per_second_limit"
 
 def token_limits(spec: Spec) -> Iterator[TokenLimit]:
     """What holds for every model and version; `unlimited` leaves no limit."""
-    default = _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
-    for name, model in spec.models.items():
-        path = ("models", name)
-        whole = default | _own(model, name, ALL_VERSIONS, path)
-        yield from _finite(whole, name, ALL_VERSIONS)
-        for version, section in model.versions.items():
-            own = _own(section, name, version, (*path, "versions", version))
-            yield from _finite(whole | own, name, version)
+    default: ByKind = {}
+    whole: ByKind = {}
+    for model, version, own in _written(spec):
+        if model == FLEET:
+            default = own
+        elif version == ALL_VERSIONS:
+            whole = default | own
+            yield from _finite(whole, model, version)
+        else:
+            yield from _finite(whole | own, model, version)
 
 
 def written_token_limits(spec: Spec) -> dict[str, TokenLimit]:
     """Every limit by the field that holds it; the default stands for no model. `unlimited` is infinite."""
-    return {limit.origin: limit for limits in _written(spec) for limit in limits.values()}
+    return {limit.origin: limit for _, _, limits in _written(spec) for limit in limits.values()}
 
 
-def _written(spec: Spec) -> Iterator[ByKind]:
-    yield _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
+def _written(spec: Spec) -> Iterator[tuple[str, str, ByKind]]:
+    """Model, version and what is written for them: the default, then each model before its versions."""
+    yield FLEET, ALL_VERSIONS, _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
     for name, model in spec.models.items():
         path = ("models", name)
-        yield _own(model, name, ALL_VERSIONS, path)
+        yield name, ALL_VERSIONS, _own(model, name, ALL_VERSIONS, path)
         for version, section in model.versions.items():
-            yield _own(section, name, version, (*path, "versions", version))
+            yield name, version, _own(section, name, version, (*path, "versions", version))
 
 
 def _own(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from tritonobs.plan.tokens import FIELD
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.units import format_number
 
@@ -43,7 +44,7 @@ def token_limits_table(limits: Sequence[TokenLimit], title: str) -> Table:
                 limit.kind.removeprefix("tokens_"),
                 format_number(limit.per_second),
                 # The rest of the field's name is said by the column of tokens, and 80 columns are few.
-                limit.origin.removesuffix(f".tokens_per_second_limit.{limit.kind}"),
+                limit.origin.removesuffix(f".{FIELD}.{limit.kind}"),
             )
         )
         for limit in limits
