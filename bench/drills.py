@@ -1,9 +1,9 @@
-"""Every drill on a stack of its own, and triage on the same stack when nothing is wrong.
+"""`tritonobs drill all` on a stack for it, and triage on the same stack when nothing is wrong.
 
 python bench/drills.py [NAME...] [--pieces FILE] [--healthy 10] [--json] [--write]
 
-It takes more than an hour. With --pieces what was seen is kept in a file, each drill as it ends, and a later
-run does only what the file lacks.
+It takes more than an hour. With --pieces what was seen is kept in a file, also after Ctrl-C, and a later run
+does only what the file lacks.
 """
 
 from __future__ import annotations
@@ -11,28 +11,30 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
-from tritonobs.drill import run
 from tritonobs.drill.drill import CALM
 from tritonobs.drill.registry import DRILLS
 from tritonobs.drill.rig import Rig
-from tritonobs.drill.run import Session
 from tritonobs.live.snapshot import Span, take_snapshot
 from tritonobs.live.triage import triage
-from tritonobs.report.drill import drill_timeline, outcome_values, seconds
-from tritonobs.report.formats import json_text
+from tritonobs.report.drill import seconds
 from tritonobs.stack import local, native
 from tritonobs.stack.services import Folders
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Keep = Callable[[str, dict[str, Any]], None]
+
 SPEED = 5.0
-run.CALM_SECONDS = 30.0
 WINDOW_SECONDS = 20.0
 HEALTHY = "healthy"
 
@@ -44,7 +46,6 @@ def main() -> None:
     options.add_argument("names", nargs="*", default=list(DRILLS))
     options.add_argument("--pieces", type=Path)
     options.add_argument("--healthy", type=int, default=10)
-    options.add_argument("--only-report", action="store_true", help="publish what the file has")
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     wanted = options.parse_args()
@@ -52,21 +53,22 @@ def main() -> None:
         json.loads(wanted.pieces.read_text()) if wanted.pieces and wanted.pieces.exists() else {}
     )
 
-    def keep(name: str, value: object) -> None:
-        seen[name] = value
+    def keep(name: str, value: dict[str, Any]) -> None:
+        seen[name] = [*seen.get(HEALTHY, []), value] if name == HEALTHY else value
         if wanted.pieces:
             wanted.pieces.write_text(json.dumps(seen, indent=1))
 
     missing = [name for name in wanted.names if name not in seen or seen[name]["problem"]]
     repeats = wanted.healthy - len(seen.get(HEALTHY, []))
-    if (missing or repeats > 0) and not wanted.only_report:
+    pieces = bool(seen)
+    if missing or repeats > 0:
         with tempfile.TemporaryDirectory(prefix="tritonobs-drills-") as folder:
-            rehearse(Path(folder), missing, repeats, seen, keep)
-    publish("drills", report(seen), seen, as_json=wanted.json, write=wanted.write)
+            rehearse(Path(folder), missing, repeats, keep)
+    publish("drills", report(seen, pieces=pieces), seen, as_json=wanted.json, write=wanted.write)
 
 
-def rehearse(folder: Path, names: list[str], repeats: int, seen: dict[str, Any], keep: Any) -> None:  # noqa: ANN401 (a function)
-    """The healthy repeats first, on a stack that never had a fault; then the drills."""
+def rehearse(folder: Path, names: list[str], repeats: int, keep: Keep) -> None:
+    """The healthy repeats first, on a stack that never had a fault; then `tritonobs drill`."""
     running = local.start(
         None,
         Folders(root=folder),
@@ -75,35 +77,61 @@ def rehearse(folder: Path, names: list[str], repeats: int, seen: dict[str, Any],
         drills_speed=SPEED,
     )
     try:
-        rig = Rig(running.folders, str(folder))
-        with drill_timeline() as tell, Session(rig, tell) as session:
-            for verdict in healthy(rig, repeats):
-                keep(HEALTHY, [*seen.get(HEALTHY, []), verdict])
-            for outcome in session.rehearse([DRILLS[name] for name in names]):
-                keep(outcome.drill, json.loads(json_text(outcome_values(outcome))))
+        for verdict in healthy(Rig(running.folders, str(folder)), repeats):
+            keep(HEALTHY, verdict)
+        if names:
+            for outcome in drilled(folder, names):
+                keep(outcome["drill"], outcome)
     finally:
         native.down(running.folders)
 
 
-def healthy(rig: Rig, repeats: int) -> Any:  # noqa: ANN401 (an iterator)
+def drilled(folder: Path, names: list[str]) -> list[dict[str, Any]]:
+    """What the command says came of the drills; after Ctrl-C, of those that had ended."""
+    chosen = ["all"] if set(names) == set(DRILLS) else names
+    command = [
+        sys.executable,
+        "-m",
+        "tritonobs",
+        "drill",
+        *chosen,
+        "--state",
+        str(folder),
+        "--format",
+        "json",
+    ]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        said, _ = child.communicate()
+    except (KeyboardInterrupt, SystemExit):
+        child.send_signal(signal.SIGINT)
+        said, _ = child.communicate()
+    outcomes: list[dict[str, Any]] = json.loads(said or "[]")
+    return outcomes
+
+
+def healthy(rig: Rig, repeats: int) -> Iterator[dict[str, str]]:
     """Windows of ordinary traffic, one after another, each held against the first."""
     if repeats <= 0:
         return
     rig.traffic.switch(CALM)
-    time.sleep(2 * WINDOW_SECONDS)
-    baseline = Span(start=time.time() - WINDOW_SECONDS, end=time.time())
-    for number in range(repeats):
-        time.sleep(WINDOW_SECONDS)
-        now = time.time()
-        snapshot = take_snapshot(
-            rig.sources, incident=Span(start=now - WINDOW_SECONDS, end=now), baseline=baseline
-        )
-        verdict = triage(snapshot)
-        print(f"healthy {number + 1}: {verdict.status} {verdict.sentence}", file=sys.stderr)
-        yield {"status": verdict.status, "sentence": verdict.sentence}
+    try:
+        time.sleep(2 * WINDOW_SECONDS)
+        baseline = Span(start=time.time() - WINDOW_SECONDS, end=time.time())
+        for number in range(repeats):
+            time.sleep(WINDOW_SECONDS)
+            now = time.time()
+            snapshot = take_snapshot(
+                rig.sources, incident=Span(start=now - WINDOW_SECONDS, end=now), baseline=baseline
+            )
+            verdict = triage(snapshot)
+            print(f"healthy {number + 1}: {verdict.status} {verdict.sentence}", file=sys.stderr)
+            yield {"status": verdict.status, "sentence": verdict.sentence}
+    finally:
+        rig.traffic.stop()
 
 
-def report(seen: dict[str, Any]) -> str:
+def report(seen: dict[str, Any], *, pieces: bool) -> str:
     """The table, and what it comes to."""
     rows = [row for name in DRILLS if name in seen for row in _rows(seen[name])]
     done = [seen[name] for name in DRILLS if name in seen]
@@ -120,8 +148,10 @@ def report(seen: dict[str, Any]) -> str:
         "",
         table(("drill", "alert", "fired", "resolved", "triage's first cause", "after", "as promised"), rows),
         "",
-        "Not all of it is from one run of one stack: drills can be done in pieces (`--pieces`),",
-        "and the last run of each counts.",
+        "Not all of it is from one run of one stack: drills can be done in pieces (`--pieces`), and the last"
+        " run of each counts."
+        if pieces
+        else "All of it is from one `tritonobs drill all` on one stack.",
         "",
         f"- {len(kept)} of {len(done)} drills went as promised.",
         f"- Triage named the planted cause first in {len(named)} of {len(faults)} faults.",

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
 import pytest
+from click.testing import CliRunner
+
+from tritonobs.cli.drill import drill
+from tritonobs.drill.outcome import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from conftest import Run
 
 
@@ -51,3 +58,28 @@ def test_without_a_stack_for_it_nothing_is_broken(run: Run) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert "start one to rehearse on with: tritonobs up --drills --detach" in " ".join(done.stderr.split())
+
+
+def test_ctrl_c_loses_no_drill_that_had_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`drill all` takes more than an hour; what was seen until then is shown."""
+
+    class Interrupted:
+        def rehearse(self, _: object) -> Iterator[Outcome]:
+            yield Outcome(
+                drill="spike",
+                alerts=(),
+                promised="qps_limit",
+                cause="qps_limit",
+                sentence="",
+                named_after=1.0,
+                moments=(),
+            )
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("tritonobs.drill.rig.Rig", lambda *_: None)
+    monkeypatch.setattr("tritonobs.drill.run.Session", lambda *_: contextlib.nullcontext(Interrupted()))
+
+    done = CliRunner().invoke(drill, ["spike", "ramp", "--format", "json"])
+
+    assert [(seen["drill"], seen["kept"]) for seen in json.loads(done.stdout)] == [("spike", True)]
+    assert done.exit_code != 0

@@ -11,7 +11,7 @@ import click
 from tritonobs.cli.values import format_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tritonobs.drill.drill import Drill
     from tritonobs.drill.outcome import Outcome
@@ -36,8 +36,9 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     """Break something on a stack for rehearsals, and see alert and verdict come as promised.
 
     Each drill sends its own requests, causes one fault, waits until the promised alerts fire and triage names
-    the cause first, undoes the fault and waits until the alerts are resolved. Ctrl-C undoes it as well. Exit
-    status 0 when all was as promised, 1 when something was not, 3 when a drill could not be done.
+    the cause first, undoes the fault and waits until the alerts are resolved. Ctrl-C undoes it as well, and
+    shows the drills that had ended. Exit status 0 when all was as promised, 1 when something was not, 3 when
+    a drill could not be done.
     """
     from tritonobs.drill.registry import DRILLS  # noqa: PLC0415 (brings requests)
 
@@ -45,8 +46,12 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
         _list(tuple(DRILLS.values()), state, form)
         return 0
     chosen = _chosen(names, DRILLS)
-    outcomes = _rehearse(chosen, state)
-    _show(outcomes, form)
+    outcomes: list[Outcome] = []
+    try:
+        outcomes.extend(_rehearse(chosen, state))
+    finally:
+        if outcomes:
+            _show(outcomes, form)
     if any(outcome.problem for outcome in outcomes):
         return _NOT_DONE
     return 0 if all(outcome.kept for outcome in outcomes) else _BROKEN
@@ -67,7 +72,7 @@ def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill,
     return tuple(drills[name] for name in dict.fromkeys(names))
 
 
-def _rehearse(drills: tuple[Drill, ...], state: Path) -> tuple[Outcome, ...]:
+def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
     from tritonobs.drill.rig import Rig  # noqa: PLC0415 (brings requests)
     from tritonobs.drill.run import Session  # noqa: PLC0415
     from tritonobs.report.drill import drill_timeline  # noqa: PLC0415 (brings rich)
@@ -79,7 +84,7 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> tuple[Outcome, ...]:
     except NoRehearsal as refusal:
         raise click.UsageError(str(refusal)) from None
     with drill_timeline() as tell, Session(rig, tell) as session:
-        return tuple(session.rehearse(drills))
+        yield from session.rehearse(drills)
 
 
 def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
@@ -118,7 +123,7 @@ def _speed(state: Path) -> float:
         return _USUAL_SPEED
 
 
-def _show(outcomes: tuple[Outcome, ...], form: str) -> None:
+def _show(outcomes: Sequence[Outcome], form: str) -> None:
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.drill import outcome_table, outcome_values  # noqa: PLC0415
     from tritonobs.report.formats import json_text  # noqa: PLC0415
