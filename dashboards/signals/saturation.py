@@ -14,7 +14,8 @@ BUSY = Signal(
     legend="{{model}} {{version}}",
     description=(
         "Share of the time that model instances work. Good: below 70 %, so that bursts find room; above 90 "
-        "% a warning fires. From `model_version:tritonobs_workers_busy:ratio5m`."
+        "% a warning fires. Batches of very different sizes make it err upwards, past 100 %. "
+        "From `model_version:tritonobs_workers_busy:ratio5m`."
     ),
     steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.BUSY, colour=palette.BAD)),
     lines=True,

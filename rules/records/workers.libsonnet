@@ -25,7 +25,8 @@ function(config)
         model_instance:tritonobs_heartbeats:changes%(medium)s
       )
     |||, { ages: instance('time() - tritonobs_heartbeat_timestamp_seconds{%(triton)s}') })),
-    // Share of the time that model instances work: each request of a batch is charged the whole batch.
+    // Share of the time that model instances work: each request of a batch is charged the whole batch. Where larger
+    // batches take longer and sizes vary it errs upwards: no counter tells how often each size ran.
     text.record('model_version:tritonobs_workers_busy:ratio5m', |||
       avg_over_time(model_version:triton_compute_duration_seconds:rate%(short)s[5m])
         / on (%(subject)s)
