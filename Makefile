@@ -35,6 +35,7 @@ test-unit: setup ## the tests that start no server
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write
 	$(BIN)/python bench/stage_overhead.py --write
+	$(BIN)/python bench/stage_overhead.py --histogram --write
 	$(BIN)/python bench/pipeline.py --write
 	$(BIN)/python bench/served.py --write
 	$(BIN)/python bench/build_cost.py --write
