@@ -6,9 +6,9 @@ Two SLOs (availability, latency) for each model-version; both variants in one go
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import socket
+import statistics
 import subprocess
 import tempfile
 import time
@@ -20,6 +20,7 @@ from urllib.request import urlopen
 
 import psutil
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 from results import publish, table
 from rules_compared import history, sloth_shape
 from rules_compared.servers import scraped
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SCRAPE_SECONDS = 30
+SERVE_SECONDS = 10
+LOOKS = 5
 # Long enough for the group that is evaluated every 5 minutes.
 WATCH_SECONDS = 320
 _OBJECTIVES = {"availability": 0.999, "latency": 0.99}
@@ -58,16 +61,20 @@ def main() -> None:
             hours=options.hours, scrape_seconds=SCRAPE_SECONDS,
         )  # fmt: skip
         page = partial(history.page, models=options.models, replicas=options.replicas, start=start)
+        objectives = _objectives(options.models)
         values = {}
-        for name, groups, seconds in (
-            ("tritonobs", _ours(options.models), options.seconds),
-            ("Sloth's shape", _sloth(options.models), options.sloth_seconds),
+        with (
+            scraped("triton", page, options.replicas, SCRAPE_SECONDS) as servers,
+            scraped("tritonobs", lambda _: objectives, 1, SERVE_SECONDS) as serve,
         ):
-            data = Path(folder) / "data"
-            shutil.copytree(source, data)
-            with scraped(page, options.replicas, SCRAPE_SECONDS) as servers:
-                values[name] = _watch(Path(folder), data, (groups, servers), seconds)
-            shutil.rmtree(data)
+            for name, groups, targets, seconds in (
+                ("tritonobs", _ours(), [*servers, *serve], options.seconds),
+                ("Sloth's shape", _sloth(options.models), servers, options.sloth_seconds),
+            ):
+                data = Path(folder) / "data"
+                shutil.copytree(source, data)
+                values[name] = _watch(Path(folder), data, (groups, targets), seconds)
+                shutil.rmtree(data)
     rows = [
         [
             name,
@@ -80,7 +87,8 @@ def main() -> None:
     ours, theirs = values["tritonobs"], values["Sloth's shape"]
     ratios = {key: theirs[key] / ours[key] for key in ("evaluation", "cpu")}
     said = f"{options.models} model-versions x 2 SLOs, {options.replicas} servers, {options.hours:g} h of "
-    said += f"history, a scrape every {SCRAPE_SECONDS} s. Ours is all the mixin has, not SLOs alone."
+    said += f"history, a scrape every {SCRAPE_SECONDS} s. Ours is all the mixin has, not SLOs alone; its "
+    said += "objectives are scraped from one more page, as from `tritonobs serve`."
     header = ["variant", "rules", "evaluation s/min", "CPU s/min", "RSS MiB"]
     publish(
         f"rules_cost_{options.replicas}",
@@ -92,24 +100,26 @@ def main() -> None:
     )
 
 
-def _ours(models: int) -> list[dict[str, Any]]:
-    """The mixin, and the objectives as `tritonobs build` writes them."""
+def _ours() -> list[dict[str, Any]]:
+    """The mixin: the same rules for any number of models."""
     seconds = Decimal(SCRAPE_SECONDS)
     rules = evaluate_mixin(window_knobs(rule_windows(seconds, seconds)) | period_knobs(30))
-    objectives = []
+    return [*rules["records"]["groups"], *rules["alerts"]["groups"]]
+
+
+def _objectives(models: int) -> str:
+    """What `tritonobs serve` shows of the models; Sloth writes such numbers into its rules."""
+    lines = []
     for model in range(models):
-        for slo, objective in _OBJECTIVES.items():
-            row = {"model": f"m{model}", "version": "1", "slo": slo}
-            objectives.append(_constant("tritonobs_slo_objective_ratio", objective, row))
-        row = {"model": f"m{model}", "version": "1", "slo": "latency", "stage": "total", "le": "0.5"}
-        objectives.append(_constant("tritonobs_latency_target_seconds", 0.5, row))
-        objectives.append(_constant("tritonobs_model_info", 1, {"model": f"m{model}", "version": "1"}))
-    given = [{"name": "objectives", "interval": "15s", "rules": objectives}]
-    return [*given, *rules["records"]["groups"], *rules["alerts"]["groups"]]
-
-
-def _constant(name: str, value: float, labels: dict[str, str]) -> dict[str, Any]:
-    return {"record": name, "expr": f"vector({value})", "labels": labels}
+        of_model = f'model="m{model}",version="1"'
+        lines.append(f"tritonobs_model_info{{{of_model}}} 1")
+        lines += [
+            f'tritonobs_slo_objective_ratio{{{of_model},slo="{slo}"}} {objective}'
+            for slo, objective in _OBJECTIVES.items()
+        ]
+        target = f'{of_model},slo="latency",stage="total",le="0.5"'
+        lines.append(f"tritonobs_latency_target_seconds{{{target}}} 0.5")
+    return "\n".join(lines) + "\n"
 
 
 def _sloth(models: int) -> list[dict[str, Any]]:
@@ -162,18 +172,33 @@ def _watch(
             time.sleep(seconds / 2)
             watched = psutil.Process(process.pid)
             before, started = watched.cpu_times(), time.monotonic()
-            time.sleep(seconds / 2)
+            looks = []
+            for _ in range(LOOKS):
+                time.sleep(seconds / 2 / LOOKS)
+                looks.append(_evaluation_seconds(address))
             after, minutes = watched.cpu_times(), (time.monotonic() - started) / 60
-            with urlopen(f"http://{address}/api/v1/rules") as answer:
-                seen = json.load(answer)["data"]["groups"]
             return {
-                "rules": sum(len(group["rules"]) for group in seen if group["name"] != "objectives"),
-                "evaluation": sum(group["evaluationTime"] * 60 / group["interval"] for group in seen),
+                "rules": sum(len(group["rules"]) for group in groups),
+                "evaluation": statistics.mean(looks),
                 "cpu": (after.user + after.system - before.user - before.system) / minutes,
                 "rss": watched.memory_info().rss / 2**20,
             }
         finally:
             process.terminate()
+
+
+def _evaluation_seconds(address: str) -> float:
+    """What a minute of evaluation costs, by the last duration and the interval of every group."""
+    with urlopen(f"http://{address}/metrics") as answer:
+        families = {family.name: family for family in text_string_to_metric_families(answer.read().decode())}
+    intervals = {
+        sample.labels["rule_group"]: sample.value
+        for sample in families["prometheus_rule_group_interval_seconds"].samples
+    }
+    return sum(
+        sample.value * 60 / intervals[sample.labels["rule_group"]]
+        for sample in families["prometheus_rule_group_last_duration_seconds"].samples
+    )
 
 
 if __name__ == "__main__":

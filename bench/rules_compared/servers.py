@@ -1,4 +1,4 @@
-"""The servers that go on where the history ends, one path each on one port of loopback."""
+"""Pages for Prometheus to scrape, one path each on one port of loopback."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def scraped(page: Callable[[int], str], replicas: int, scrape_seconds: int) -> Iterator[list[dict[str, Any]]]:
-    """Serve `page(replica)` for each of them, and give what `scrape_configs` says of them."""
+def scraped(
+    job: str, page: Callable[[int], str], pages: int, scrape_seconds: int
+) -> Iterator[list[dict[str, Any]]]:
+    """Serve `page(number)` for each of them, and give what `scrape_configs` says of them."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -33,13 +35,13 @@ def scraped(page: Callable[[int], str], replicas: int, scrape_seconds: int) -> I
     try:
         yield [
             {
-                "job_name": f"triton-{replica}",
+                "job_name": f"{job}-{number}",
                 "honor_labels": True,
                 "scrape_interval": f"{scrape_seconds}s",
-                "metrics_path": f"/{replica}",
+                "metrics_path": f"/{number}",
                 "static_configs": [{"targets": [f"127.0.0.1:{server.server_address[1]}"]}],
             }
-            for replica in range(replicas)
+            for number in range(pages)
         ]
     finally:
         server.shutdown()

@@ -1,18 +1,17 @@
 // The index of the alerts, but for overflow.libsonnet, which stands among the records.
 {
   local config = $._config,
+  local slo = (import 'slo.libsonnet')(config),
   prometheusAlerts+:: {
     groups+: [
-      group(config)
-      for group in [
-        import 'limits.libsonnet',
-        import 'tokens.libsonnet',
-        import 'traffic.libsonnet',
-        import 'slo.libsonnet',
-        import 'models.libsonnet',
-        import 'servers.libsonnet',
-        import 'tritonobs.libsonnet',
-      ]
+      (import 'limits.libsonnet')(config),
+      (import 'tokens.libsonnet')(config),
+      (import 'traffic.libsonnet')(config),
+      slo.quick,
+      slo.slow,
+      (import 'models.libsonnet')(config),
+      (import 'servers.libsonnet')(config),
+      (import 'tritonobs.libsonnet')(config),
     ],
   },
 }

@@ -20,7 +20,7 @@ function(config)
   |||, { window: window, factor: factor });
   // Bad requests in the window: samples times their distance.
   local count(window) =
-    if std.member(['1h', '6h'], window) then 'sum_over_time(slo:sli_bad_requests:rate5m[' + window + ']) * %(sloSeconds)d'
+    if window == '1h' then 'sum_over_time(slo:sli_bad_requests:rate5m[' + window + ']) * %(sloSeconds)d'
     else 'sum_over_time(slo:sli_bad_requests:rate5m_sampled[' + window + ']) * %(longSeconds)d';
   local burn(tier) =
     local name = 'TritonErrorBudgetBurn' + std.asciiUpper(tier.name[0]) + tier.name[1:];
@@ -41,7 +41,17 @@ function(config)
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
       board: board,
     }, wait=tier.wait, labels={ burn_tier: tier.name });
-  text.group('alerts.slo', config.sloInterval, [burn(tier) for tier in config.burnTiers] + [
+  local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||
+    (slo:objective:ratio unless on (%(subject)s, slo) slo:sli_bad_requests:rate5m)
+    and on (%(subject)s)
+    subject:triton_requests:rate5m
+  |||), {
+    summary: 'The SLO {{ $labels.slo }} of ' + say.model + ' cannot be measured.',
+    description: say.model +
+                 ' is loaded, yet nothing is measured for its SLO {{ $labels.slo }}: its stage is not instrumented, or the target is no bucket bound of the model. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds.',
+    board: board,
+  }, wait='10m');
+  local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(|||
       (slo:period_error_budget_remaining:ratio <= 0)
       and
@@ -52,15 +62,11 @@ function(config)
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows: ' + left +
                    '. Stop risky changes of this model until the budget is positive again.',
       board: board,
-    }, wait='10m'),
-    text.alert('TritonSliMissing', 'warning', text.owned(|||
-      (slo:objective:ratio unless on (%(subject)s, slo) slo:sli_bad_requests:rate5m)
-      and on (%(subject)s)
-      subject:triton_requests:rate5m
-    |||), {
-      summary: 'The SLO {{ $labels.slo }} of ' + say.model + ' cannot be measured.',
-      description: say.model +
-                   ' is loaded, yet nothing is measured for its SLO {{ $labels.slo }}: its stage is not instrumented, or the target is no bucket bound of the model. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds.',
-      board: board,
-    }, wait='10m'),
-  ])
+    }, wait='10m');
+  local pages = [tier for tier in config.burnTiers if tier.severity == 'critical'];
+  local others = [tier for tier in config.burnTiers if tier.severity != 'critical'];
+  {
+    quick: text.group('alerts.slo', config.sloInterval, [burn(tier) for tier in pages] + [missing]),
+    // Sums over days cost most and move least.
+    slow: text.group('alerts.slo.slow', config.slowInterval, [burn(tier) for tier in others] + [exhausted]),
+  }

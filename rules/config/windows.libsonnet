@@ -19,8 +19,9 @@
     // One sample in 5 m is enough for windows of days, and ten times cheaper to sum.
     longInterval: '5m',
     longSeconds: 300,
-    // Windows of days change slowly; Prometheus forgets a value after 5 m, so not less often than half of that.
-    daysInterval: '2m',
+    // Windows of hours and days change slowly; Prometheus forgets a value after 5 m, so not less often than half of
+    // that.
+    slowInterval: '2m',
 
     // The span an objective is promised over.
     sloPeriod: '30d',

@@ -31,7 +31,7 @@
         (import 'slo_events.libsonnet')(config) + ratios.recent + (import 'slo_budget.libsonnet')(config)
       ),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
-      text.group('slo.days', config.daysInterval, ratios.days),
+      text.group('slo.slow', config.slowInterval, ratios.slow),
     ],
   },
 }
