@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tritonobs.drill.drill import Alert, Drill, Takes, only_traffic, steady
@@ -14,19 +15,18 @@ if TYPE_CHECKING:
 
     from tritonobs.drill.rig import Rig
 
-_SECONDS = 0.2
 _ENTRANCE = "inspect_ensemble"
 
 
 @contextmanager
-def _one_by_one(rig: Rig) -> Iterator[None]:
-    """A model that takes a fifth of a second for each request, however fast the machine is.
+def _one_by_one(model: str, stage: str, seconds: float, rig: Rig) -> Iterator[None]:
+    """A model that takes so long, or a little longer, for each request, however fast the machine is.
 
     The delay goes first, so that whatever waits is done with soon.
     """
     with (
-        rig.reconfigured("preprocess", lambda text: text.replace(BATCHING, "")),
-        rig.faults({"preprocess": {"letterbox": {"seconds": _SECONDS}}}),
+        rig.reconfigured(model, lambda text: text.replace(BATCHING, "")),
+        rig.faults({model: {stage: {"seconds": seconds}}}),
     ):
         yield
 
@@ -36,9 +36,20 @@ _TOO_MUCH = replace(steady(5.0, model=_ENTRANCE), patience_seconds=300.0, most_w
 
 DRILLS = (
     Drill(
+        name="shared-detector",
+        breaks=f"{_ENTRANCE}, which has no limit, takes the detector that inspect needs",
+        prepare=partial(_one_by_one, "detector", "infer", 0.1),
+        cause=only_traffic,
+        traffic=(steady(3.0), steady(5.5, model=_ENTRANCE)),
+        alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "detector"}),),
+        check="queue_saturation",
+        fires=Takes(fixed=45.0, scaled=330.0),
+        resolves=Takes(fixed=45.0, scaled=300.0),
+    ),
+    Drill(
         name="traffic-surge",
         breaks=f"{_ENTRANCE} gets 5 requests/s, not 1.5; preprocess takes them one by one",
-        prepare=_one_by_one,
+        prepare=partial(_one_by_one, "preprocess", "letterbox", 0.2),
         usual=(steady(1.5, model=_ENTRANCE),),
         cause=only_traffic,
         traffic=(_TOO_MUCH,),

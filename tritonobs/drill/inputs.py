@@ -113,14 +113,4 @@ DRILLS = (
         fires=Takes(fixed=40.0, scaled=600.0),
         resolves=Takes(fixed=30.0),
     ),
-    Drill(
-        name="shared-detector",
-        breaks="inspect_ensemble, which has no limit, takes the detector that inspect needs",
-        cause=only_traffic,
-        traffic=(steady(3.0), steady(34.0, model="inspect_ensemble")),
-        alerts=(Alert(name="TritonQueueWaitHigh"),),
-        check="queue_saturation",
-        fires=Takes(fixed=45.0, scaled=330.0),
-        resolves=Takes(fixed=45.0, scaled=300.0),
-    ),
 )
