@@ -7,6 +7,8 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from tritonobs import names
+from tritonobs.clients.exposition import read_page
 from tritonobs.drill.drill import Alert, Drill, Takes, only_traffic, steady
 from tritonobs.errors import TritonobsError
 from tritonobs.stack.waiting import wait_for
@@ -94,8 +96,14 @@ def _cached(rig: Rig) -> Iterator[None]:
 
 
 def _renew(rig: Rig, model: str) -> None:
+    """Load it anew; only when those that were replaced before have also ended do its counters go."""
+
+    def counted() -> bool:
+        page = read_page(rig.replica.metrics_url, prefixes=(names.TRITON_SUCCESS,))
+        return any(sample.labels[names.MODEL] == model for sample in page.samples)
+
     rig.triton.unload(model)
-    wait_for(lambda: None if rig.triton.model_ready(model) else True, f"{model} to go", _GONE_SECONDS)
+    wait_for(lambda: None if counted() else True, f"the counters of {model} to go", _GONE_SECONDS)
     rig.load(model)
     rig.load(_ENSEMBLE)
 
