@@ -10,12 +10,27 @@ import pytest
 from click.testing import CliRunner
 
 from tritonobs.cli.drill import drill
-from tritonobs.drill.outcome import Outcome
+from tritonobs.drill.outcome import Outcome, SeenAlert
+from tritonobs.report.console import print_table
+from tritonobs.report.drill import outcome_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conftest import Run
+
+
+def outcome(name: str, *alerts: SeenAlert) -> Outcome:
+    """A drill of which triage said at once what was promised."""
+    return Outcome(
+        drill=name,
+        alerts=alerts,
+        promised="queue_saturation",
+        cause="queue_saturation",
+        sentence="",
+        named_after=1.0,
+        moments=(),
+    )
 
 
 def test_the_list_says_what_is_promised(run: Run) -> None:
@@ -65,15 +80,7 @@ def test_ctrl_c_loses_no_drill_that_had_ended(monkeypatch: pytest.MonkeyPatch) -
 
     class Interrupted:
         def rehearse(self, _: object) -> Iterator[Outcome]:
-            yield Outcome(
-                drill="spike",
-                alerts=(),
-                promised="qps_limit",
-                cause="qps_limit",
-                sentence="",
-                named_after=1.0,
-                moments=(),
-            )
+            yield outcome("spike")
             raise KeyboardInterrupt
 
     monkeypatch.setattr("tritonobs.drill.rig.Rig", lambda *_: None)
@@ -83,3 +90,24 @@ def test_ctrl_c_loses_no_drill_that_had_ended(monkeypatch: pytest.MonkeyPatch) -
 
     assert [(seen["drill"], seen["kept"]) for seen in json.loads(done.stdout)] == [("spike", True)]
     assert done.exit_code != 0
+
+
+def test_what_came_of_drills_fits_on_eighty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each promise on a line of its own, its name whole, and what was not kept below."""
+    kept = SeenAlert(name="TritonErrorBudgetBurnMedium", fired_after=1234.0, resolved_after=567.0)
+    never = SeenAlert(name="TritonBatchInefficient", fired_after=None, resolved_after=None)
+
+    print_table(outcome_table([outcome("inference-errors", kept), outcome("traffic-surge", never)]))
+
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= 80
+    assert [line.split() for line in said.splitlines()[4:]] == [
+        ["inference-errors", "yes"],
+        ["TritonErrorBudgetBurnMedium", "1234", "s", "567", "s"],
+        ["triage:", "queue_saturation", "1", "s"],
+        ["traffic-surge", "no"],
+        ["TritonBatchInefficient", "-", "-"],
+        ["triage:", "queue_saturation", "1", "s"],
+        [],
+        ["traffic-surge:", "TritonBatchInefficient", "did", "not", "fire"],
+    ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from tritonobs.report.console import Column, Line, Table, plain
+from tritonobs.report.console import Column, Line, Style, Table, plain
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
@@ -44,10 +44,8 @@ def outcome_table(outcomes: Sequence[Outcome]) -> Table:
         title="rehearsed",
         columns=(
             Column(title="drill"),
-            Column(title="alert"),
-            Column(title="fired", right=True),
-            Column(title="resolved", right=True),
-            Column(title="triage", wrap=True),
+            Column(title="seen after", right=True),
+            Column(title="resolved after", right=True),
             Column(title="as promised"),
         ),
         lines=tuple(line for outcome in outcomes for line in _lines(outcome)),
@@ -68,15 +66,15 @@ def outcome_values(outcome: Outcome) -> dict[str, object]:
 
 
 def _lines(outcome: Outcome) -> Iterator[Line]:
-    verdict = (outcome.cause or _NOTHING_WRONG, "yes" if outcome.kept else "no")
-    alerts = [
-        (alert.name, seconds(alert.fired_after), seconds(alert.resolved_after)) for alert in outcome.alerts
-    ] or [(_NONE, _NONE, _NONE)]
-    for number, cells in enumerate(alerts):
-        yield Line(
-            cells=(outcome.drill, *cells, *verdict) if number == 0 else ("", *cells, "", ""),
-            style="" if outcome.kept else "red",
-        )
+    cells = [(outcome.drill, "", "", "yes" if outcome.kept else "no")]
+    cells += [
+        (f"  {alert.name}", seconds(alert.fired_after), seconds(alert.resolved_after), "")
+        for alert in outcome.alerts
+    ]
+    cells.append((f"  triage: {outcome.cause or _NOTHING_WRONG}", seconds(outcome.named_after), "", ""))
+    for number, row in enumerate(cells):
+        style: Style = "" if outcome.kept else "red"
+        yield Line(cells=row, style="bold" if number == 0 and outcome.kept else style)
 
 
 def seconds(value: float | None) -> str:
