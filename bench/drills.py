@@ -104,6 +104,7 @@ def drilled(folder: Path, names: list[str]) -> list[dict[str, Any]]:
     try:
         said, _ = child.communicate()
     except (KeyboardInterrupt, SystemExit):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the drill still cleans up and tells
         child.send_signal(signal.SIGINT)
         said, _ = child.communicate()
     outcomes: list[dict[str, Any]] = json.loads(said or "[]")
