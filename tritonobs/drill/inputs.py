@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from tritonobs.drill.rig import Rig
 
-_PREPROCESS = "  preprocess:\n"
 _SURGE_FIRES = Takes(fixed=50.0, scaled=60.0)
 _SURGE_RESOLVES = Takes(fixed=45.0, scaled=600.0)
 
@@ -33,8 +32,7 @@ def _bad_images(name: str, breaks: str, kind: str, reason: str) -> Drill:
 
 def _promised_decode(rig: Rig) -> AbstractContextManager[None]:
     """An objective that they miss on every machine: images take some 5 ms to decode, these 200 or more."""
-    added = f"{_PREPROCESS}    slos: {{decode: {{objective: 99%, stage: decode, target: 75ms}}}}\n"
-    return rig.edited(rig.fleet_file, lambda text: text.replace(_PREPROCESS, added))
+    return rig.promised("  preprocess:\n", "decode: {objective: 99%, stage: decode, target: 75ms}")
 
 
 def _burst() -> tuple[Segment, ...]:

@@ -21,6 +21,7 @@ from tritonobs.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tritonobs.stack.processes import Part
@@ -92,6 +93,15 @@ class Rig:
             yield
         finally:
             self.folders.faults_file.unlink(missing_ok=True)
+
+    def promised(self, below: str, slo: str) -> AbstractContextManager[None]:
+        """Let the fleet file promise this SLO to the model that has this line.
+
+        Raises:
+            StackError: no model has it.
+        """
+        added = f"{below}    slos: {{{slo}}}\n"
+        return self.edited(self.fleet_file, lambda text: text.replace(below, added))
 
     @contextmanager
     def edited(self, path: Path, change: Callable[[str], str]) -> Iterator[None]:

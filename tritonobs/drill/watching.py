@@ -64,8 +64,7 @@ def _bad_fleet_file(rig: Rig) -> AbstractContextManager[None]:
 
 
 def _unmeasured_promise(rig: Rig) -> AbstractContextManager[None]:
-    added = f"{_PROMISES}    slos: {{upload: {{objective: 99%, stage: upload, target: 500ms}}}}\n"
-    return rig.edited(rig.fleet_file, lambda text: text.replace(_PROMISES, added))
+    return rig.promised(_PROMISES, "upload: {objective: 99%, stage: upload, target: 500ms}")
 
 
 @contextmanager

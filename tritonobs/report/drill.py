@@ -66,15 +66,14 @@ def outcome_values(outcome: Outcome) -> dict[str, object]:
 
 
 def _lines(outcome: Outcome) -> Iterator[Line]:
-    cells = [(outcome.drill, "", "", "yes" if outcome.kept else "no")]
-    cells += [
-        (f"  {alert.name}", seconds(alert.fired_after), seconds(alert.resolved_after), "")
-        for alert in outcome.alerts
-    ]
-    cells.append((f"  triage: {outcome.cause or _NOTHING_WRONG}", seconds(outcome.named_after), "", ""))
-    for number, row in enumerate(cells):
-        style: Style = "" if outcome.kept else "red"
-        yield Line(cells=row, style="bold" if number == 0 and outcome.kept else style)
+    kept = outcome.kept
+    style: Style = "" if kept else "red"
+    yield Line(cells=(outcome.drill, "", "", "yes" if kept else "no"), style="bold" if kept else style)
+    for alert in outcome.alerts:
+        fired, resolved = seconds(alert.fired_after), seconds(alert.resolved_after)
+        yield Line(cells=(f"  {alert.name}", fired, resolved, ""), style=style)
+    cause = outcome.cause or _NOTHING_WRONG
+    yield Line(cells=(f"  triage: {cause}", seconds(outcome.named_after), "", ""), style=style)
 
 
 def seconds(value: float | None) -> str:
