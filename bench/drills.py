@@ -152,7 +152,7 @@ def report(seen: dict[str, Any], *, pieces: bool) -> str:
         "Not all of it is from one run of one stack: drills can be done in pieces (`--pieces`), and the last"
         " run of each counts."
         if pieces
-        else "All of it is from one `tritonobs drill all` on one stack.",
+        else "All of it is from one run of one stack.",
         "",
         f"- {len(kept)} of {len(done)} drills went as promised.",
         f"- Triage named the planted cause first in {len(named)} of {len(faults)} faults.",

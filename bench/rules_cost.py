@@ -16,15 +16,14 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.request import urlopen
 
 import psutil
 import yaml
-from prometheus_client.parser import text_string_to_metric_families
 from results import publish, table
 from rules_compared import history, sloth_shape
 from rules_compared.servers import scraped
 
+from tritonobs.clients.exposition import read_page
 from tritonobs.plan.windows import rule_windows
 from tritonobs.render.rules import evaluate_mixin, period_knobs, window_knobs
 from tritonobs.stack import binaries
@@ -189,15 +188,13 @@ def _watch(
 
 def _evaluation_seconds(address: str) -> float:
     """What a minute of evaluation costs, by the last duration and the interval of every group."""
-    with urlopen(f"http://{address}/metrics") as answer:
-        families = {family.name: family for family in text_string_to_metric_families(answer.read().decode())}
+    seen = read_page(f"http://{address}/metrics", prefixes=("prometheus_rule_group_",)).by_name
     intervals = {
-        sample.labels["rule_group"]: sample.value
-        for sample in families["prometheus_rule_group_interval_seconds"].samples
+        sample.labels["rule_group"]: sample.value for sample in seen["prometheus_rule_group_interval_seconds"]
     }
     return sum(
         sample.value * 60 / intervals[sample.labels["rule_group"]]
-        for sample in families["prometheus_rule_group_last_duration_seconds"].samples
+        for sample in seen["prometheus_rule_group_last_duration_seconds"]
     )
 
 

@@ -39,7 +39,7 @@ NAMES = {
     "direct": "pb_utils in execute",
     "prometheus": "prometheus_client",
 }
-_BARE = "bare"
+_BARE, _HISTOGRAM = "bare", "histogram"
 _WARM_SECONDS = 0.5
 _DRAIN_SECONDS = 5.0
 """At most 20,000 values wait in a worker, and 5,000 a second are passed on (tritonobs/stage/flush.py)."""
@@ -106,8 +106,7 @@ def main() -> None:
 
 
 def _run(instances: int, batching: bool, options: argparse.Namespace) -> dict[str, list[Pair]]:  # noqa: FBT001 (one of two shapes)
-    ways = ("histogram",) if options.histogram else WAYS
-    drain_seconds = _DRAIN_SECONDS if options.histogram else 0.0
+    ways = (_HISTOGRAM,) if options.histogram else WAYS
     pairs: dict[str, list[Pair]] = {way: [] for way in ways}
     for turn in range(options.rounds):
         for way in ways:
@@ -116,27 +115,23 @@ def _run(instances: int, batching: bool, options: argparse.Namespace) -> dict[st
                 for model in (_BARE, way):
                     _add_model(repository / model, model, instances, batching=batching)
                 with lone_triton(repository, Path(scratch) / "triton") as server, apart(server):
-                    _load(server, (_BARE, way), options.concurrency, _WARM_SECONDS, drain_seconds)
+                    _load(server, (_BARE, way), options.concurrency, _WARM_SECONDS)
                     for models in ((_BARE, way), (way, _BARE)):
-                        found = _load(server, models, options.concurrency, options.window, drain_seconds)
+                        found = _load(server, models, options.concurrency, options.window)
                         pairs[way].append(Pair(bare=found[_BARE], way=found[way]))
                         print(f"{instances=} {batching=} {turn=} {way}: {pairs[way][-1]}", file=sys.stderr)
     return pairs
 
 
 def _load(
-    server: LoneTriton,
-    models: tuple[str, ...],
-    concurrency: int,
-    window_seconds: float,
-    drain_seconds: float,
+    server: LoneTriton, models: tuple[str, ...], concurrency: int, window_seconds: float
 ) -> dict[str, Reading]:
     """One reading of each model, one after the other."""
     found = {}
     for model in models:
         found[model] = measure(server, model, concurrency=concurrency, window_seconds=window_seconds)
-        if model != _BARE:
-            time.sleep(drain_seconds)
+        if model == _HISTOGRAM:
+            time.sleep(_DRAIN_SECONDS)
     return found
 
 
@@ -146,7 +141,7 @@ def _add_model(folder: Path, way: str, instances: int, *, batching: bool) -> Non
     config = CONFIG.format(
         instances=instances,
         batching="dynamic_batching { }" if batching else "",
-        sink=way if way == "histogram" else "counters",
+        sink=way if way == _HISTOGRAM else "counters",
     )
     (folder / "config.pbtxt").write_text(config, encoding="utf-8")
 
