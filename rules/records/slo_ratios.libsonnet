@@ -20,7 +20,7 @@ function(config)
         (slo:sli_valid_requests:rate5m > 0)
       |||, { sloth_window: '5m' }),
     ] + [share(window, 'rate5m') for window in ['30m', '1h']],
-    // Read by windows of days alone, and only through ranges: between two samples there is no value.
+    // Read by windows of days and by counts over 6 h, and only through ranges: between two samples there is no value.
     sampled: [
       sampled('sli_valid_requests'),
       sampled('sli_bad_requests'),
