@@ -117,7 +117,7 @@ _RECORDS: Final = (
     "subject:tritonobs_owner:info",
     "model:triton_requests_from_clients:rate{short}",
     "subject:triton_requests:rate{short}",
-    "subject:triton_requests_succeeded:irate{short}",
+    "model_version:triton_requests_succeeded:irate{short}",
     "model_version:triton_requests:rate{short}",
     "model_version:triton_requests:rate{medium}",
     "model_version:triton_requests_bad:rate{short}",

@@ -17,14 +17,14 @@ function(config)
     }, wait='1m', keep=config.limitKeepFiring),
     text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(|||
       (
-        subject:triton_requests_succeeded:irate%(short)s
-          > on (%(subject)s)
-        %(spikeRatio)s * subject:tritonobs_qps_limit:held
-      )
-      and on (%(subject)s)
-      (
-        (subject:triton_requests_succeeded:irate%(short)s - on (%(subject)s) subject:tritonobs_qps_limit:held)
-          * %(scrapeSeconds)s >= %(spikeRequests)s
+        (
+          model_version:triton_requests_succeeded:irate%(short)s
+          or
+          sum by (%(model)s) (model_version:triton_requests_succeeded:irate%(short)s)
+        )
+          >= on (%(subject)s)
+        subject:tritonobs_qps_limit:held
+          + clamp_min((%(spikeRatio)s - 1) * subject:tritonobs_qps_limit:held, %(spikeRequests)s / %(scrapeSeconds)s)
       )
       unless on (%(subject)s)
       (subject:triton_requests:rate%(short)s > on (%(subject)s) subject:tritonobs_qps_limit:held)

@@ -63,10 +63,8 @@ function(config)
                    '. Stop risky changes of this model until the budget is positive again.',
       board: board,
     }, wait='10m');
-  local pages = [tier for tier in config.burnTiers if tier.severity == 'critical'];
-  local others = [tier for tier in config.burnTiers if tier.severity != 'critical'];
   {
-    quick: text.group('alerts.slo', config.sloInterval, [burn(tier) for tier in pages] + [missing]),
-    // Sums over days cost most and move least.
-    slow: text.group('alerts.slo.slow', config.slowInterval, [burn(tier) for tier in others] + [exhausted]),
+    quick: text.group('alerts.slo', config.sloInterval, [burn(config.burnTiers[0]), missing]),
+    // Sums over hours and days cost most and move least.
+    slow: text.group('alerts.slo.slow', config.slowInterval, [burn(tier) for tier in config.burnTiers[1:]] + [exhausted]),
   }

@@ -27,7 +27,8 @@
     sloPeriod: '30d',
     sloPeriodDays: 30,
     sloPeriodSeconds: 2592000,
-    // Both windows of a tier must burn faster than its factor.
+    // Both windows of a tier must burn faster than its factor. The first is evaluated with the budgets, the others
+    // at the slow interval.
     burnTiers: [
       { name: 'fast', severity: 'critical', long: '1h', short: '5m', factor: '14.4', wait: '2m' },
       { name: 'medium', severity: 'critical', long: '6h', short: '30m', factor: '6', wait: '15m' },

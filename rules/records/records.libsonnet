@@ -4,6 +4,7 @@
   local config = $._config,
   local text = (import '../lib/text.libsonnet')(config),
   local ratios = (import 'slo_ratios.libsonnet')(config),
+  local budget = (import 'slo_budget.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
       text.group('objectives', config.evaluationInterval, (import 'objectives.libsonnet')(config)),
@@ -28,10 +29,10 @@
       text.group(
         'slo',
         config.sloInterval,
-        (import 'slo_events.libsonnet')(config) + ratios.recent + (import 'slo_budget.libsonnet')(config)
+        (import 'slo_events.libsonnet')(config) + ratios.recent + budget.recent
       ),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
-      text.group('slo.slow', config.slowInterval, ratios.slow),
+      text.group('slo.slow', config.slowInterval, ratios.slow + budget.slow),
     ],
   },
 }

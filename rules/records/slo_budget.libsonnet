@@ -7,19 +7,24 @@ function(config)
       / ignoring (sloth_window)
     slo:error_budget:ratio
   |||, { window: window });
-  [
-    text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
-    text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
-    text.record('slo:current_burn_rate:ratio', burning('5m')),
-    text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
-    text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
-    // At the last hour's pace; nothing while that keeps the promise for ever.
-    text.record('slo:time_to_exhaustion:seconds', put(|||
-      clamp_min(slo:period_error_budget_remaining:ratio, 0)
-        * %(sloPeriodSeconds)d
-        /
-      (
-      <burning>
-      > 0)
-    |||, { burning: std.strReplace(text.trimmed(burning('1h')), '\n', '\n') })),
-  ]
+  {
+    recent: [
+      text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
+      text.record('slo:current_burn_rate:ratio', burning('5m')),
+    ],
+    // Of the whole period.
+    slow: [
+      text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
+      text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
+      text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
+      // At the last hour's pace; nothing while that keeps the promise for ever.
+      text.record('slo:time_to_exhaustion:seconds', put(|||
+        clamp_min(slo:period_error_budget_remaining:ratio, 0)
+          * %(sloPeriodSeconds)d
+          /
+        (
+        <burning>
+        > 0)
+      |||, { burning: text.trimmed(burning('1h')) })),
+    ],
+  }

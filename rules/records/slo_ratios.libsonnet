@@ -12,21 +12,21 @@ function(config)
   local sampled(name) =
     text.record('slo:' + name + ':rate5m_sampled', 'avg_over_time(slo:' + name + ':rate5m[5m])');
   {
-    // Pages depend on these.
+    // The page that must come soonest depends on these.
     recent: [
       text.record('slo:sli_error:ratio_rate5m', |||
         slo:sli_bad_requests:rate5m
           /
         (slo:sli_valid_requests:rate5m > 0)
       |||, { sloth_window: '5m' }),
-    ] + [share(window, 'rate5m') for window in ['30m', '1h']],
+    ] + [share('1h', 'rate5m')],
     // Read by windows of days and by counts over 6 h, and only through ranges: between two samples there is no value.
     sampled: [
       sampled('sli_valid_requests'),
       sampled('sli_bad_requests'),
     ],
     // These move slowly and cost most: every sample of hours, one in 5 m of days.
-    slow: [share(window, 'rate5m') for window in ['2h', '6h']] + [
+    slow: [share(window, 'rate5m') for window in ['30m', '2h', '6h']] + [
       share(window, 'rate5m_sampled')
       for window in ['1d', '3d', config.sloPeriod]
     ],

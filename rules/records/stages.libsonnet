@@ -21,7 +21,7 @@ function(config)
     text.record('model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s', |||
       sum by (%(subject)s, stage, le) (
         label_replace(
-          rate(tritonobs_stage_duration_seconds_bucket{%(triton)s}[%(medium)s]),
+          sum by (%(subject)s, stage, le) (rate(tritonobs_stage_duration_seconds_bucket{%(triton)s}[%(medium)s])),
           "le", "$1", "le", "([0-9]+)[.]0+"
         )
       )

@@ -34,10 +34,8 @@ function(config)
       subject:triton_requests:rate%(short)s
     |||),
     // Between the last two scrapes: bursts that every longer window hides.
-    text.record('subject:triton_requests_succeeded:irate%(short)s', |||
+    text.record('model_version:triton_requests_succeeded:irate%(short)s', |||
       sum by (%(subject)s) (irate(nv_inference_request_success{%(triton)s}[%(short)s]))
-      or
-      sum by (%(model)s) (irate(nv_inference_request_success{%(triton)s}[%(short)s]))
     |||),
     // Whose every subject is: exactly one row for each, with empty labels for what the fleet file does not name.
     text.record('subject:tritonobs_owner:info', |||

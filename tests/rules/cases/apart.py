@@ -166,19 +166,17 @@ CASES = (
         ),
     ),
     Case(
-        says="bursts add up over replicas and versions, and need two scrapes within the window",
+        says="bursts add up over replicas, and need two scrapes within the window",
         world=World(minutes=15)
         .triton("nms", "1", qps=4)
         .triton("nms", "1", replica="triton-2", qps=8)
         .triton("nms", "2", replica="triton-2", qps=2)
         .outage("triton-1", (10, 12))
         .outage("triton-2", (10, 12)),
-        rules=("subject:triton_requests_succeeded:irate1m",),
+        rules=("model_version:triton_requests_succeeded:irate1m",),
         checks=(
-            reads(
-                "subject:triton_requests_succeeded:irate1m", 8, ({"model": "nms"}, 14), (NMS, 12), (NEW, 2)
-            ),
-            absent("subject:triton_requests_succeeded:irate1m", 12),
+            reads("model_version:triton_requests_succeeded:irate1m", 8, (NMS, 12), (NEW, 2)),
+            absent("model_version:triton_requests_succeeded:irate1m", 12),
         ),
     ),
     Case(

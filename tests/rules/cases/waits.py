@@ -179,7 +179,7 @@ CASES = (
         "a burst of eight requests above a limit is no spike",
         SPIKE,
         {
-            "subject:triton_requests_succeeded:irate1m": [(5, 0), (5.25, 1), (99, 0)],
+            "model_version:triton_requests_succeeded:irate1m": [(5, 0), (5.25, 1), (99, 0)],
             "subject:triton_requests:rate1m": 0.1,
             "subject:tritonobs_qps_limit:held": 0.5,
         },
