@@ -1,4 +1,4 @@
-// The index of the alerts, but for overflow.libsonnet, which stands among the records.
+// The index of the alerts, but for overflow.libsonnet and replicas.libsonnet, which stand among the records.
 {
   local config = $._config,
   local slo = (import 'slo.libsonnet')(config),

@@ -12,18 +12,16 @@ function(config)
   // does not make a reason new.
   local surges(record, by) = put(|||
     (
-      avg_over_time(<record>[5m])
+      (avg_over_time(<record>[5m]) >= %(surgeErrors)d / 300)
         > on (%(subject)s, <by>)
       %(surgeRatio)s * avg_over_time(<record>[1h] offset 5m)
       or
-      avg_over_time(<record>[5m])
+      (avg_over_time(<record>[5m]) >= %(surgeErrors)d / 300)
         unless on (%(model)s, <by>)
       avg_over_time(<record>[1h] offset 5m)
     )
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset 10m)
-    and on (%(subject)s, <by>)
-    (avg_over_time(<record>[5m]) * 300 >= %(surgeErrors)d)
   |||, { record: record, by: by });
   text.group('alerts.models', config.stageInterval, [
     text.alert('TritonQueueWaitHigh', 'warning', text.owned(|||

@@ -55,16 +55,6 @@ function(config)
       description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)d times in a quarter of an hour. Its log says what ends it: memory, a crash in native code, a failing probe.',
       board: hosts,
     }, keep='10m'),
-    text.alert('TritonReplicaSlow', 'warning', text.owned(|||
-      (replica_model_version:triton_request_duration_seconds_per_peers:ratio5m > %(skewRatio)s)
-      and on (%(subject)s, %(replica)s)
-      (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]) * 300 >= %(skewRequests)s)
-    |||), {
-      summary: say.model + ' is slower on {{ $labels.%(replicaLabel)s }} than elsewhere.',
-      description: 'A request to ' + say.model + ' takes ' + say.number +
-                   ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Look at the load, clocks, temperature and neighbours of that machine, or take it out of service.',
-      board: on_model('replica_model_version:triton_request_duration_seconds:mean5m'),
-    }, wait='10m'),
     text.alert('TritonHostMemoryPressure', 'warning', |||
       (nv_cpu_memory_used_bytes{%(triton)s} / nv_cpu_memory_total_bytes{%(triton)s} > %(hostMemoryRatio)s)
       or

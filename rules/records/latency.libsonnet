@@ -35,25 +35,6 @@ function(config)
     mean('model_version', 'queue', 'triton_requests_succeeded'),
     mean('model_version', 'compute', 'triton_requests_computed'),
     mean('replica_model_version', 'request', 'triton_requests_succeeded'),
-    // How much slower than its peers, taken together and weighted by their requests.
-    text.record('replica_model_version:triton_request_duration_seconds_per_peers:ratio5m', |||
-      replica_model_version:triton_request_duration_seconds:mean5m
-        /
-      (
-        (
-          sum by (%(subject)s) (avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m]))
-            - on (%(subject)s) group_right ()
-          avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m])
-        )
-          /
-        (
-          sum by (%(subject)s) (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]))
-            - on (%(subject)s) group_right ()
-          avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m])
-            > 1e-6
-        )
-      )
-    |||),
     // Little's law: seconds spent a second are requests under way.
     text.record('model_version:triton_requests_in_flight:mean5m', |||
       avg_over_time(model_version:triton_request_duration_seconds:rate%(short)s[5m])

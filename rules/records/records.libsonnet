@@ -16,6 +16,11 @@
       ),
       text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),
       text.group(
+        'replicas',
+        config.slowInterval,
+        (import 'replicas.libsonnet')(config) + (import '../alerts/replicas.libsonnet')(config)
+      ),
+      text.group(
         'instances',
         config.evaluationInterval,
         (import 'batching.libsonnet')(config) + (import 'workers.libsonnet')(config)

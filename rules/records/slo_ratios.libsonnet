@@ -20,14 +20,14 @@ function(config)
         (slo:sli_valid_requests:rate5m > 0)
       |||, { sloth_window: '5m' }),
     ] + [share('1h', 'rate5m')],
-    // Read by windows of days and by counts over 6 h, and only through ranges: between two samples there is no value.
+    // Read by all longer windows, and only through ranges: between two samples there is no value.
     sampled: [
       sampled('sli_valid_requests'),
       sampled('sli_bad_requests'),
     ],
-    // These move slowly and cost most: every sample of hours, one in 5 m of days.
-    slow: [share(window, 'rate5m') for window in ['30m', '2h', '6h']] + [
+    // These move slowly and cost most: one sample in 5 m is enough for hours and days.
+    slow: [share('30m', 'rate5m')] + [
       share(window, 'rate5m_sampled')
-      for window in ['1d', '3d', config.sloPeriod]
+      for window in ['2h', '6h', '1d', '3d', config.sloPeriod]
     ],
   }

@@ -6,6 +6,7 @@ from tritonobs.testing.simulate import World
 NMS = {"model": "nms", "version": "1"}
 TRITON = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1", **NMS}
 TRAFFIC = "model_version:triton_requests"
+PIPE = {"job": "triton", "model": "pipe", "version": "3"}
 
 CASES = (
     Case(
@@ -47,6 +48,27 @@ CASES = (
                 20,
                 {"model": "plain", "version": "1"},
                 0.25,
+            ),
+        ),
+    ),
+    Case(
+        says="failures of an ensemble add up over versions and replicas, those it tells twice halved",
+        world=World(minutes=10)
+        .info("pipe", "3", kind="ensemble")
+        .triton("pipe", "1", qps=3, failures={"OTHER": 3, "REJECTED": 1})
+        .triton("pipe", "1", replica="triton-2", qps=3, failures={"OTHER": 2, "REJECTED": 4})
+        .counter("nv_inference_request_failure", 5, **PIPE, reason="OTHER")
+        .counter("nv_inference_request_failure", 2, **PIPE, reason="REJECTED")
+        .triton("plain", "2", qps=3, failures={"OTHER": 6, "REJECTED": 7}),
+        rules=("model_version_reason:triton_requests_failed:rate1m",),
+        checks=(
+            reads(
+                'model_version_reason:triton_requests_failed:rate1m{reason=~"OTHER|REJECTED"}',
+                8,
+                ({"model": "pipe", "version": "1", "reason": "OTHER"}, 5),
+                ({"model": "pipe", "version": "1", "reason": "REJECTED"}, 7),
+                ({"model": "plain", "version": "2", "reason": "OTHER"}, 6),
+                ({"model": "plain", "version": "2", "reason": "REJECTED"}, 7),
             ),
         ),
     ),

@@ -1,0 +1,17 @@
+// A replica beside its peers. It stands in the group of the record it reads, which is evaluated seldom.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local say = import '../lib/phrases.libsonnet';
+  [
+    text.alert('TritonReplicaSlow', 'warning', text.owned(|||
+      (replica_model_version:triton_request_duration_seconds_per_peers:ratio5m > %(skewRatio)s)
+      and on (%(subject)s, %(replica)s)
+      (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]) * 300 >= %(skewRequests)s)
+    |||), {
+      summary: say.model + ' is slower on {{ $labels.%(replicaLabel)s }} than elsewhere.',
+      description: 'A request to ' + say.model + ' takes ' + say.number +
+                   ' times as long on {{ $labels.%(replicaLabel)s }} as on the other replicas. Look at the load, clocks, temperature and neighbours of that machine, or take it out of service.',
+      board: boards.link('model', ['model', 'version'], 'replica_model_version:triton_request_duration_seconds:mean5m'),
+    }, wait='10m'),
+  ]
