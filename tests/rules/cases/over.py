@@ -1,4 +1,4 @@
-"""What is over is forgotten when its window is; and versions and targets that only together make the difference."""
+"""What is over is forgotten when its window is; versions and targets that count only together."""
 
 from tritonobs.testing.promtool import Case, fires, reads, silent
 from tritonobs.testing.simulate import World
