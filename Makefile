@@ -26,7 +26,7 @@ test: setup ## the tests, the end-to-end ones on real servers included
 	$(BIN)/pytest -m "e2e and not container"
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
-	tools/setup_containers.sh
+	tools/setup_tests.sh
 	$(BIN)/pytest -m container $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server

@@ -16,7 +16,7 @@ BIN = Path(sys.executable).parent
 def _ask(shell: str, script: str) -> list[str]:
     program = shutil.which(shell)
     if program is None:
-        pytest.skip(f"no {shell} on this machine: apt-get install {shell}")
+        pytest.skip(f"no {shell} here; as root on Debian: tools/setup_tests.sh")
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
         [program, "-c", script], capture_output=True, text=True, check=True, env=environment, timeout=60

@@ -1,6 +1,6 @@
 """docker-compose.yml, run: from images to the message at the robot, and everything taken down again.
 
-Needs root, `dockerd`, `docker-compose` and `debootstrap` (`tools/setup_containers.sh` brings them on Debian);
+Needs root, `dockerd`, `docker-compose` and `debootstrap` (`tools/setup_tests.sh` brings them on Debian);
 is skipped, with the reason, where one of them is missing or the kernel lets no engine run. Prometheus and
 Alertmanager come from Debian's packages, because no image registry need be in reach; Grafana takes part where
 its image can be had.
@@ -44,7 +44,7 @@ def _engine(fleet_folder):
     missing = [name for name, path in programs.items() if path is None]
     if missing or os.geteuid() != 0:
         lack = f"missing: {', '.join(missing)}" if missing else "this is not root"
-        pytest.skip(f"no Docker engine can be started here ({lack}); as root: tools/setup_containers.sh")
+        pytest.skip(f"no Docker engine can be started here ({lack}); as root: tools/setup_tests.sh")
     # Gigabytes that nobody wants to keep, as pytest keeps its folders.
     folder = Path(tempfile.mkdtemp(prefix="tritonobs-docker-"))
     socket = f"unix://{folder}/docker.sock"

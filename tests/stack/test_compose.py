@@ -107,7 +107,7 @@ def test_docker_compose_takes_the_files():
     """Every profile, with and without the override for machines that reach no image registry."""
     program = shutil.which("docker-compose")
     if program is None:
-        pytest.skip("no docker-compose here; as root on Debian: tools/setup_containers.sh")
+        pytest.skip("no docker-compose here; as root on Debian: tools/setup_tests.sh")
     for more in ([], ["-f", "docker/debian.override.yml"]):
         command = [
             program,

@@ -185,7 +185,8 @@ class PrometheusSpec(Section):
 
     scrape_interval: Duration = Field(default=Decimal(5), description="Between two scrapes of a server.")
     evaluation_interval: Duration = Field(
-        default=Decimal(5), description="Between two evaluations of the rules."
+        default=Decimal(5),
+        description="Between two evaluations of traffic and limits; stages and error budgets need fewer.",
     )
     retention: Duration = Field(
         default=Decimal(180 * 86_400),

@@ -96,7 +96,7 @@ def _browser():
     """Headless Chromium, or the reason why there is none."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        pytest.skip("no Chromium here; as root on Debian: tools/setup_containers.sh")
+        pytest.skip("no Chromium here; as root on Debian: tools/setup_tests.sh")
     with sync_playwright() as playwright:
         # Without a sandbox, because root has none to offer; it opens nothing but what these tests made.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])

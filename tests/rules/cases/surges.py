@@ -50,6 +50,8 @@ CASES = tuple(
             15.75,
             minutes=16,
         ),
+        surge(kind, "so are seven for a new reason", [(15, None), (99, 7 / 300)], 17.0, minutes=17),
+        surge(kind, "four for it are not", [(15, None), (99, 4 / 300)], silent(SURGE, 30), minutes=30),
         surge(kind, "four are not", [(10, 0), (99, 0.015)], silent(SURGE, 30), minutes=30),
         surge(kind, "errors as frequent as ever are not", 0.1, silent(SURGE, 40), minutes=40),
         surge(

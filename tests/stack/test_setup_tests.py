@@ -1,4 +1,4 @@
-"""The script that brings what containers and browsers need never fails, and says what to do."""
+"""The script that brings what some tests need never fails, and says what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "tools" / "setup_containers.sh"
+SCRIPT = Path(__file__).parents[2] / "tools" / "setup_tests.sh"
 NEEDED = ("bash", "id", "sort", "timeout", "tail", "mktemp", "rm", "chmod")
 REFUSES = '#!/bin/bash\n[ "$1" = update ] || echo "E: Unable to locate package" >&2\nexit 100\n'
 
@@ -39,7 +39,8 @@ def test_without_apt_it_names_the_packages(programs):
     status, text = said(programs)
 
     assert status == 0
-    assert "apt-get install -y --no-install-recommends chromium debootstrap docker-compose docker.io" in text
+    packages = "chromium debootstrap docker-compose docker.io fish zsh"
+    assert f"apt-get install -y --no-install-recommends {packages}\n" in text
 
 
 def test_what_apt_cannot_bring_is_said_and_fails_nothing(programs):
@@ -55,7 +56,7 @@ def test_what_apt_cannot_bring_is_said_and_fails_nothing(programs):
 
 def test_what_is_there_is_not_installed_again(programs):
     """Nothing is said where nothing is missing."""
-    for name in ("dockerd", "docker", "docker-compose", "debootstrap", "chromium"):
+    for name in ("dockerd", "docker", "docker-compose", "debootstrap", "chromium", "zsh", "fish"):
         (programs / name).symlink_to(shutil.which("true"))
 
     assert said(programs) == (0, "")

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What the tests of docker-compose.yml and of the boards in a browser need beyond `make setup`: a Docker engine,
-# docker-compose, debootstrap and Chromium, from the distribution's packages. Never fails: without root, without apt
-# or without the packages it says what is missing, and the tests that need it are skipped with the same words.
+# What some tests need beyond `make setup`: a Docker engine, docker-compose and debootstrap for docker-compose.yml,
+# Chromium for the boards, zsh and fish for completion, from the distribution's packages. Never fails: without root,
+# without apt or without the packages it says what is missing; tests that need it are skipped with the same words.
 set -uo pipefail
 
 missing() {
-  for pair in dockerd:docker.io docker:docker.io docker-compose:docker-compose debootstrap:debootstrap chromium:chromium; do
+  for pair in dockerd:docker.io docker:docker.io docker-compose:docker-compose debootstrap:debootstrap \
+      chromium:chromium zsh:zsh fish:fish; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "${pair%%:*}" >/dev/null || echo "${pair##*:}"
   done | sort -u
 }
@@ -14,7 +15,7 @@ packages=$(missing)
 [ -n "$packages" ] || exit 0
 hand="apt-get install -y --no-install-recommends ${packages//$'\n'/ }"
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-  echo "missing for the tests of containers and browsers; install as root: $hand" >&2
+  echo "missing for the tests of containers, browsers and shells; install as root: $hand" >&2
   exit 0
 fi
 
@@ -30,7 +31,7 @@ export DEBIAN_FRONTEND=noninteractive
 timeout 300 apt-get update -q >/dev/null || true
 # One by one: what can be had is had.
 for package in $packages; do
-  echo "installing $package for the tests of containers and browsers"
+  echo "installing $package for the tests"
   timeout 300 apt-get install -yq --no-install-recommends "$package" >"$log" 2>&1 \
     || { echo "$package could not be installed; its tests are skipped. The end of what apt said:"; tail -n 3 "$log"; } >&2
 done
