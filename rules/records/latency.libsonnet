@@ -10,12 +10,12 @@ function(config)
         for counter in counters
       ]) + '\n) / 1e6',
     );
-  local mean(level, name, requests) =
-    text.record(level + ':triton_' + name + '_duration_seconds:mean5m', put(|||
-      avg_over_time(<level>:triton_<name>_duration_seconds:rate%(short)s[5m])
+  local mean(name, requests) =
+    text.record('model_version:triton_' + name + '_duration_seconds:mean5m', put(|||
+      avg_over_time(model_version:triton_<name>_duration_seconds:rate%(short)s[5m])
         /
-      (avg_over_time(<level>:<requests>:rate%(short)s[5m]) > 0)
-    |||, { level: level, name: name, requests: requests }));
+      (avg_over_time(model_version:<requests>:rate%(short)s[5m]) > 0)
+    |||, { name: name, requests: requests }));
   [
     rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
     text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||
@@ -31,10 +31,9 @@ function(config)
       or
       model_version:triton_requests_succeeded:rate%(short)s
     |||),
-    mean('model_version', 'request', 'triton_requests_succeeded'),
-    mean('model_version', 'queue', 'triton_requests_succeeded'),
-    mean('model_version', 'compute', 'triton_requests_computed'),
-    mean('replica_model_version', 'request', 'triton_requests_succeeded'),
+    mean('request', 'triton_requests_succeeded'),
+    mean('queue', 'triton_requests_succeeded'),
+    mean('compute', 'triton_requests_computed'),
     // Little's law: seconds spent a second are requests under way.
     text.record('model_version:triton_requests_in_flight:mean5m', |||
       avg_over_time(model_version:triton_request_duration_seconds:rate%(short)s[5m])

@@ -2,6 +2,11 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   [
+    text.record('replica_model_version:triton_request_duration_seconds:mean5m', |||
+      avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m])
+        /
+      (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]) > 0)
+    |||),
     // How much slower than its peers, taken together and weighted by their requests.
     text.record('replica_model_version:triton_request_duration_seconds_per_peers:ratio5m', |||
       replica_model_version:triton_request_duration_seconds:mean5m
