@@ -1,18 +1,17 @@
 // Batches and the response cache.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local mean_of = import '../lib/mean.libsonnet';
   local rate(name, counter) =
     text.record(
       'model_version:triton_' + name + ':rate%(short)s',
       'sum by (%(subject)s) (rate(' + counter + '{%(triton)s}[%(short)s]))'
     );
   local per_execution(name, what) =
-    text.record(name, put(|||
-      avg_over_time(model_version:triton_<what>:rate%(short)s[5m])
-        /
-      (avg_over_time(model_version:triton_executions:rate%(short)s[5m]) > 0)
-    |||, { what: what }));
+    text.record(
+      name,
+      mean_of('model_version:triton_' + what + ':rate%(short)s', 'model_version:triton_executions:rate%(short)s')
+    );
   [
     rate('inferences', 'nv_inference_count'),
     rate('executions', 'nv_inference_exec_count'),

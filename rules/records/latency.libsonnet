@@ -1,7 +1,7 @@
 // Times of a request inside Triton, in seconds; successes only, as Triton counts them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local mean_of = import '../lib/mean.libsonnet';
   local rate(level, by, name, counters) =
     text.record(
       level + ':triton_' + name + '_duration_seconds:rate%(short)s',
@@ -11,11 +11,11 @@ function(config)
       ]) + '\n) / 1e6',
     );
   local mean(name, requests) =
-    text.record('model_version:triton_' + name + '_duration_seconds:mean5m', put(|||
-      avg_over_time(model_version:triton_<name>_duration_seconds:rate%(short)s[5m])
-        /
-      (avg_over_time(model_version:<requests>:rate%(short)s[5m]) > 0)
-    |||, { name: name, requests: requests }));
+    local seconds = 'model_version:triton_' + name + '_duration_seconds';
+    text.record(
+      seconds + ':mean5m',
+      mean_of(seconds + ':rate%(short)s', 'model_version:' + requests + ':rate%(short)s')
+    );
   [
     rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
     text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||

@@ -1,12 +1,12 @@
 // Replicas of a model beside each other. With many servers these are many rows, and nobody acts on them within seconds.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local mean_of = import '../lib/mean.libsonnet';
   [
-    text.record('replica_model_version:triton_request_duration_seconds:mean5m', |||
-      avg_over_time(replica_model_version:triton_request_duration_seconds:rate%(short)s[5m])
-        /
-      (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[5m]) > 0)
-    |||),
+    text.record('replica_model_version:triton_request_duration_seconds:mean5m', mean_of(
+      'replica_model_version:triton_request_duration_seconds:rate%(short)s',
+      'replica_model_version:triton_requests_succeeded:rate%(short)s'
+    )),
     // How much slower than its peers, taken together and weighted by their requests.
     text.record('replica_model_version:triton_request_duration_seconds_per_peers:ratio5m', |||
       replica_model_version:triton_request_duration_seconds:mean5m

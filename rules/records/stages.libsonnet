@@ -2,6 +2,7 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local put = import '../lib/put.libsonnet';
+  local mean_of = import '../lib/mean.libsonnet';
   local rate(part) =
     text.record(
       'model_version_stage:tritonobs_stage_duration_seconds_' + part + ':rate%(medium)s',
@@ -31,11 +32,10 @@ function(config)
     percentile('p50', '0.5'),
     percentile('p95', '0.95'),
     percentile('p99', '0.99'),
-    text.record('model_version_stage:tritonobs_stage_duration_seconds:mean5m', |||
-      avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s[5m])
-        /
-      (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s[5m]) > 0)
-    |||),
+    text.record('model_version_stage:tritonobs_stage_duration_seconds:mean5m', mean_of(
+      'model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s',
+      'model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s'
+    )),
     text.record('model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m', |||
       avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!="total"}[5m])
         / on (%(subject)s) group_left ()
