@@ -5,38 +5,13 @@ from tritonobs.testing.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 JOB = {"job": "triton", "replica": "triton-1", "model": "llm"}
-FROZEN, BATCH, SLOW = "TritonCountersFrozen", "TritonBatchInefficient", "TritonStageSlow"
-TOKENS_NEAR = "TritonTokensNearLimit"
-OUTCOMES, TRAFFIC = "model_version_outcome:tritonobs_requests:rate1m", "model_version:triton_requests:rate5m"
-TOGETHER = "model_version:triton_requests_per_executions:ratio5m"
-QUEUED = "model_version:triton_queue_duration_seconds:rate1m"
-OWNER = "subject:tritonobs_owner:info"
+SLOW, TOKENS_NEAR = "TritonStageSlow", "TritonTokensNearLimit"
 TARGET, OBJECTIVE = "tritonobs_latency_target_seconds", "tritonobs_slo_objective_ratio"
 SLO = {**NMS, "slo": "latency"}
 SLOTH = {**SLO, "sloth_id": "nms-latency-v1", "sloth_service": "nms", "sloth_slo": "latency-v1"}
 
 
 CASES = (
-    Case(
-        says="counters are not frozen any more five minutes after the model's last own answer",
-        world=World(minutes=40)
-        .gauge(OWNER, 1, **NMS)
-        .gauge(OUTCOMES, [(20, 2), (99, 0)], **NMS, outcome="ok")
-        .gauge(TRAFFIC, 0, **NMS),
-        rules=(FROZEN,),
-        given=(OWNER, OUTCOMES, TRAFFIC),
-        checks=(fires(FROZEN, 15, severity="warning", **NMS), silent(FROZEN, 40, since=26)),
-    ),
-    Case(
-        says="single executions matter no longer five minutes after the last request waited",
-        world=World(minutes=50)
-        .gauge(OWNER, 1, **NMS)
-        .gauge(QUEUED, [(25, 5), (99, 0)], **NMS)
-        .gauge(TOGETHER, 1, **NMS),
-        rules=(BATCH,),
-        given=(OWNER, QUEUED, TOGETHER),
-        checks=(fires(BATCH, 20, severity="info", **NMS), silent(BATCH, 50, since=31)),
-    ),
     Case(
         says="of two targets for the whole request a stage has its share of the tighter one",
         world=World(minutes=30)

@@ -23,6 +23,9 @@ FROZEN, DEAD, BEATS = (
     "TritonWorkerDead",
     "model_instance:tritonobs_heartbeats:changes1m",
 )
+OUTCOMES, BATCH = "model_version_outcome:tritonobs_requests:rate1m", "TritonBatchInefficient"
+TOGETHER = "model_version:triton_requests_per_executions:ratio5m"
+QUEUED = "model_version:triton_queue_duration_seconds:rate1m"
 SPIKE, BUSY_CARD = "TritonQpsSpike", "TritonAcceleratorSaturated"
 DAY = 1440
 
@@ -167,6 +170,22 @@ CASES = (
         world=World(minutes=15).triton("nms", qps=0).worker("nms", outcomes={"ok": 0.5}),
         rules=(FROZEN,),
         checks=(warning(FROZEN, 15),),
+    ),
+    alone(
+        "counters are not frozen any more five minutes after the model's last own answer",
+        FROZEN,
+        {OUTCOMES: [(20, 2), (99, 0)], TRAFFIC: 0},
+        warning(FROZEN, 15),
+        silent(FROZEN, 40, since=26),
+        minutes=40,
+    ),
+    alone(
+        "single executions matter no longer five minutes after the last request waited",
+        BATCH,
+        {QUEUED: [(25, 5), (99, 0)], TOGETHER: 1},
+        fires(BATCH, 20, severity="info", **NMS),
+        silent(BATCH, 50, since=31),
+        minutes=50,
     ),
     alone(
         "a worker that is late for one scrape is not dead",
