@@ -1,17 +1,24 @@
-// The index of the alerts, but for overflow.libsonnet and replicas.libsonnet, which stand among the records.
+// The index of the alerts, but for overflow, forecast, replicas and tokens, which stand among the records.
 {
   local config = $._config,
+  local limits = (import 'limits.libsonnet')(config),
+  local traffic = (import 'traffic.libsonnet')(config),
+  local models = (import 'models.libsonnet')(config),
   local slo = (import 'slo.libsonnet')(config),
   prometheusAlerts+:: {
     groups+: [
-      (import 'limits.libsonnet')(config),
-      (import 'tokens.libsonnet')(config),
-      (import 'traffic.libsonnet')(config),
-      slo.quick,
-      slo.slow,
-      (import 'models.libsonnet')(config),
+      limits.soon,
+      limits.later,
+      (import 'language.libsonnet')(config),
+      traffic.soon,
+      traffic.later,
+      slo.others,
+      models.soon,
+      models.later,
       (import 'servers.libsonnet')(config),
+      (import 'kubernetes.libsonnet')(config),
       (import 'tritonobs.libsonnet')(config),
+      (import 'shards.libsonnet')(config),
     ],
   },
 }

@@ -8,9 +8,9 @@ function(config)
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
   [
     text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
-      summary: say.subject + ' gets more requests than its limit.',
-      description: say.subject + ' gets ' + say.number + ' requests/s, its limit is ' + limit +
-                   '. Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
-      board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
+      summary: 'More requests come than the limit allows.',
+      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.waiting + say.causes +
+                   ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+      board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
     }, keep=config.limitKeepFiring),
   ]

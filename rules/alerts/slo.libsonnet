@@ -1,70 +1,129 @@
 // Error budgets: one set of alerts for every SLO there is.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
+  local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
   local labels = ['model', 'version', 'slo'];
   local board = boards.link('slo', labels, 'slo:period_error_budget_remaining:ratio');
-  local left = 'of its error budget for %(sloPeriod)s ' +
-               say.look('slo:period_error_budget_remaining:ratio', labels, 'humanizePercentage') + ' is left';
-  local gone = '{{ with printf "slo:time_to_exhaustion:seconds{model=%%q,version=%%q,slo=%%q}" (print $labels.model) (print $labels.version) (print $labels.slo) | query }}, at this pace gone in {{ . | first | value | humanizeDuration }}{{ end }}';
+  // The first value of a query about the alert's own cluster, and further labels of it, in a sentence; nothing without.
+  local asked(query, names, sentence) =
+    '{{ with printf "' + query + '" ' + std.join(' ', ['(print $labels.' + name + ')' for name in names]) +
+    ' | query }}' + sentence + '{{ end }}';
+  local matching(names) = std.join(',', [name + '=%%q' for name in names]);
+  local left = (import '../lib/budget.libsonnet').english;
   // The stage that needs most of the time that requests may take.
-  local eater = '{{ with printf "topk(1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{model=%%q})" (print $labels.model) | query }} Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the target.{{ end }}';
-  local exceeds(window, factor) = put(|||
+  local of_model = cluster + ['model'];
+  local eater = asked(
+    'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '})',
+    of_model,
+    ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
+  );
+  local waited = (import '../lib/waited.libsonnet')(cluster).english;
+  // One incident, one message: of a model and those of its versions that burn, the only version if it burns no slower
+  // than the model, else the model over all its versions.
+  local once(burns) = fit(|||
     (
-      slo:sli_error:ratio_rate<window>
-        > ignoring (sloth_window)
-      clamp_max(<factor> * slo:error_budget:ratio, %(sloThresholdCap)s)
+      %(burns)s{version=""}
+        unless on (%(model)s, slo)
+      (
+        (
+          %(burns)s{version!=""}
+            >= on (%(model)s, slo) group_left ()
+          %(burns)s{version=""}
+        )
+        and on (%(model)s, slo)
+        (count by (%(model)s, slo) (%(burns)s{version!=""}) == 1)
+      )
     )
-  |||, { window: window, factor: factor });
-  // Bad requests in the window: samples times their distance.
-  local count(window) =
-    if window == '1h' then 'sum_over_time(slo:sli_bad_requests:rate5m[' + window + ']) * %(sloSeconds)d'
-    else 'sum_over_time(slo:sli_bad_requests:rate5m_sampled[' + window + ']) * %(longSeconds)d';
+    or
+    (
+      %(burns)s{version!=""}
+        unless on (%(subject)s, slo)
+      (
+        %(burns)s{version!=""}
+          < on (%(model)s, slo) group_left ()
+        %(burns)s{version=""}
+      )
+        unless on (%(model)s, slo)
+      (
+        %(burns)s{version=""}
+        and on (%(model)s, slo)
+        (count by (%(model)s, slo) (%(burns)s{version!=""}) > 1)
+      )
+    )
+  |||, { burns: burns });
+  local tiers = (import '../lib/tiers.libsonnet')(config);
+  local record(tier) = 'slo:error_budget_burn_' + tier.name + ':ratio';
+  // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
+  local unless_paged(tier) = std.join('', [
+    fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
+      faster: record(faster),
+      short_window: text.span(tier.short),
+    })
+    for faster in tiers
+    if tier.severity == 'critical' && faster.severity == 'critical' && faster.seconds < tier.seconds
+  ]);
   local burn(tier) =
     local name = 'TritonErrorBudgetBurn' + std.asciiUpper(tier.name[0]) + tier.name[1:];
-    text.alert(name, tier.severity, text.owned(put(|||
-      <long>
-      and
-      <short>
-      and
-      (<count> >= %(sloMinimumBad)d)
+    text.alert(name, tier.severity, text.owned(fit(|||
+      (
+        %(once)s
+      )
+        * slo:error_budget:ratio%(unless_paged)s
     |||, {
-      long: text.trimmed(exceeds(tier.long, tier.factor)),
-      short: text.trimmed(exceeds(tier.short, tier.factor)),
-      count: count(tier.long),
+      once: once(record(tier)),
+      unless_paged: unless_paged(tier),
     })), {
-      summary: say.model + ' spends its error budget for {{ $labels.slo }} too fast.',
+      summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + ', and it goes on: ' + left + gone + '.' + eater +
+                   tier.long + ', and it goes on: ' + left + '.' + eater + waited + say.causes +
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
       board: board,
-    }, wait=tier.wait, labels={ burn_tier: tier.name });
+    }, labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||
-    (slo:objective:ratio unless on (%(subject)s, slo) slo:sli_bad_requests:rate5m)
-    and on (%(subject)s)
-    subject:triton_requests:rate5m
+    (
+      (
+        slo:objective:ratio
+          unless on (%(subject)s, slo)
+        present_over_time(slo:sli_bad_requests:increase[%(span5m)s])
+      ) * 0 + 1
+      and on (%(subject)s)
+      subject:triton_requests:rate5m
+    )
+    or
+    (
+      1 - sum_over_time(slo:sli_valid_requests:increase[%(span10m)s])
+        /
+      (
+        sum_over_time(slo:sli_valid_requests:increase[%(span10m)s])
+          + on (%(subject)s, slo) group_left ()
+        sum_over_time(slo:sli_unmeasured_requests:increase[%(span10m)s])
+      )
+        > %(sloUnmeasuredRatio)s
+    )
   |||), {
-    summary: 'The SLO {{ $labels.slo }} of ' + say.model + ' cannot be measured.',
-    description: say.model +
-                 ' is loaded, yet nothing is measured for its SLO {{ $labels.slo }}: its stage is not instrumented, or the target is no bucket bound of the model. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds.',
+    summary: 'An SLO is not measured for some or all requests.',
+    description: 'Of the requests of ' + say.model + ', ' + say.percent +
+                 ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or the threshold is none of their bucket bounds. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
     board: board,
   }, wait='10m');
   local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(|||
       (slo:period_error_budget_remaining:ratio <= 0)
       and
-      (sum_over_time(slo:sli_bad_requests:rate5m_sampled[%(sloPeriod)s]) * %(longSeconds)d >= %(sloMinimumBad)d)
+      (slo:sli_bad_requests:sum%(sloPeriod)s >= %(sloMinimumBad)s)
     |||), {
-      summary: say.model + ' has no error budget left for {{ $labels.slo }}.',
+      summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows: ' + left +
                    '. Stop risky changes of this model until the budget is positive again.',
       board: board,
     }, wait='10m');
   {
-    quick: text.group('alerts.slo', config.sloInterval, [burn(config.burnTiers[0]), missing]),
-    // Sums over hours and days cost most and move least.
-    slow: text.group('alerts.slo.slow', config.slowInterval, [burn(tier) for tier in config.burnTiers[1:]] + [exhausted]),
+    // Behind the records they wait for.
+    recent: [burn(tiers[0])],
+    slow: [burn(tier) for tier in tiers[1:]],
+    others: text.group('alerts.slo', config.slowInterval, [missing, exhausted]),
   }

@@ -1,49 +1,90 @@
 // tritonobs itself, the rules, and the way alerts take.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
+  // What grew in the last 5 m, of the groups that are ours, each by its name.
+  local of_our_groups(counter) = fit(|||
+    label_replace(
+      increase(%(counter)s{rule_group=~".+;tritonobs[.-].+"}[%(span5m)s]) > 0,
+      "group", "$1", "rule_group", ".+;(tritonobs[.-].+)"
+    )
+  |||, { counter: counter });
   text.group('alerts.tritonobs', config.evaluationInterval, [
-    text.alert('Watchdog', 'none', 'vector(1) == 1', {
+    text.alert('Watchdog', 'info', 'vector(1) == 1', {
       summary: 'The alerting path works.',
-      description: 'This alert always fires. When it stops arriving, Prometheus, Alertmanager or the way to you is broken.',
+      description: 'This alert always fires with the value {{ $value }}. When it stops arriving, Prometheus, Alertmanager or the way to you is broken.',
       board: board,
     }),
-    text.alert('TritonobsServeDown', 'critical', 'up{%(serve)s} == 0', {
-      summary: 'tritonobs serve does not answer.',
+    // Of several, one that answers is enough: it delivers and tells limits.
+    text.alert('TritonobsServeDown', 'critical', |||
+      (up{%(serve)s} == 0)
+      unless on (%(cluster)s)
+      (up{%(serve)s} == 1)
+    |||, {
+      summary: 'Prometheus gets no answer from tritonobs serve.',
       description: 'Prometheus cannot scrape {{ $labels.instance }}: no DingTalk message leaves, and limits hold for an hour. Start `tritonobs serve` again; Alertmanager keeps what waits.',
       board: board,
     }, wait='1m'),
     text.alert('TritonobsFleetFileInvalid', 'warning', 'tritonobs_config_valid{%(serve)s} == 0', {
-      summary: 'tritonobs serve refuses the fleet file as it is now.',
+      summary: 'The fleet file is refused as it is now.',
       description: 'The fleet file on {{ $labels.instance }} has errors, so the last good one stays in use and later changes have no effect. Run `tritonobs validate` on it.',
       board: board,
     }, wait='30s'),
     text.alert('TritonobsDeliveryFailing', 'critical', |||
-      (sum by (robot, instance) (rate(tritonobs_delivery_errors_total{%(serve)s}[%(medium)s])) > 0)
-      and on (robot, instance)
+      (sum by (%(robot)s) (rate(tritonobs_delivery_errors_total{%(serve)s}[%(medium)s])) > 0)
+      and on (%(robot)s)
       (tritonobs_delivery_waiting_calls{%(serve)s} > 0)
     |||, {
-      summary: 'Messages to robot {{ $labels.robot }} do not get through.',
+      summary: 'Messages to a robot do not get through.',
       description: 'DingTalk robot {{ $labels.robot }} refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
       board: board,
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
-      summary: 'DingTalk mutes robot {{ $labels.robot }}.',
+      summary: 'DingTalk mutes a robot.',
       description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, with whatever else uses it, and is mute for ten minutes; alerts wait. Give alerts a robot of their own, or a second one.',
       board: board,
     }),
-    // Only groups of ours get the label; what has none is the others' business.
-    text.alert('TritonobsRulesFailing', 'warning', |||
-      label_replace(
-        increase(prometheus_rule_evaluation_failures_total[5m]) > 0,
-        "group", "$1", "rule_group", ".+;(tritonobs[.].+)"
-      )
-      unless on (group)
-      label_replace(vector(0), "group", "", "", "")
+    // A task that fails at once after each start is down; one that works in between and fails again counts, too.
+    text.alert('TritonobsTaskFailing', 'warning', |||
+      (tritonobs_task_up{%(serve)s} == 0)
+      or
+      (increase(tritonobs_task_failures_total{%(serve)s}[%(span15m)s]) > 5)
     |||, {
-      summary: 'Rules of tritonobs fail on {{ $labels.instance }}.',
-      description: 'Prometheus could not evaluate rules of group {{ $labels.group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
+      summary: 'A task of tritonobs serve fails.',
+      description: 'tritonobs serve on {{ $labels.instance }} starts its task {{ $labels.task }} again and again. What the task does is not done; the rest goes on. /readyz of serve says since when and why.',
+      board: boards.link('delivery', [], 'tritonobs_task_up'),
+    }, wait='2m'),
+    // A body holds many spans, so any body lost counts. Spans of requests that never ended come now and then: a share.
+    text.alert('TritonobsTracesLost', 'warning', |||
+      group by (%(receiver)s, reason) (
+        increase(tritonobs_trace_dropped_total{%(traces)s, reason!="incomplete"}[%(span5m)s]) > 5
+        or
+        (
+          increase(tritonobs_trace_dropped_total{%(traces)s, reason="incomplete"}[%(span5m)s])
+            > on (%(receiver)s) group_left ()
+          0.1 * sum by (%(receiver)s) (increase(tritonobs_trace_spans_total{%(traces)s}[%(span5m)s]))
+        )
+        or
+        label_replace(
+          increase(tritonobs_trace_forwarded_total{%(traces)s, outcome!="sent"}[%(span5m)s]) > 0,
+          "reason", "collector", "", ""
+        )
+      )
+    |||, {
+      summary: 'Traces are lost.',
+      description: 'The receiver of traces on {{ $labels.instance }} loses some of what it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, rest on fewer requests, or the collector misses some.',
+      board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
+    }, wait='5m'),
+    text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
+      summary: 'Rules of tritonobs fail.',
+      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of group {{ $labels.group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
+    }, wait='1m', keep='5m'),
+    text.alert('TritonobsRulesLate', 'warning', of_our_groups('prometheus_rule_group_iterations_missed_total'), {
+      summary: 'Rules of tritonobs were left out because Prometheus is too slow.',
+      description: 'Prometheus on {{ $labels.instance }} left out evaluations of group {{ $labels.group }}, because the one before took longer than its interval: alerts come late and records have gaps. Give Prometheus more CPU or faster disks, or raise evaluation_interval.',
+      board: boards.link('delivery', [], 'prometheus_rule_group_iterations_missed_total'),
     }, wait='1m', keep='5m'),
   ])

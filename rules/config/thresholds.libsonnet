@@ -3,21 +3,22 @@
   _config+:: {
     // Share of a limit at which we warn, while there is still time.
     limitWarningRatio: 0.8,
-    // Requests come at random: in a short window a rate of 8 reads 9 or 10 now and then. A limit counts as exceeded
-    // at once by more than this many standard deviations of such chance, and after 5 m by anything; in both cases by
-    // so many requests at least, or models that get one a minute would be above their limit every night.
-    limitNoise: 2,
-    limitExcess: 10,
+    // Requests come at random: in a short window a rate of 8 reads 12 now and then. A limit counts as exceeded by more
+    // than so many standard deviations of such chance, and a fifth of their square in requests more, because chance has
+    // a longer tail where few are expected. Windows of 5 m and more pass by seldom enough for less. At 95 % of any limit
+    // all windows together are exceeded by chance less than once in twenty days.
+    limitNoise: 4.5,
+    limitNoiseLong: 4,
     // Keeps an alert up through the dips of bursty traffic: one message, not ten.
     limitKeepFiring: '1m',
-    // A burst between two scrapes: this much above the limit, and at least so many requests too many.
+    // A burst between two scrapes: this much above the limit, and more than the chance above explains.
     spikeRatio: 1.5,
-    spikeRequests: 10,
     spikeKeepFiring: '5m',
-    // How far ahead we look, and the share of the limit (now, and gained in 5 m) below which a trend is but noise.
+    // How far ahead we look, the share of the limit below which growth is nobody's worry, and by how many standard
+    // deviations of chance it must have grown.
     forecastSeconds: 3600,
     forecastFloorRatio: 0.5,
-    forecastGainRatio: 0.02,
+    forecastNoise: 4,
     // Traffic below this share of the same time yesterday and last week, where it was at least so much then.
     dropRatio: 0.5,
     dropFloor: 0.5,
@@ -39,20 +40,39 @@
     // A reason this many times as frequent as in the last hour, from so many errors in 5 m on.
     surgeRatio: 3,
     surgeErrors: 5,
+    // And above the usual number by so many standard deviations, and so many errors: chance gives 1 in 10^6 or less.
+    surgeNoise: 4,
     // A heartbeat comes every second; a worker without one for a medium window is dead or hangs.
     restartsPerQuarterHour: 3,
     // A hit ratio below this share of the last hour's, where that was worth having.
     cacheDropRatio: 0.5,
     cacheWorthRatio: 0.2,
+    // A cache of keys and values this full has no room for another prompt. Answers end and give room back, so it gets
+    // there again and again, and is this full on average.
+    kvCacheRatio: 0.95,
+    kvCacheMeanRatio: 0.75,
+    // One in twenty requests that is put back and computed again.
+    preemptedRatio: 0.05,
+    // A pool that grew and shrank three times in an hour. A day's traffic turns it twice a day, a campaign twice more;
+    // one that waits five minutes before it shrinks turns ten times at most.
+    autoscalerTurns: 6,
     // Above these, the next allocation may fail.
     hostMemoryRatio: 0.95,
     // Inference engines reserve nine tenths at start, so only the very top means trouble.
     acceleratorMemoryRatio: 0.97,
     acceleratorBusyRatio: 0.95,
+    // A card whose exporter tells no reasons, yet works below this share of the clock it has reached within a day.
+    acceleratorClockRatio: 0.8,
 
     // Fewer bad requests than this in the long window of a tier are chance, whatever share they make up.
     sloMinimumBad: 5,
+    // The same where requests are traced by sample: bad ones that were really seen. While a budget is spent as it may
+    // be, so many come by chance once in 3 * 10^8 windows of the fast tier, in 60,000 of the medium one, in 400 of the
+    // slow one.
+    sloMinimumBadSamples: 10,
     // A weak objective times a large factor could ask for more than 100 % errors: cut there.
     sloThresholdCap: 0.9,
+    // Above this share of requests that cannot be measured, an SLO says too little to be relied on.
+    sloUnmeasuredRatio: 0.01,
   },
 }

@@ -1,9 +1,9 @@
 // What is said of a subject and its limit of requests, once for a model that has but one version.
-local once = import 'once.libsonnet';
-local traffic = 'subject:triton_requests:rate%(short)s';
-function(expr) once(
-  expr,
-  traffic + '{version!=""}',
-  traffic + '{model!="", version=""}',
-  'subject:tritonobs_qps_limit:held'
-)
+local fit = import 'fit.libsonnet';
+function(expr) fit(|||
+  (
+    %(expr)s
+  )
+  unless on (%(subject)s)
+  model_version:tritonobs_limit_of_model:info
+|||, { expr: expr })

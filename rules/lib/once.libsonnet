@@ -1,27 +1,27 @@
 // `expr` without the versions of which it would say but the same as of their model: all the traffic is theirs, and
 // their limit is no tighter. While a model has one version, an overflow is one alert. `by` are further labels; `expr`
 // is a text block.
-local put = import 'put.libsonnet';
-function(expr, version, model, limit, by='') put(|||
+local fit = import 'fit.libsonnet';
+function(expr, version, model, limit, by='') fit(|||
   (
-    <expr>
+    %(expr)s
   )
-  unless on (%(subject)s<by>)
+  unless on (%(subject)s%(by)s)
   (
     (
-      <version>
-        == on (%(model)s<by>) group_left ()
-      <whole>
+      %(version)s
+        == on (%(model)s%(by)s) group_left ()
+      %(whole)s
     )
-    and on (%(subject)s<by>)
+    and on (%(subject)s%(by)s)
     (
-      <limit>{version!=""}
-        >= on (%(model)s<by>) group_left ()
-      <limit>{model!="", version=""}
+      %(limit)s{version!=""}
+        >= on (%(model)s%(by)s) group_left ()
+      %(limit)s{model!="", version=""}
     )
   )
 |||, {
-  expr: std.strReplace(std.substr(expr, 0, std.length(expr) - 1), '\n', '\n  '),
+  expr: expr,
   version: version,
   whole: model,
   limit: limit,

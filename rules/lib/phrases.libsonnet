@@ -4,14 +4,16 @@
   subject: '{{ or $labels.model "The fleet" }}{{ with $labels.version }} version {{ . }}{{ end }}',
   // The same without the fleet.
   model: '{{ $labels.model }}{{ with $labels.version }} version {{ . }}{{ end }}',
+  // " of cluster east", or nothing where series carry no cluster.
+  of_cluster: '{{ with $labels.cluster }} of cluster {{ . }}{{ end }}',
   number: '{{ $value | printf "%%.4g" }}',
   percent: '{{ $value | humanizePercentage }}',
   seconds: '{{ $value | humanizeDuration }}',
 
-  // The first value of another series with the same labels, or nothing when there is none.
+  // The first value of another series of the same cluster with the same labels, or nothing when there is none.
   look(record, labels, how='printf "%%.4g"', modifier='')::
-    (import 'put.libsonnet')(
-      '{{ with printf "<record>{<matchers>}<modifier>" <values> | query }}{{ . | first | value | <how> }}{{ end }}', {
+    (import 'fit.libsonnet')(
+      '{{ with printf "%(record)s{%(clusterIs)s%(matchers)s}%(modifier)s" %(clusterValue)s%(values)s | query }}{{ . | first | value | %(how)s }}{{ end }}', {
         record: record,
         matchers: std.join(',', [name + '=%%q' for name in labels]),
         modifier: modifier,
@@ -19,4 +21,23 @@
         how: how,
       }
     ),
+
+  local pending = 'with printf "sum by (%(model)s) (model_version:triton_requests_pending:sum{%(clusterIs)smodel=%%q}) > 0" %(clusterValue)s(print $labels.model) | query',
+  local busy = 'with printf "max by (%(model)s) (model_version:tritonobs_workers_busy:ratio5m{%(clusterIs)smodel=%%q}) > %(busyRatio)s" %(clusterValue)s(print $labels.model) | query',
+  local members = 'with printf "ALERTS{%(clusterIs)salertstate=\\"firing\\",pipeline=%%q,model!=%%q,alertname=~\\"Triton(Saturated|QueueWaitHigh|WorkerDead|StageSlow|ErrorReasonSurge|ErrorBudgetBurn.*|Model.*)\\"}" %(clusterValue)s(print $labels.pipeline) (print $labels.model) | query',
+  local first = '{{ . | first | value | printf "%%.4g" }}',
+
+  // Where requests to the model wait: how many, how busy its instances are, and what Triton cannot count then.
+  waiting:
+    '{{ ' + pending + ' }} ' + first + ' requests wait in its queue{{ ' + busy + ' }} and its model instances work {{ . | first | value | humanizePercentage }} of the time{{ end }}' +
+    '; what a full queue refuses Triton counts nowhere, so callers may send more than that.{{ end }}',
+  waiting_zh:
+    '{{ ' + pending + ' }}队列中有 ' + first + ' 个请求在等待{{ ' + busy + ' }}，模型实例 {{ . | first | value | humanizePercentage }} 的时间在工作{{ end }}' +
+    '；队列满时被拒的请求 Triton 不计，真实来量可能更大。{{ end }}',
+
+  // What fires for other models of the same pipeline and may be why: members are slow, full or dead before it is.
+  causes:
+    '{{ with $labels.pipeline }}{{ ' + members + ' }} Its pipeline has causes:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',
+  causes_zh:
+    '{{ with $labels.pipeline }}{{ ' + members + ' }}同一流水线另有告警：{{ range . }}{{ .Labels.model }} 的 {{ .Labels.alertname }}；{{ end }}请先看那里。{{ end }}{{ end }}',
 }

@@ -1,40 +1,66 @@
 // The words every expression is made of, filled from the config.
-local put = import 'put.libsonnet';
+local fit = import 'fit.libsonnet';
+local shards = import 'shards.libsonnet';
 function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
   // jsonnet itself would write 0.2 as 0.20000000000000001.
   local shown(value) = if std.isNumber(value) && std.floor(value) != value then '%.10g' % value else std.toString(value),
 
-  // What expressions are formatted with: %(model_version)s and the like. Elements of an array are evaluated once,
-  // fields of an object at every look.
-  local said = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
+  local duration = import 'duration.libsonnet',
+  // Windows and waits on the clock of a rehearsal, where it runs faster.
+  local faster(text, least) =
+    if config.speed == 1 then text
+    else duration.text(std.max(std.ceil(duration.seconds(text) / config.speed), least)),
+  // A window that the rules look back over: windows below two minutes follow the scrapes and stay.
+  span(text):: if duration.seconds(text) < 120 then text else faster(text, 60),
+
+  // What expressions are formatted with, besides the knobs.
+  local spans = ['2m', '5m', '10m', '15m', '70m', '1h', '1d', '7d'],
+  local words = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
+    ['span' + name]: $.span(name)
+    for name in spans
+  } + {
+    ['seconds' + name]: std.toString(duration.seconds($.span(name)))
+    for name in spans
+  } + {
+    pagesNew: if config.recordsAtOnce then 'replica:triton_pages_new:count' else '(\n' + $.pages_new % words + ')',
     triton: config.tritonSelector,
     serve: config.serveSelector,
+    traces: config.tracesSelector,
+    receiver: labels(['instance']),
     short: config.shortWindow,
     medium: config.mediumWindow,
     period: config.sloPeriod,
+    spanPeriod: $.span(config.sloPeriod),
     replica: config.replicaLabel,
     cluster: labels([]),
+    // For queries of messages, which are templates: what matches the alert's own cluster, and fills the %q of it.
+    clusterIs: std.join('', [name + '=%q, ' for name in cluster]),
+    clusterValue: std.join('', ['(print $labels.' + name + ') ' for name in cluster]),
     model: labels(['model']),
     subject: labels(['model', 'version']),
     pipeline: labels(['pipeline']),
+    pool: labels(['namespace']),
     device: labels(['instance', 'device']),
+    card: labels(['device']),
+    robot: labels(['robot', 'instance']),
     owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
     replica_only: labels([config.replicaLabel]),
+    shards: config.shardsSelector,
+    agents: config.agentsSelector,
+    shard: labels([config.shardLabel]),
   },
-  local names = std.objectFields(said),
-  local values = [said[name] for name in names],
-  local words = { [names[place]]: values[place] for place in std.range(0, std.length(names) - 1) },
+  local chinese = if config.chinese then (import 'chinese.libsonnet')(config) else {},
 
-  // Knobs and words in place; a percent sign of the text itself must be doubled. Does what `text % words` does for
-  // `%(name)s` and `%(name)d`, a hundred times faster: the formatting of the C++ jsonnet is written in jsonnet.
+  // Knobs and words in place of each %(name)s; a percent sign of the text itself must be doubled. Split and join, which
+  // are native: the operator % reads a text character by character and would take most of the evaluation.
   fill(text)::
-    local pieces = std.split(text, '%(');
-    local filled(piece) =
-      local halves = std.splitLimit(piece, ')', 1);
-      words[halves[0]] + std.substr(halves[1], 1, std.length(halves[1]) - 1);
-    $.trimmed(std.strReplace(std.join('', [pieces[0]] + [filled(piece) for piece in pieces[1:]]), '%%', '%')),
+    local word(part) = local found = std.splitLimit(part, ')s', 1); words[found[0]] + found[1];
+    local words_in(piece) =
+      local parts = std.split(piece, '%(');
+      std.join('', [parts[0]] + [word(part) for part in parts[1:]]);
+    $.trimmed(std.join('%', [words_in(piece) for piece in std.split(text, '%%')])),
 
   // Without the line end that a text block brings.
   trimmed(text):: if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text,
@@ -46,23 +72,63 @@ function(config) {
   },
 
   group(name, interval, rules):: {
-    assert std.length(rules) <= 20 : 'group %s has %d rules; rulers allow 20 a group' % [name, std.length(rules)],
+    local own = std.flatMap($.of_tier, rules),
+    assert std.length(own) <= 20 : 'group %s has %d rules; rulers allow 20 a group' % [name, std.length(own)],
     name: 'tritonobs.' + name,
     interval: interval,
-    rules: rules,
+    rules: own,
   },
+
+  // An expression of which a shard knows all it reads. Where it stands the global tier reads what shards recorded under
+  // `name`, merged as a tag of lib/shards.libsonnet says; `only` are matchers.
+  given(name, tag, expr, only='')::
+    if config.tier != 'global' then expr
+    else shards.merged(tag.of_shards, shards.prefix + name + (if only == '' then '' else '{' + only + '}')),
+
+  // The same with the record of it that shards make: of the expression as it stands there, or of another one.
+  part(name, tag, expr, recorded=expr):: {
+    here: $.given(name, tag, expr),
+    record: $.record(name, recorded) + tag,
+  },
+
+  // Where records come late, a difference is of what was recorded of one moment: a record is read as it was `window` ago,
+  // and what it was made of an interval before that.
+  late(window):: if config.recordsAtOnce then '' else ' offset %(' + window + ')s',
+
+  // Servers with a page, or labels of one, that nobody has read within the longest gap: what their counters hold is
+  // history.
+  pages_new:: fit(|||
+    count by (%(replica_only)s) (
+      %(read)s
+        unless
+      last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s] offset %(sloInterval)s)
+    )
+  |||, { read: if config.recordsAtOnce then 'target:triton_page_read:bool' else '(' + $.page_read + ')' }),
+  // Pages that were read since the evaluation before. One without a counter says that what comes begins at 0.
+  page_read:: 'max_over_time(up{%(triton)s}[%(sloInterval)s]) == 1',
+
+  // Clusters with servers to scrape.
+  targets:: $.part('cluster:triton_targets:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s})'),
+
+  // What the tier in use makes of a rule: nothing, the rule, what a shard must record for it, or what shards recorded.
+  of_tier(rule)::
+    local how = std.get(rule, 'of_shards', '');
+    if config.tier == 'all' || (config.tier == 'global' && std.member(['', 'both'], how)) then [rule]
+    else if config.tier == 'shard' then [part.record for part in std.get(rule, 'parts', [])] + (if how == '' then [] else [rule])
+    else if how == 'kept' then []
+    else [rule { expr: $.fill(shards.merged(how, shards.prefix + rule.record)) }],
 
   // Adds pipeline, team and tier of whatever model the expression is about; every subject has exactly one owner row.
   owned(expr):: $.joined(expr, 'subject', ''),
   // The same for expressions without a version: models over all of theirs, and the fleet.
   owned_whole(expr):: $.joined(expr, 'model', '{version=""}'),
-  joined(expr, on, rows):: put(|||
+  joined(expr, on, rows):: fit(|||
     (
-      <expr>
+      %(expr)s
     )
-      * on (%(<on>)s) group_left (pipeline, team, tier)
-    subject:tritonobs_owner:info<rows>
-  |||, { expr: std.strReplace($.trimmed(expr), '\n', '\n  '), on: on, rows: rows }),
+      * on (%(on)s) group_left (pipeline, team, tier)
+    subject:tritonobs_owner:info%(rows)s
+  |||, { expr: expr, on: '%(' + on + ')s', rows: rows }),
 
   // The same for records of several expressions.
   all(list):: std.join('\nor\n', [$.trimmed(expr) for expr in list]),
@@ -71,14 +137,16 @@ function(config) {
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
     expr: $.fill(expr),
-    [if wait != '0s' then 'for']: wait,
-    [if keep != '' && config.keepFiring then 'keep_firing_for']: keep,
-    labels: { severity: severity } + labels,
+    [if wait != '0s' then 'for']: faster(wait, 0),
+    [if keep != '' && config.keepFiring then 'keep_firing_for']: faster(keep, 0),
+    labels: { severity: std.get(config.severities, name, severity) } + labels,
     annotations: {
       summary: $.fill(text.summary),
       description: $.fill(text.description),
       runbook_url: std.strReplace(config.runbookUrl, '%s', name),
       dashboard_url: text.board,
+      [if std.objectHas(chinese, name) then 'summary_zh']: $.fill(chinese[name].summary),
+      [if std.objectHas(chinese, name) then 'description_zh']: $.fill(chinese[name].description),
     },
   },
 }

@@ -1,21 +1,49 @@
 // Accelerators of every vendor under one name and unit. A card that Triton and DCGM both report counts once, DCGM's.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
+  local nvidia(expr) = { vendor: 'nvidia', id: 'UUID', expr: expr };
   // DCGM writes values it cannot read as numbers near 2^63.
-  local dcgm(expr) = { vendor: 'nvidia', id: 'UUID', expr: '(' + expr + ' < 1e18)' };
+  local dcgm(expr) = nvidia('(' + expr + ' < 1e18)');
   local triton(expr) = { vendor: 'nvidia', id: 'gpu_uuid', expr: expr };
   // Older exporters number their chips from 0 on every node.
   local ascend(expr) = { vendor: 'ascend', id: 'vdie_id', expr: 'label_join(' + expr + ', "device", "/", "instance", "id")' };
   local cambricon(expr) = { vendor: 'cambricon', id: 'uuid', expr: expr };
-  local device(source) = put(|||
+  local device(source) = fit(|||
     max by (%(device)s, vendor) (
       label_replace(
-        label_replace(<expr>, "device", "$1", "<id>", "(.+)"),
-        "vendor", "<vendor>", "", ""
+        label_replace(%(expr)s, "device", "$1", "%(id)s", "(.+)"),
+        "vendor", "%(vendor)s", "", ""
       )
-    )<unit>
+    )%(unit)s
   |||, { unit: '' } + source);
+  // What people call a card: its number on its host; where the exporter tells no number, the end of its id.
+  local called(source, number, host) = fit(|||
+    group by (%(device)s, vendor, card, host) (
+      label_replace(
+        label_replace(
+          label_replace(
+            label_replace(
+              label_replace(
+                label_replace(%(expr)s, "device", "$1", "%(id)s", "(.+)"),
+                "card", "$1", "device", ".*?([^-]{1,6})"
+              ),
+              "card", "$1", "%(number)s", "(.+)"
+            ),
+            "host", "$1", "instance", "(.+?)(:[0-9]+)?"
+          ),
+          "host", "$1", "%(host)s", "(.+)"
+        ),
+        "vendor", "%(vendor)s", "", ""
+      )
+    )
+  |||, source { number: number, host: host });
+  // One bit of a mask: Prometheus has no operators for bits.
+  local bit(series, value) = 'floor(' + series + ' / ' + value + ') %% 2';
+  local slowed(series) =
+    // Slowed down by hardware, by software for heat, by hardware for heat, by the power supply. The other bits are idle
+    // clocks, settings, and the power limit that cards are bought with. Numbers near 2^63 have none of these bits.
+    'clamp_max(' + std.join(' + ', [bit(series, value) for value in ['8', '32', '64', '128']]) + ', 1)';
   local divided(source, by) = source { unit: ' / ' + by };
   local times(source, by) = source { unit: ' * ' + by };
   // MiB, as DCGM and the Ascend driver count.
@@ -23,7 +51,7 @@ function(config)
   local measure(name, sources) =
     text.record(
       'device:accelerator_' + name,
-      std.join('\nor on (device)\n', [text.trimmed(device(source)) for source in sources])
+      std.join('\nor on (%(card)s)\n', [text.trimmed(device(source)) for source in sources])
     );
   [
     measure('utilization:ratio', [
@@ -54,6 +82,40 @@ function(config)
       ascend('npu_chip_info_power'),
       cambricon('mlu_power_usage'),
     ]),
+    text.record('device:accelerator_name:info', std.join('\nor on (%(card)s)\n', [text.trimmed(one) for one in [
+      called(dcgm('label_replace(DCGM_FI_DEV_GPU_TEMP, "Hostname", "$1", "hostname", "(.+)")'), 'gpu', 'Hostname'),
+      called(triton('nv_gpu_utilization'), 'gpu', 'node'),
+      called(ascend('npu_chip_info_temperature'), 'id', 'node'),
+      called(cambricon('mlu_temperature'), 'mlu', 'node'),
+    ]])),
+    // The last error that the card told, by its vendor's number: XID, or the error code of Ascend.
+    measure('fault:code', [
+      dcgm('DCGM_FI_DEV_XID_ERRORS'),
+      ascend('npu_chip_info_error_code'),
+      cambricon('mlu_last_xid_error'),
+    ]),
+    // 1 well, 0 not; nothing where the vendor tells no such thing, or cannot tell (-1).
+    measure('healthy:bool', [ascend('(npu_chip_info_health_status >= 0)'), cambricon('mlu_health')]),
+    measure('throttled:bool', [
+      nvidia(slowed('DCGM_FI_DEV_CLOCKS_EVENT_REASONS')),
+      nvidia(slowed('DCGM_FI_DEV_CLOCK_THROTTLE_REASONS')),
+      cambricon('mlu_thermal_slow_down'),
+    ]),
+    measure('clock:hertz', [
+      times(dcgm('DCGM_FI_DEV_SM_CLOCK'), '1e6'),
+      times(ascend('npu_chip_info_aicore_current_freq'), '1e6'),
+      times(cambricon('mlu_frequency'), '1e6'),
+    ]),
+    measure('ecc_uncorrected:increase1h', [
+      dcgm('increase(DCGM_FI_DEV_ECC_DBE_VOL_TOTAL[%(span1h)s])'),
+      cambricon('increase(mlu_ecc_uncorrected_error_total[%(span1h)s])'),
+    ]),
+    measure('pcie:bytes_per_second', [
+      dcgm('(DCGM_FI_PROF_PCIE_TX_BYTES + DCGM_FI_PROF_PCIE_RX_BYTES)'),
+      // In 20 ms.
+      times(cambricon('(mlu_pcie_read_throughput + mlu_pcie_write_throughput)'), '50'),
+    ]),
+    measure('nvlink:bytes_per_second', [dcgm('(DCGM_FI_PROF_NVLINK_TX_BYTES + DCGM_FI_PROF_NVLINK_RX_BYTES)')]),
     measure('temperature:celsius', [
       dcgm('DCGM_FI_DEV_GPU_TEMP'),
       ascend('npu_chip_info_temperature'),

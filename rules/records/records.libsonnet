@@ -1,19 +1,31 @@
 // The index of the records. Groups are evaluated side by side, each up to one interval behind the one it reads; rules
-// of one group follow each other at once. So what an alert waits for stands in as few groups as 20 rules each allow.
+// of one group follow each other at once. So what an alert waits for stands in as few groups as 20 rules each allow,
+// and the alerts that people are woken by stand behind their records.
 {
   local config = $._config,
   local text = (import '../lib/text.libsonnet')(config),
+  local shards = import '../lib/shards.libsonnet',
+  local objectives = (import 'objectives.libsonnet')(config),
+  local language = (import 'language.libsonnet')(config),
+  local traces = (import 'traces.libsonnet')(config),
+  local shown = (import 'slo_shown.libsonnet')(config),
   local ratios = (import 'slo_ratios.libsonnet')(config),
   local budget = (import 'slo_budget.libsonnet')(config),
+  local burns = (import 'slo_burns.libsonnet')(config),
+  local alerts = (import '../alerts/slo.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
-      text.group('objectives', config.evaluationInterval, (import 'objectives.libsonnet')(config)),
+      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config)),
+      text.group('objectives', config.evaluationInterval, objectives.limits),
+      text.group('promises', config.stageInterval, objectives.promises),
       text.group(
         'traffic',
         config.evaluationInterval,
         (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config) +
         (import '../alerts/overflow.libsonnet')(config)
       ),
+      text.group('forecast', config.slowInterval, (import '../alerts/forecast.libsonnet')(config)),
+      text.group('presence', config.evaluationInterval, (import 'presence.libsonnet')(config)),
       text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),
       text.group(
         'replicas',
@@ -28,16 +40,28 @@
       text.group(
         'stages',
         config.stageInterval,
-        (import 'stages.libsonnet')(config) + (import 'work.libsonnet')(config)
+        (import 'stages.libsonnet')(config) + (import 'work.libsonnet')(config) +
+        (import '../alerts/tokens.libsonnet')(config)
       ),
-      text.group('accelerators', config.stageInterval, (import 'accelerators.libsonnet')(config)),
+      text.group('language', config.gaugeInterval, language.gauges),
+      text.group('language.shown', config.stageInterval, language.shown),
+      text.group('traces', config.stageInterval, traces.shown),
+      text.group('accelerators', config.stageInterval, [
+        record + shards.max
+        for record in (import 'accelerators.libsonnet')(config)
+      ]),
       text.group(
         'slo',
         config.sloInterval,
-        (import 'slo_events.libsonnet')(config) + ratios.recent + budget.recent
+        (import 'events.libsonnet')(config) + (import 'timed.libsonnet')(config) +
+        (import 'slo_events.libsonnet')(config) + ratios.recent + burns.recent + alerts.recent
       ),
+      text.group('slo.samples', config.sloInterval, traces.samples + burns.begins),
+      text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
+      text.group('slo.shown', config.stageInterval, shown.ratio + budget.shown),
+      text.group('slo.slow', config.slowInterval, ratios.slow + burns.slow + alerts.slow),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
-      text.group('slo.slow', config.slowInterval, ratios.slow + budget.slow),
+      text.group('slo.period', config.slowInterval, ratios.period + budget.period),
     ],
   },
 }

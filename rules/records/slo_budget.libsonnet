@@ -1,29 +1,26 @@
 // Error budgets, under the names that Sloth made public.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
-  local burning(window) = put(|||
-    slo:sli_error:ratio_rate<window>
+  local fit = import '../lib/fit.libsonnet';
+  local burning(window) = fit(|||
+    slo:sli_error:ratio_rate%(window)s
       / ignoring (sloth_window)
     slo:error_budget:ratio
   |||, { window: window });
   {
-    recent: [
-      text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
-      text.record('slo:current_burn_rate:ratio', burning('5m')),
-    ],
+    shown: [text.record('slo:current_burn_rate:ratio', burning('5m'))],
     // Of the whole period.
-    slow: [
-      text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)d'),
+    period: [
+      text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)s'),
       text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
       text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
       // At the last hour's pace; nothing while that keeps the promise for ever.
-      text.record('slo:time_to_exhaustion:seconds', put(|||
+      text.record('slo:time_to_exhaustion:seconds', fit(|||
         clamp_min(slo:period_error_budget_remaining:ratio, 0)
-          * %(sloPeriodSeconds)d
+          * %(sloPeriodSeconds)s
           /
         (
-        <burning>
+        %(burning)s
         > 0)
       |||, { burning: text.trimmed(burning('1h')) })),
     ],

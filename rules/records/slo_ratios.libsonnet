@@ -2,32 +2,36 @@
 // as much as they should and an idle night counts for nothing.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
-  local share(window, rate) =
-    text.record('slo:sli_error:ratio_rate' + window, put(|||
-      sum_over_time(slo:sli_bad_requests:<rate>[<window>])
+  local fit = import '../lib/fit.libsonnet';
+  local bad_in(window, samples) =
+    fit('sum_over_time(slo:sli_bad_requests:%(samples)s[%(window)s])', { window: text.span(window), samples: samples });
+  local ratio(window, samples, bad) =
+    text.record('slo:sli_error:ratio_rate' + window, fit(|||
+      %(bad)s
         /
-      (sum_over_time(slo:sli_valid_requests:<rate>[<window>]) > 0)
-    |||, { window: window, rate: rate }), { sloth_window: window });
-  local sampled(name) =
-    text.record('slo:' + name + ':rate5m_sampled', 'avg_over_time(slo:' + name + ':rate5m[5m])');
+      (sum_over_time(slo:sli_valid_requests:%(samples)s[%(window)s]) > 0)
+    |||, { window: text.span(window), samples: samples, bad: bad }), { sloth_window: window });
+  local share(window, samples) = ratio(window, samples, bad_in(window, samples));
+  // Where alerts ask for the number of bad requests, too, it is read once for both.
+  local counted(window, samples) =
+    local sum = 'slo:sli_bad_requests:sum' + window;
+    [text.record(sum, bad_in(window, samples)), ratio(window, samples, sum)];
+  // Fewer samples to sum: each stands for all that came since the one before.
+  local sampled(name, samples, window) =
+    text.record('slo:' + name + ':' + samples, 'sum_over_time(slo:' + name + ':increase[' + window + '])');
+  local both(samples, window) = [
+    sampled(name, samples, window)
+    for name in ['sli_valid_requests', 'sli_bad_requests']
+  ];
   {
     // The page that must come soonest depends on these.
-    recent: [
-      text.record('slo:sli_error:ratio_rate5m', |||
-        slo:sli_bad_requests:rate5m
-          /
-        (slo:sli_valid_requests:rate5m > 0)
-      |||, { sloth_window: '5m' }),
-    ] + [share('1h', 'rate5m')],
-    // Read by all longer windows, and only through ranges: between two samples there is no value.
-    sampled: [
-      sampled('sli_valid_requests'),
-      sampled('sli_bad_requests'),
-    ],
-    // These move slowly and cost most: one sample in 5 m is enough for hours and days.
-    slow: [share('30m', 'rate5m')] + [
-      share(window, 'rate5m_sampled')
-      for window in ['2h', '6h', '1d', '3d', config.sloPeriod]
-    ],
+    recent: [share('5m', 'increase')] + counted('1h', 'increase'),
+    // These move slowly and cost most.
+    slow: both('sampled', '%(slowSampleWindow)s') + [
+            sampled('sli_bad_samples', 'sampled', '%(slowSampleWindow)s'),
+          ] + [share('30m', 'increase'), share('2h', 'sampled')] +
+          counted('6h', 'sampled') + counted('1d', 'sampled') + counted('3d', 'sampled'),
+    // Of the period, one sample in 5 m is enough.
+    sampled: both('rarely_sampled', '%(longSampleWindow)s'),
+    period: counted(config.sloPeriod, 'rarely_sampled'),
   }

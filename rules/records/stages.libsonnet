@@ -1,32 +1,36 @@
-// Stages: rates of their histograms over all workers, and what people read of them.
+// Stages: rates of their histograms over all workers, and what people read of them. The times of a language model to its
+// first token and to each one after it are stages, too; they are no parts that add up to the whole request.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local shards = import '../lib/shards.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
+  local bounds = import '../lib/bounds.libsonnet';
   local mean_of = import '../lib/mean.libsonnet';
+  local vendors = import '../lib/vendors.libsonnet';
+  local rated(by, part) =
+    local of(series) = fit('sum by (%(by)s) (rate(%(series)s_%(part)s{%(triton)s}[%(medium)s]))', {
+      by: by,
+      series: series,
+      part: part,
+    });
+    vendors(std.strReplace(of('tritonobs_stage_duration_seconds'), 'by (' + by, 'by (' + by + ', stage'), of);
   local rate(part) =
     text.record(
       'model_version_stage:tritonobs_stage_duration_seconds_' + part + ':rate%(medium)s',
-      put('sum by (%(subject)s, stage) (rate(tritonobs_stage_duration_seconds_<part>{%(triton)s}[%(medium)s]))', {
-        part: part,
-      })
-    );
+      rated('%(subject)s', part)
+    ) + shards.sum;
   local percentile(name, quantile) =
-    text.record('model_version_stage:tritonobs_stage_duration_seconds:' + name + '_5m', put(|||
+    text.record('model_version_stage:tritonobs_stage_duration_seconds:' + name + '_5m', fit(|||
       histogram_quantile(
-        <quantile>,
-        avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s[5m])
+        %(quantile)s,
+        avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s[%(span5m)s])
       ) >= 0
     |||, { quantile: quantile }));
   [
-    // Prometheus 3 writes 1.0 where others write 1: both become 1, or targets would not find their bucket.
-    text.record('model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s', |||
-      sum by (%(subject)s, stage, le) (
-        label_replace(
-          sum by (%(subject)s, stage, le) (rate(tritonobs_stage_duration_seconds_bucket{%(triton)s}[%(medium)s])),
-          "le", "$1", "le", "([0-9]+)[.]0+"
-        )
-      )
-    |||),
+    text.record(
+      'model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s',
+      bounds('%(subject)s, stage, le', rated('%(subject)s, le', 'bucket'))
+    ) + shards.sum,
     rate('sum'),
     rate('count'),
     percentile('p50', '0.5'),
@@ -37,11 +41,11 @@ function(config)
       'model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s'
     )),
     text.record('model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m', |||
-      avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!="total"}[5m])
+      avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!~"total|first_token|output_token"}[%(span5m)s])
         / on (%(subject)s) group_left ()
-      (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[5m]) > 0)
+      (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[%(span5m)s]) > 0)
     |||),
-    // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest target
+    // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest threshold
     // for the whole request.
     text.record('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', |||
       model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m

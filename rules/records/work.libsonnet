@@ -1,24 +1,47 @@
 // What stages were given and made, what went wrong in them, and tokens.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local put = import '../lib/put.libsonnet';
+  local shards = import '../lib/shards.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
+  // A reason that is new to a worker has no series before its first errors, and `rate` would see none of them. What a
+  // server shows that showed no such series a window ago, though it was scraped, all happened since.
+  local errors(name, window, seconds) =
+    text.record('model_version_stage_reason:tritonobs_stage_errors:rate' + name, fit(|||
+      sum by (%(subject)s, stage, reason) (
+        (
+          tritonobs_stage_errors_total{%(triton)s} / %(seconds)s
+            unless
+          tritonobs_stage_errors_total{%(triton)s} offset %(window)s
+        )
+        and on (%(replica_only)s)
+        (up{%(triton)s} offset %(window)s == 1)
+        or
+        rate(tritonobs_stage_errors_total{%(triton)s}[%(window)s])
+      )
+    |||, { window: window, seconds: seconds })) + shards.sum;
   local tokens(kind, series) =
-    put(
-      'label_replace(sum by (%(subject)s) (rate(<series>{%(triton)s}[%(medium)s])), "kind", "<kind>", "", "")',
+    fit(
+      'label_replace(sum by (%(subject)s) (rate(%(series)s{%(triton)s}[%(medium)s])), "kind", "%(kind)s", "", "")',
       { series: series, kind: kind }
     );
+  local size(part) =
+    text.part(
+      'model_version_stage_kind:tritonobs_stage_size_' + part + ':rate%(medium)s',
+      shards.sum,
+      'sum by (%(subject)s, stage, kind) (rate(tritonobs_stage_size_' + part + '{%(triton)s}[%(medium)s]))',
+    );
+  local sizes = { sum: size('sum'), count: size('count') };
   [
-    text.record('model_version_stage_reason:tritonobs_stage_errors:rate%(medium)s', |||
-      sum by (%(subject)s, stage, reason) (rate(tritonobs_stage_errors_total{%(triton)s}[%(medium)s]))
-    |||),
+    errors('%(medium)s', '%(medium)s', '%(mediumSeconds)s'),
+    errors('5m', '%(span5m)s', '%(seconds5m)s'),
     text.record('model_version_stage_kind:tritonobs_stage_items:rate%(medium)s', |||
       sum by (%(subject)s, stage, kind) (rate(tritonobs_stage_items_total{%(triton)s}[%(medium)s]))
-    |||),
-    text.record('model_version_stage_kind:tritonobs_stage_size:mean%(medium)s', |||
-      sum by (%(subject)s, stage, kind) (rate(tritonobs_stage_size_sum{%(triton)s}[%(medium)s]))
+    |||) + shards.sum,
+    text.record('model_version_stage_kind:tritonobs_stage_size:mean%(medium)s', fit(|||
+      %(sum)s
         /
-      (sum by (%(subject)s, stage, kind) (rate(tritonobs_stage_size_count{%(triton)s}[%(medium)s])) > 0)
-    |||),
+      (%(count)s > 0)
+    |||, { sum: sizes.sum.here, count: sizes.count.here })) + shards.parts([sizes.sum, sizes.count]),
     // Our own counters first, then vLLM's and TensorRT-LLM's. Two stages that count the same tokens count once.
     text.record(
       'model_version_kind:tritonobs_tokens:rate%(medium)s',
@@ -33,5 +56,5 @@ function(config)
         tokens('tokens_in', 'nv_llm_input_token_len_sum'),
         tokens('tokens_out', 'nv_llm_output_token_len_sum'),
       ])
-    ),
+    ) + shards.sum,
   ]

@@ -1,0 +1,98 @@
+// Traffic that will exceed its limit: it rose in every part of the time looked at, by more than chance, and neither
+// yesterday nor last week explains it. It stands behind the record it reads.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local fit = import '../lib/fit.libsonnet';
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local say = import '../lib/phrases.libsonnet';
+  local of_limit = import '../lib/of_limit.libsonnet';
+  local quick = 'subject:triton_requests_offered:rate5m';
+  local slow = 'subject:triton_requests_offered:rate15m';
+  local limit = 'subject:tritonobs_qps_limit:held';
+  local at(series, minutes) = if minutes == 0 then series else series + ' offset ' + text.span(minutes + 'm');
+  // What was gained between two times, so many minutes ago.
+  local gain(series, from, to=0) =
+    fit('(%(after)s - on (%(subject)s) %(before)s)', { after: at(series, to), before: at(series, from) });
+  local more(what, than) = fit('(%(what)s > on (%(subject)s) %(than)s)', { what: what, than: than });
+  // It rose for so many minutes: in every third of them by half of its share at least, and in all of them by more
+  // than chance. A step fills no more than two thirds. If it goes on so, it exceeds the limit; a mean of some
+  // seconds is half as old.
+  local rises(series, seconds, minutes) = std.join('\nand on (%(subject)s)\n', [
+    more(
+      fit('%(series)s + on (%(subject)s) (%(forecastSeconds)s + %(age)s / 2) / %(seconds)s * %(gained)s', {
+        series: series,
+        age: std.toString(seconds),
+        seconds: std.toString(60 * minutes),
+        gained: gain(series, minutes),
+      }),
+      limit
+    ),
+    more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
+      limit: limit,
+      age: std.toString(seconds),
+    })),
+  ] + [
+    more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
+    for third in [0, 1, 2]
+  ]);
+  // So many minutes ago it rose as well, and if it goes on as then, the hour to come stays within the limit.
+  local explained(ago) =
+    local ahead_of(minutes) = fit(|||
+      and on (%(subject)s)
+      (
+        %(now)s
+          * on (%(subject)s)
+        (%(later)s / on (%(subject)s) (%(before)s > 0))
+          <= on (%(subject)s)
+        %(limit)s
+      )
+    |||, { now: slow, later: at(slow, ago - minutes), before: at(slow, ago), limit: limit });
+    local after(share) = ahead_of(config.forecastSeconds / 60 * share);
+    fit('(%(earlier)s >= on (%(subject)s) %(now)s / 2)\n', { earlier: gain(slow, ago + 45, ago), now: gain(slow, 45) }) +
+    after(1 / 2) + after(1);
+  [
+    text.record(slow, (import '../lib/quarter.libsonnet')()),
+    text.alert('TritonQpsWillExceedLimit', 'warning', text.owned(of_limit(fit(|||
+      (
+        (
+          %(steep)s
+        )
+        or
+        (
+          %(even)s
+        )
+        or
+        (
+          %(gentle)s
+        )
+      )
+      and on (%(subject)s)
+      (%(quick)s > on (%(subject)s) %(forecastFloorRatio)s * %(limit)s)
+      unless on (%(subject)s)
+      (
+        (
+          %(yesterday)s
+        )
+        or
+        (
+          %(last_week)s
+        )
+      )
+      unless on (%(subject)s)
+      (subject:triton_requests_offered:rate%(short)s > on (%(subject)s) %(limit)s)
+    |||, {
+      steep: rises(quick, 300, 15),
+      even: rises(quick, 300, 30),
+      gentle: rises(slow, 900, 45),
+      quick: quick,
+      limit: limit,
+      yesterday: explained(1440),
+      last_week: explained(10080),
+    }))), {
+      summary: 'Traffic grows towards its limit of requests.',
+      description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
+                   say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
+                   '. Neither yesterday nor last week explains the growth. Add capacity now, or agree with the callers on less.',
+      board: boards.link('model', ['model', 'version'], quick),
+    }, wait='4m', keep=config.spikeKeepFiring),
+  ]

@@ -1,0 +1,88 @@
+// What a cluster runs of what it wants: pools of servers, their autoscalers, and who delivers. Most of it is told by
+// kube-state-metrics; without it these alerts are silent.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local fit = import '../lib/fit.libsonnet';
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local delivery = boards.link('delivery', [], 'tritonobs_delivers');
+  local pool(series) = boards.link('hosts', [], series);
+  // kube-state-metrics may run twice: its copies say the same.
+  local wanted(kind, want, have, updated) = fit(|||
+    (
+      max by (%(pool)s, %(kind)s) (%(want)s{%(kind)s=~"%(poolNames)s"})
+        > on (%(pool)s, %(kind)s)
+      max by (%(pool)s, %(kind)s) (%(have)s{%(kind)s=~"%(poolNames)s"})
+    )
+    unless on (%(pool)s, %(kind)s)
+    (changes(%(updated)s{%(kind)s=~"%(poolNames)s"}[%(span5m)s]) > 0)
+  |||, { kind: kind, want: want, have: have, updated: updated });
+  local autoscaler = '{horizontalpodautoscaler=~"%(poolNames)s"';
+  text.group('alerts.kubernetes', config.evaluationInterval, [
+    // Pods come and go with every rollout: a pool is short when it stays so and nothing is being rolled out.
+    text.alert('TritonPoolShort', 'warning', text.all([
+      wanted(
+        'deployment',
+        'kube_deployment_spec_replicas',
+        'kube_deployment_status_replicas_available',
+        'kube_deployment_status_replicas_updated',
+      ),
+      wanted(
+        'statefulset',
+        'kube_statefulset_replicas',
+        'kube_statefulset_status_replicas_ready',
+        'kube_statefulset_status_replicas_updated',
+      ),
+    ]), {
+      summary: 'A pool has fewer servers than it should have.',
+      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others carry its traffic. `kubectl describe` of a pod that is missing says why: no room, no image, a failing probe.',
+      board: pool('kube_deployment_status_replicas_available'),
+    }, wait='5m'),
+    // KEDA hides from its autoscaler that a metric is missing, and counts its errors: twenty in five minutes when each
+    // question fails.
+    text.alert('TritonAutoscalerBlind', 'warning', fit(|||
+      group by (%(pool)s, horizontalpodautoscaler) (
+        kube_horizontalpodautoscaler_status_condition%(of)s, condition="ScalingActive", status="false"} == 1
+        or
+        label_replace(
+          increase(keda_scaler_detail_errors_total{scaledObject=~"%(poolNames)s"}[%(span5m)s]) > 10,
+          "horizontalpodautoscaler", "keda-hpa-$1", "scaledObject", "(.*)"
+        )
+      )
+    |||, { of: autoscaler }), {
+      summary: 'An autoscaler has no metric to scale by.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} gets no value of its metric and holds still: more traffic brings no servers. `kubectl describe hpa` names the metric; ask Prometheus for it.',
+      board: pool('kube_horizontalpodautoscaler_status_condition'),
+    }, wait='3m'),
+    text.alert('TritonAutoscalerAtMaximum', 'warning', fit(|||
+      max by (%(pool)s, horizontalpodautoscaler) (kube_horizontalpodautoscaler_status_desired_replicas%(of)s})
+        >= on (%(pool)s, horizontalpodautoscaler)
+      max by (%(pool)s, horizontalpodautoscaler) (kube_horizontalpodautoscaler_spec_max_replicas%(of)s})
+    |||, { of: autoscaler }), {
+      summary: 'An autoscaler is at its maximum.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} wants all the {{ $value }} servers it may have: more traffic brings no more of them. Raise maxReplicas, or expect requests to wait.',
+      board: pool('kube_horizontalpodautoscaler_spec_max_replicas'),
+    }, wait='10m'),
+    // Of the directions a pool took, one a minute at most, how often one is not that before it.
+    text.alert('TritonAutoscalerFlapping', 'warning', fit(|||
+      changes(
+        (
+          sgn(
+            max by (%(pool)s, horizontalpodautoscaler) (%(desired)s%(of)s})
+              - on (%(pool)s, horizontalpodautoscaler)
+            max by (%(pool)s, horizontalpodautoscaler) (%(desired)s%(of)s} offset 1m)
+          ) != 0
+        )[%(span1h)s:1m]
+      ) >= %(autoscalerTurns)s
+    |||, { of: autoscaler, desired: 'kube_horizontalpodautoscaler_status_desired_replicas' }), {
+      summary: 'An autoscaler makes its pool larger and smaller again and again.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} turned {{ $value }} times between growing and shrinking within an hour. Servers that start do no work, and those that end hand theirs over. Let it shrink later and slower (`behavior.scaleDown`), or scale by a value that moves less.',
+      board: pool('kube_horizontalpodautoscaler_status_desired_replicas'),
+    }),
+    text.alert('TritonobsNobodyDelivers', 'critical', |||
+      max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
+    |||, {
+      summary: 'No tritonobs serve delivers alerts.',
+      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no DingTalk message leaves. Its log says why the Lease cannot be taken; mostly the rights on Leases are missing. Alertmanager keeps what waits.',
+      board: delivery,
+    }, wait='1m'),
+  ])

@@ -1,0 +1,40 @@
+// Language models: their cache of keys and values. Late first and later tokens are SLOs like any other; tokens stand in
+// tokens.libsonnet.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local say = import '../lib/phrases.libsonnet';
+  local on_language(record) = boards.link('language', ['model', 'version'], record);
+  // A full cache breathes: an answer that ends, or one that is put back, gives back a tenth of it at a time.
+  text.group('alerts.language', config.gaugeInterval, [
+    text.alert('TritonKvCacheFull', 'warning', text.owned(|||
+      (
+        max_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheRatio)s
+      )
+      and on (%(subject)s, %(replica)s)
+      (
+        avg_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheMeanRatio)s
+      )
+      and on (%(subject)s, %(replica)s)
+      (min_over_time(replica_model_version:tritonobs_llm_requests_waiting:sum[%(span2m)s]) >= 1)
+    |||), {
+      summary: 'The KV cache of a language model is full, and requests wait for room.',
+      description: 'The KV cache of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} gets ' + say.percent +
+                   ' full again and again, and requests wait all the time. Send long prompts elsewhere or shorten them, lower the number of answers at once, give the cache more memory, or add a replica.',
+      board: on_language('replica_model_version:tritonobs_kv_cache_used:ratio'),
+    }, wait='1m', keep='2m'),
+    text.alert('TritonPreemptions', 'warning', text.owned(|||
+      (
+        model_version:tritonobs_llm_preemptions:rate5m
+          > on (%(subject)s)
+        %(preemptedRatio)s * model_version:triton_requests:rate5m
+      )
+      or
+      (model_version:tritonobs_llm_requests_paused:mean5m > 1)
+    |||), {
+      summary: 'A language model puts requests back that it has begun.',
+      description: say.model + ' puts ' + say.number +
+                   ' requests back (a second in vLLM, at any time in TensorRT-LLM): their cache was taken for others, and what they had computed is computed again. Lower the number of requests at once (max_num_seqs), give the cache more memory, or add a replica.',
+      board: on_language('model_version:tritonobs_llm_preemptions:rate5m'),
+    }, wait='5m', keep='5m'),
+  ])

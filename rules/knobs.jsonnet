@@ -1,0 +1,2 @@
+// Every knob with its value, for Python: boards draw the same thresholds, and the fleet file's reference tells them.
+function(config) ((import 'config.libsonnet') + { _config+:: config })._config

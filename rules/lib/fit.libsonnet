@@ -1,0 +1,11 @@
+// `text` with the expressions of `values` in place: a %(name)s that stands first in its line takes the whole expression
+// in, indented like the line. Words of the config stay as they are; `text.fill` puts them in at the end.
+local spaces = ['\n' + std.repeat(' ', depth) for depth in [0, 2, 4, 6, 8, 10, 12]];
+function(text, values)
+  local placed(done, name) =
+    local word = '%(' + name + ')s';
+    local value = std.rstripChars(values[name], '\n');
+    local first(done, space) = std.strReplace(done, space + word, space + std.strReplace(value, '\n', space));
+    std.strReplace(std.foldl(first, spaces, done), word, value);
+  local done = std.foldl(placed, std.objectFields(values), '\n' + text);
+  std.substr(done, 1, std.length(done) - 1)

@@ -1,0 +1,89 @@
+// Requests of each worker within the bounds that latency thresholds name, and all of them (+Inf), since the evaluation before.
+// A worker without the bound has no row of it, and so is not measured.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local shards = import '../lib/shards.libsonnet';
+  local increase = import '../lib/increase.libsonnet';
+  local traced = import '../lib/traced.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
+  local vendors = import '../lib/vendors.libsonnet';
+  local added = import '../lib/bounds.libsonnet';
+  local timed = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase';
+  local by = '%(subject)s, %(replica)s, worker, stage, le';
+  local buckets(only='') = 'tritonobs_stage_duration_seconds_bucket{%(triton)s' + only + '}';
+  // What failed, on servers where the stage is measured. Only the whole request fails; its parts just take their time.
+  local failed(seen_by) = fit(|||
+    group by (%(subject)s, %(replica)s, stage, le) (%(timed)s{stage="total"})
+      * on (%(subject)s, %(replica)s) group_left ()
+    replica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
+  |||, { timed: timed, seen_by: seen_by });
+  local named = '\nand on (%(model)s, stage, le)\nmodel_stage_le:tritonobs_latency_bound:info';
+  // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
+  local bounds = if config.tier == 'shard' then '' else named;
+  local asked = if config.tier == 'global' then named else '';
+  // Few of all buckets are at such a bound: what is recorded of these is all that is read of them again.
+  local last = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:last';
+  local kept = config.tier != 'shard' && config.recordsAtOnce;
+  // What was kept of a bound that has been named since then. Without it only a worker that is new began at 0; of all
+  // others the bound is new.
+  local since = increase.before(last) + named + ' offset %(sloInterval)s';
+  local known = fit(|||
+    on (%(replica_only)s) %(pagesNew)s
+      unless on (%(subject)s, %(replica)s, worker, stage)
+    %(worker)s
+  |||, { worker: increase.before(buckets(', le="+Inf"')) });
+  local grown =
+    if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(last, '(' + since + ')', known) })
+    else increase.summed(by, buckets(), bounds);
+  // By bound: all that workers with it timed, and what failed before or without them.
+  local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, fit(|||
+    sum by (%(subject)s, stage, le) (
+      (
+        %(timed)s * 0
+          + on (%(subject)s, %(replica)s, worker, stage) group_left ()
+        %(timed)s{le="+Inf"}
+      )
+      or
+      %(failed)s
+    )
+  |||, { timed: timed, failed: failed('triton') }));
+  // Neither slow requests nor failed ones are in time. Which of the failed ones were slow, too, no series tells: all
+  // are taken for fast.
+  local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, fit(|||
+    sum by (%(subject)s, stage, le) (
+      %(timed)s
+      or
+      -%(failed)s
+    )
+  |||, { timed: timed, failed: failed('model') }));
+  (
+    if !kept then [] else [text.record(last, increase.now(buckets()) + named) + shards.kept]
+  ) + [
+    text.record(timed, added(by, vendors(
+      grown,
+      function(series)
+        local buckets = series + '_bucket{%(triton)s}';
+        fit(|||
+          sum by (%(subject)s, %(replica)s, le) (
+            %(grown)s
+          )
+        |||, { grown: increase.each(increase.now(buckets), increase.before(buckets)) }),
+      bounds
+    ))) + shards.kept,
+    text.record('model_version_stage_le:tritonobs_requests_timed:increase', text.all([by_bound.here + asked, fit(|||
+      (
+        %(bounded)s * 0
+          + on (%(subject)s) group_left ()
+        %(all)s
+      )
+    |||, { bounded: traced.bounded, all: traced.all })])) + shards.parts([by_bound]),
+    text.record('model_version_stage_le:tritonobs_requests_in_time:increase', text.all([in_time.here + asked, fit(|||
+      %(within)s
+        - on (%(subject)s) group_left ()
+      (
+        model_version:triton_requests_bad:increase
+          or on (%(subject)s)
+        %(known)s * 0
+      )
+    |||, { within: traced.within, known: traced.known })])) + shards.parts([in_time]),
+  ]
