@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Json, Transport, as_documented
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 _T = TypeVar("_T")
 
@@ -76,7 +73,7 @@ class AlertmanagerClient:
         return self._read("/api/v2/status", _status)
 
     def raise_alert(self, labels: Mapping[str, str], annotations: Mapping[str, str], *, ends_at: str) -> None:
-        """Tell it of a firing alert; it is resolved at `ends_at` (RFC 3339) unless told again."""
+        """Tell it of a firing alert; it is resolved at `ends_at` (RFC 3339) unless sent again."""
         alert = {"labels": dict(labels), "annotations": dict(annotations), "endsAt": ends_at}
         self._transport.post_json("/api/v2/alerts", [alert]).required()
 

@@ -1,4 +1,4 @@
-"""DingTalk's custom robot: sign, send one markdown message, say in our words what came back."""
+"""DingTalk's custom robot: signs and sends one Markdown message, and classifies the answer."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ import hmac
 import ipaddress
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from email.utils import parsedate_to_datetime
 from urllib.parse import parse_qs, urlencode
 
 import requests
 
+from tritonobs.clients.deadline import TooLarge, read, session, within
+from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import translated
-from tritonobs.errors import BadAnswer, SecretUnusable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tritonobs.clients.secrets import Secret
+from tritonobs.errors import BadAnswer, SecretUnusable, TimedOut
+from tritonobs.jsontext import read_json
 
 MOST_BYTES = 20_000
 """Of the JSON body; one byte more is answered with 460101."""
 MESSAGES_PER_MINUTE = 20
 MUTE_SECONDS = 600.0
 _CONNECT_SECONDS = 2.0
+_MOST_ANSWER_BYTES = 2**20
+_SIGNATURE_REFUSED = 310000
+_CLOCK_SECONDS = 60.0
 
 
 class Verdict(enum.Enum):
@@ -39,9 +41,9 @@ class Verdict(enum.Enum):
     TOO_LONG = "too_long"
     BUSY = "busy"
     REFUSED = "refused"
-    """Token, signature, keyword or address: somebody has to repair a setting."""
+    """Token, signature, keyword or address: a person has to repair a setting."""
     UNKNOWN = "unknown"
-    """An errcode nobody documented: try again later."""
+    """An undocumented errcode: try again later."""
 
 
 _VERDICTS = {
@@ -75,7 +77,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Markdown:
-    """A message. People in `mobiles` and `user_ids` are called; their `@…` must stand in the text too."""
+    """A message. People in `mobiles` and `user_ids` are called; the text must contain their `@…`, too."""
 
     title: str
     text: str
@@ -91,7 +93,7 @@ class Markdown:
 
 
 class DingTalk:
-    """Sends messages, from several threads if need be. `base_url`, when given, stands in for the vendor's."""
+    """Sends messages, from several threads if need be. `base_url`, when given, replaces the vendor's."""
 
     def __init__(
         self, *, base_url: str = "", timeout_seconds: float = 5.0, clock: Callable[[], float] = time.time
@@ -99,35 +101,59 @@ class DingTalk:
         self._base_url = base_url.rstrip("/")
         self._timeout_seconds = timeout_seconds
         self._clock = clock
-        self._session = requests.Session()
+        self._session = session()
 
     def send(self, webhook: Secret, secret: Secret | None, message: Markdown) -> Reply:
         """Send once; trying again is the caller's.
 
         Raises:
             SecretUnusable: the webhook is no DingTalk webhook.
-            Unreachable: no connection, or one that broke; then nobody knows whether the message was sent.
-            TimedOut: no answer in time; again nobody knows.
-            BadAnswer: an answer that is not DingTalk's.
+            Unreachable: no connection. `ConnectionBroken`: whether the message was sent is unknown.
+            TimedOut: no answer in time; again unknown.
+            BadAnswer: an answer that is not DingTalk's; again unknown.
         """
         address, token = self._address(webhook)
         query = {"access_token": token, **(self._signature(secret) if secret else {})}
         request = f"POST {address}"
-        try:
-            answer = self._session.post(
-                f"{address}?{urlencode(query)}",
-                data=message.body(),
-                headers={"Content-Type": "application/json;charset=utf-8"},
-                timeout=(min(_CONNECT_SECONDS, self._timeout_seconds), self._timeout_seconds),
-                allow_redirects=False,
-            )
-        except requests.RequestException as error:
-            raise translated(error, request, self._timeout_seconds) from None
-        return _read(request, answer)
+        whole = self._timeout_seconds + _CONNECT_SECONDS
+        with within(whole) as limit:
+            try:
+                answer = self._session.post(
+                    f"{address}?{urlencode(query)}",
+                    data=message.body(),
+                    headers={"Content-Type": "application/json;charset=utf-8"},
+                    timeout=(min(_CONNECT_SECONDS, self._timeout_seconds), self._timeout_seconds),
+                    allow_redirects=False,
+                    stream=True,
+                )
+                body = read(answer, _MOST_ANSWER_BYTES)
+            except requests.RequestException as error:
+                if not limit.expired:
+                    raise translated(error, request, self._timeout_seconds) from None
+            except TooLarge as error:
+                raise BadAnswer(f"{request} answered {error}") from None
+        if limit.expired:
+            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+        reply = _read(request, answer.status_code, body)
+        return self._with_clock(reply, answer.headers.get("Date", "")) if secret else reply
 
     def close(self) -> None:
         """Give the connections back."""
         self._session.close()
+
+    def _with_clock(self, reply: Reply, date: str) -> Reply:
+        """Where a signature was refused and the two clocks differ, say so: it holds the time."""
+        if reply.errcode != _SIGNATURE_REFUSED:
+            return reply
+        try:
+            off = self._clock() - parsedate_to_datetime(date).timestamp()
+        except (ValueError, TypeError):
+            return reply
+        if abs(off) <= _CLOCK_SECONDS:
+            return reply
+        which = "ahead of" if off > 0 else "behind"
+        hint = f"this machine's clock is {abs(off):.0f} s {which} DingTalk's"
+        return Reply(errcode=reply.errcode, errmsg=f"{reply.errmsg} ({hint})")
 
     def _address(self, webhook: Secret) -> tuple[str, str]:
         parts = webhook.as_address()
@@ -155,14 +181,14 @@ def _loopback(host: str | None) -> bool:
         return host == "localhost"
 
 
-def _read(request: str, answer: requests.Response) -> Reply:
-    if answer.status_code != requests.codes.ok:
-        raise BadAnswer(f"{request} answered {answer.status_code}")
+def _read(request: str, status: int, body: bytes) -> Reply:
+    if status != requests.codes.ok:
+        raise BadAnswer(f"{request} answered {status}")
     try:
-        said = json.loads(answer.content)
+        said = read_json(body, most=1000)
         errcode, errmsg = said["errcode"], str(said.get("errmsg", ""))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise BadAnswer(f"{request} answered 200 and something that is not DingTalk's") from None
     if not isinstance(errcode, int):
-        raise BadAnswer(f"{request} answered an errcode that is no number")
+        raise BadAnswer(f"{request} answered an errcode that is not a number")
     return Reply(errcode=errcode, errmsg=" ".join(errmsg.split())[:200])

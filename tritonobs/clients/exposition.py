@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -12,8 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Transport
 from tritonobs.errors import BadAnswer
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+MOST_SAMPLES = 500_000
+"""Ten times what a server with hundreds of models tells; reading them takes seconds."""
+_LONGEST_LINE = 65_536
+"""The parser takes four times as long for twice as many labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,7 @@ class PageSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsPage:
-    """All samples of one page, in its order; `unreadable` are the lines that are no samples."""
+    """All samples of one page, in its order; `unreadable` are the lines that are not samples."""
 
     samples: tuple[PageSample, ...]
     unreadable: tuple[str, ...] = ()
@@ -50,11 +52,19 @@ def parse_page(text: str, *, prefixes: tuple[str, ...] = ("",)) -> MetricsPage:
 
     Comments are left out before parsing: a TYPE line would make the parser rename Triton's counters, which
     carry no `_total`, and nothing here needs HELP.
+
+    Raises:
+        BadAnswer: there are more than `MOST_SAMPLES` of them.
     """
     samples: list[PageSample] = []
     unreadable: list[str] = []
     for line in text.splitlines():
         if not line.strip() or line.startswith("#") or not line.startswith(prefixes):
+            continue
+        if len(samples) + len(unreadable) >= MOST_SAMPLES:
+            raise BadAnswer(f"a metrics page has more than {MOST_SAMPLES:,} samples that matter here")
+        if len(line) > _LONGEST_LINE:
+            unreadable.append(line[:_LONGEST_LINE])
             continue
         try:
             samples += (

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from tritonobs import names
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
 from tritonobs.errors import BadAnswer, TimedOut
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _LONGEST_URL_QUERY = 2000
 _T = TypeVar("_T")
@@ -76,11 +75,22 @@ class FiringAlert:
 
 
 class PrometheusClient:
-    """One Prometheus. Every method raises ClientError when it could not look."""
+    """One Prometheus, and the cluster of it that is asked about ("": all that it has).
+
+    Targets and alerts of other clusters are left out; those without the label are every cluster's. Every
+    method raises ClientError when it could not look.
+    """
 
     def __init__(
-        self, url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
+        self,
+        url: str,
+        *,
+        cluster: str = "",
+        cluster_label: str = names.CLUSTER,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        retries: int = 2,
     ) -> None:
+        self.cluster, self.cluster_label = cluster, cluster_label
         self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries)
         self.address = self._transport.address
 
@@ -111,7 +121,8 @@ class PrometheusClient:
 
     def targets(self) -> tuple[Target, ...]:
         """The active scrape targets."""
-        return self._read("/api/v1/targets", {"state": "active"}, _targets)
+        found = self._read("/api/v1/targets", {"state": "active"}, _targets)
+        return tuple(target for target in found if self._is_ours(target.labels))
 
     def rules(self) -> tuple[Rule, ...]:
         """The loaded rules, group by group."""
@@ -119,11 +130,15 @@ class PrometheusClient:
 
     def alerts(self) -> tuple[FiringAlert, ...]:
         """The alerts that are pending or firing."""
-        return self._read("/api/v1/alerts", {}, _alerts)
+        found = self._read("/api/v1/alerts", {}, _alerts)
+        return tuple(alert for alert in found if self._is_ours(alert.labels))
 
     def close(self) -> None:
         """Give the connections back."""
         self._transport.close()
+
+    def _is_ours(self, labels: Mapping[str, str]) -> bool:
+        return not self.cluster or labels.get(self.cluster_label, "") in {"", self.cluster}
 
     def _read(self, path: str, params: Mapping[str, str], build: Callable[[Json], _T]) -> _T:
         long = sum(map(len, params.values())) > _LONGEST_URL_QUERY
@@ -139,7 +154,7 @@ def _succeeded(answer: Answer) -> Json:
     if isinstance(body, dict) and body.get("status") == "success" and "data" in body:
         return body["data"]
     if not isinstance(body, dict) or "error" not in body:
-        raise BadAnswer(f"{answer.url} is no Prometheus API: it answered {answer.status} without data")
+        raise BadAnswer(f"{answer.url} is not a Prometheus API: it answered {answer.status} without data")
     kind = TimedOut if body.get("errorType") in {"timeout", "canceled"} else BadAnswer
     raise kind(f"{answer.url} refused: {body.get('errorType')}: {body['error']}")
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import requests
 
+from tritonobs.clients.deadline import TooLarge, read, session, within
+from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import translated
-from tritonobs.errors import BadAnswer, SecretUnusable
-
-if TYPE_CHECKING:
-    from tritonobs.clients.secrets import Secret
+from tritonobs.errors import BadAnswer, SecretUnusable, TimedOut
 
 _CONNECT_SECONDS = 2.0
+_MOST_ANSWER_BYTES = 2**20
 
 
 class Relay:
@@ -20,30 +18,39 @@ class Relay:
 
     def __init__(self, *, timeout_seconds: float = 5.0) -> None:
         self._timeout = (min(_CONNECT_SECONDS, timeout_seconds), timeout_seconds)
-        self._session = requests.Session()
+        self._session = session()
 
     def post(self, address: Secret, body: bytes) -> None:
         """Pass the body on, once.
 
         Raises:
-            SecretUnusable: the secret is no address.
+            SecretUnusable: the secret is not an address.
             ClientError: the service could not be reached, or did not answer 2xx.
         """
         parts = address.as_address()
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise SecretUnusable("it holds no address; one looks like https://host/path")
         request = f"POST {parts.scheme}://{parts.hostname}/…"
-        try:
-            answer = self._session.post(
-                address.reveal(),
-                data=body,
-                headers={"Content-Type": "application/json"},
-                timeout=self._timeout,
-                allow_redirects=False,
-            )
-        except requests.RequestException as error:
-            told = translated(error, request, self._timeout[1])
-            raise type(told)(_without(str(told), parts.path, parts.query)) from None
+        whole = sum(self._timeout)
+        with within(whole) as limit:
+            try:
+                answer = self._session.post(
+                    address.reveal(),
+                    data=body,
+                    headers={"Content-Type": "application/json"},
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                    stream=True,
+                )
+                read(answer, _MOST_ANSWER_BYTES)
+            except requests.RequestException as error:
+                if not limit.expired:
+                    clear = translated(error, request, self._timeout[1])
+                    raise type(clear)(_without(str(clear), parts.path, parts.query)) from None
+            except TooLarge as error:
+                raise BadAnswer(f"{request} answered {error}") from None
+        if limit.expired:
+            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
         if not requests.codes.ok <= answer.status_code < requests.codes.multiple_choices:
             raise BadAnswer(f"{request} answered {answer.status_code}")
 

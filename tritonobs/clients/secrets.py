@@ -1,17 +1,17 @@
-"""Secrets: read at the moment of use, masked everywhere else, refused when others can read their file."""
+"""Secrets: read when used, masked in all texts, refused when other users can read their file."""
 
 from __future__ import annotations
 
 import hmac
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
-from tritonobs.errors import SecretUnusable
+from tritonobs.errors import FileUnusable, SecretUnusable
+from tritonobs.files import read_bytes
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_MOST_BYTES = 65_536
 
 
 class Secret:
@@ -58,15 +58,26 @@ def read_secret(*, file: Path | None, env: str, owner: str) -> Secret:
             raise SecretUnusable(f"{owner}: the variable {env} is not set")
         return Secret(text)
     check_secret_file(file, owner=owner)
-    try:
-        text = file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SecretUnusable(f"{owner}: cannot read {file}: {_reason(error)}") from None
+    text = secret_text(file, owner=owner)
     if not text:
         raise SecretUnusable(f"{owner}: {file} is empty")
     if "\n" in text:
         raise SecretUnusable(f"{owner}: {file} has more than one line")
     return Secret(text)
+
+
+def secret_text(file: Path, *, owner: str) -> str:
+    """What the file holds, without spaces around it; nothing of it is in an error.
+
+    Raises:
+        SecretUnusable: it is not a regular file, too large for a secret, or not UTF-8 text.
+    """
+    try:
+        return read_bytes(file, most=_MOST_BYTES).decode().strip()
+    except FileUnusable as error:
+        raise SecretUnusable(f"{owner}: {file} {error.reason}") from None
+    except UnicodeDecodeError:
+        raise SecretUnusable(f"{owner}: {file} is not UTF-8 text") from None
 
 
 def check_secret_file(file: Path, *, owner: str) -> None:
@@ -78,12 +89,8 @@ def check_secret_file(file: Path, *, owner: str) -> None:
     try:
         status = file.stat()
     except OSError as error:
-        raise SecretUnusable(f"{owner}: cannot read {file}: {_reason(error)}") from None
+        raise SecretUnusable(f"{owner}: cannot read {file}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise SecretUnusable(f"{owner}: {file} is no file")
+        raise SecretUnusable(f"{owner}: {file} is not a file")
     if status.st_mode & stat.S_IROTH:
         raise SecretUnusable(f"{owner}: every user can read {file}; run: chmod o-rwx {file}")
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return error.strerror or "unreadable" if isinstance(error, OSError) else "not UTF-8"

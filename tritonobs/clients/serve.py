@@ -1,16 +1,13 @@
-"""`tritonobs serve`, seen from outside: post to its webhook as Alertmanager does, read its metrics page."""
+"""A client of `tritonobs serve`: posts to its webhook as Alertmanager does, reads its metrics page."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.exposition import parse_page
+from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import Transport
-
-if TYPE_CHECKING:
-    from tritonobs.clients.secrets import Secret
 
 _POST_SECONDS = 40.0
 _SERVICE_UNAVAILABLE = 503

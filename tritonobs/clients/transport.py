@@ -1,8 +1,7 @@
-"""HTTP as the clients need it: timeouts, careful retries, errors of our own, no secret in any text."""
+"""HTTP for the clients: timeouts, retries where they are safe, our own errors, no secret in any text."""
 
 from __future__ import annotations
 
-import json
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
-from requests.adapters import HTTPAdapter
 from urllib3 import Retry
-from urllib3.exceptions import ReadTimeoutError
+from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 
-from tritonobs.errors import BadAnswer, ClientError, TimedOut, Unreachable
+from tritonobs.clients.deadline import TooLarge, read, session, within
+from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut, Unreachable
+from tritonobs.jsontext import TooMany, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +27,9 @@ Json: TypeAlias = Any
 
 DEFAULT_TIMEOUT_SECONDS = 5.0
 _CONNECT_TIMEOUT_SECONDS = 2.0
+_WHOLE = 2
+"""As many times the longest silence may the whole of a request take."""
+_MOST_BYTES, _MOST_VALUES = 128 * 2**20, 5_000_000
 _EXCERPT = 200
 _SECRET_VALUE = re.compile(r"(?i)\b((?:access_)?token|sign|key|secret|password)=[^&#\s]*")
 
@@ -54,7 +57,7 @@ def checked_url(url: str) -> str:
         usable = False
     if not usable:
         raise ValueError(
-            f"{masked(url) if '[' not in url else url!r} is no address; write one like http://host:9090"
+            f"{masked(url) if '[' not in url else url!r} is not an address; write one like http://host:9090"
         )
     return url.rstrip("/")
 
@@ -64,7 +67,7 @@ def as_documented(address: str, what: str) -> Iterator[None]:
     """Reading an answer of another shape than its documentation says becomes BadAnswer."""
     try:
         yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise BadAnswer(f"{address}: {what} is not as documented ({type(error).__name__}: {error})") from None
 
 
@@ -94,12 +97,14 @@ class Answer:
         """The body as JSON.
 
         Raises:
-            BadAnswer: the body is no JSON.
+            BadAnswer: the body is not JSON.
         """
         try:
-            return json.loads(self.text)
+            return read_json(self.text, most=_MOST_VALUES)
+        except TooMany as error:
+            raise BadAnswer(f"{self.method} {self.url} answered JSON that {error}") from None
         except ValueError:
-            return self._refuse(f"answered {self.status} and something that is no JSON")
+            return self._refuse(f"answered {self.status} and something that is not JSON")
 
     def _refuse(self, what: str) -> Answer:
         excerpt = " ".join(self.text.split())[:_EXCERPT]
@@ -132,11 +137,9 @@ class Transport:
     ) -> None:
         self._base_url = checked_url(base_url)
         self._timeout = (min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds), timeout_seconds)
-        self._session = requests.Session()
-        self._session.headers.update(headers or {})
         retry = _PatientOnce(total=retries, backoff_factor=0.1, status=0, redirect=0, allowed_methods={"GET"})
-        for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(max_retries=retry, pool_maxsize=16))
+        self._session = session(retries=retry, pool_size=16)
+        self._session.headers.update(headers or {})
 
     @property
     def address(self) -> str:
@@ -166,14 +169,31 @@ class Transport:
     def _ask(self, method: str, path: str, **content: Json) -> Answer:
         url = f"{self._base_url}{path}"
         shown = masked(url)
-        try:
-            answer = self._session.request(
-                method, url, timeout=self._timeout, allow_redirects=False, **content
-            )
-        except requests.RequestException as error:
-            raise translated(error, f"{method} {shown}", self._timeout[1]) from None
-        answer.encoding = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else "utf-8"
-        return Answer(method=method, url=shown, status=answer.status_code, text=answer.text)
+        request, whole = f"{method} {shown}", _WHOLE * self._timeout[1]
+        with within(whole) as limit:
+            try:
+                answer = self._session.request(
+                    method, url, timeout=self._timeout, allow_redirects=False, stream=True, **content
+                )
+                body = read(answer, _MOST_BYTES)
+            except requests.RequestException as error:
+                if not limit.expired:
+                    raise translated(error, request, self._timeout[1]) from None
+            except TooLarge as error:
+                raise BadAnswer(f"{request} answered {error}") from None
+        if limit.expired:
+            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+        named = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else None
+        return Answer(
+            method=method, url=shown, status=answer.status_code, text=_decoded(body, named or "utf-8")
+        )
+
+
+def _decoded(body: bytes, encoding: str) -> str:
+    try:
+        return body.decode(encoding, "replace")
+    except LookupError:
+        return body.decode("utf-8", "replace")
 
 
 def translated(error: requests.RequestException, request: str, timeout_seconds: float) -> ClientError:
@@ -183,7 +203,9 @@ def translated(error: requests.RequestException, request: str, timeout_seconds: 
     if isinstance(error, requests.Timeout) or isinstance(_reason(error), ReadTimeoutError):
         return TimedOut(f"{request}: no answer within {timeout_seconds:g} s")
     if isinstance(error, requests.ConnectionError):
-        return Unreachable(f"{request}: {_plain(error)}")
+        none_came = isinstance(error, requests.exceptions.SSLError | requests.exceptions.ProxyError)
+        none_came = none_came or isinstance(_reason(error), NewConnectionError)
+        return (Unreachable if none_came else ConnectionBroken)(f"{request}: {_plain(error)}")
     return BadAnswer(f"{request}: {_plain(error)}")
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
 
 _T = TypeVar("_T")
 
@@ -70,13 +67,37 @@ class ModelStats:
     compute_seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceSetting:
+    """How a server traces requests: `rate` N means every Nth, `count` how many more (-1 without end).
+
+    `mode` is `opentelemetry` or `triton` (files); it and `url` are set where the server is started.
+    """
+
+    level: tuple[str, ...]
+    rate: int
+    count: int
+    mode: str
+    url: str
+
+    @property
+    def on(self) -> bool:
+        """Whether anything is traced."""
+        return "TIMESTAMPS" in self.level and self.count != 0
+
+
 class TritonClient:
     """One replica. Every method raises ClientError when it could not look."""
 
     def __init__(
-        self, url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
+        self,
+        url: str,
+        *,
+        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
+        retries: int = 2,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries)
+        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries, headers=headers)
         self.address = self._transport.address
 
     def ready(self) -> bool:
@@ -114,6 +135,14 @@ class TritonClient:
         """Unload a model; returns before it is gone (ask `repository_index`)."""
         self._repository(model, "unload")
 
+    def trace_setting(self, model: str = "") -> TraceSetting:
+        """How requests to this model are traced, or, without one, those to models without a setting."""
+        return self._read(self._transport.get(_trace_path(model)), _trace)
+
+    def trace(self, model: str, setting: Mapping[str, object]) -> TraceSetting:
+        """Change fields of how requests to this model are traced; None takes back what was set for it."""
+        return self._read(self._transport.post_json(_trace_path(model), setting), _trace)
+
     def close(self) -> None:
         """Give the connections back."""
         self._transport.close()
@@ -129,6 +158,21 @@ class TritonClient:
 
 def _model_path(model: str, version: str) -> str:
     return f"/v2/models/{quote(model, safe='')}" + (f"/versions/{quote(version, safe='')}" if version else "")
+
+
+def _trace_path(model: str) -> str:
+    return f"{_model_path(model, '') if model else '/v2'}/trace/setting"
+
+
+def _trace(body: Json) -> TraceSetting:
+    level = body["trace_level"]
+    return TraceSetting(
+        level=tuple(map(str, level if isinstance(level, list) else [level])),
+        rate=int(body["trace_rate"]),
+        count=int(body.get("trace_count", -1)),
+        mode=str(body.get("trace_mode", "triton")),
+        url=str(body.get("url", "")),
+    )
 
 
 def _index(body: Json) -> tuple[RepositoryEntry, ...]:

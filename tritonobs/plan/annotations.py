@@ -1,30 +1,26 @@
-"""Limits written on Kubernetes Deployments: `tritonobs.dev/max-qps`, `…/max-qps.<version>` for one version.
+"""Limits written on Kubernetes objects: `tritonobs.dev/max-qps`, `…/max-qps.<version>` for one version.
 
-A Deployment speaks for the model it is named after, or for the one that `tritonobs.dev/model` on it names.
+An object speaks for the model it is named after, or for the one that `tritonobs.dev/model` on it names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tritonobs.names import MAX_QPS_ANNOTATION, MODEL_ANNOTATION
-from tritonobs.plan.fleet import ALL_VERSIONS, QpsLimit
+from tritonobs.plan.fleet import ALL_VERSIONS, Model, QpsLimit
 from tritonobs.spec.values import parse_qps
 from tritonobs.spec.words import listed, nearest, quoted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
-    from tritonobs.plan.fleet import Model
-
-
-class Deployment(Protocol):
-    """A Deployment as far as limits go; `clients.kubernetes` reads them."""
+class AnnotatedObject(Protocol):
+    """An object as far as limits go; `clients.kubernetes` reads them."""
 
     @property
     def key(self) -> str:
-        """`namespace/name`."""
+        """`Kind namespace/name`."""
 
     @property
     def name(self) -> str:
@@ -41,37 +37,40 @@ class Deployment(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """What the annotations of all Deployments come to: limits, who wrote each, and what cannot be meant."""
+    """What all annotations come to: limits, who wrote each, and what cannot be meant; by annotation."""
 
     limits: Mapping[str, QpsLimit]
     writers: Mapping[str, str]
-    complaints: tuple[str, ...]
+    complaints: Mapping[str, str]
 
 
 def annotated_limits(
-    deployments: Iterable[Deployment], models: Iterable[Model], last: Mapping[str, QpsLimit]
+    objects: Iterable[AnnotatedObject],
+    models: Iterable[Model],
+    last: Mapping[str, QpsLimit],
+    annotation: str = MAX_QPS_ANNOTATION,
 ) -> Annotated:
-    """Every limit by its annotation; a value that cannot be meant leaves the `last` one in force."""
+    """Every limit by its annotation; a value that is not valid leaves the `last` one in force."""
     known = {model.name: model for model in models}
     limits: dict[str, QpsLimit] = {}
     writers: dict[str, str] = {}
-    complaints: list[str] = []
-    for deployment in sorted(deployments, key=lambda one: one.key):
-        for annotation, version in _limit_annotations(deployment):
-            origin = f"Deployment {deployment.key} {annotation}"
-            writers[origin] = deployment.writers.get(annotation, "")
+    complaints: dict[str, str] = {}
+    for one in sorted(objects, key=lambda one: one.key):
+        for key, version in _limit_annotations(one, annotation):
+            origin = f"{one.key} {key}"
+            writers[origin] = one.writers.get(key, "")
             try:
-                limits[origin] = _limit(deployment, annotation, version, known, origin)
+                limits[origin] = _limit(one, key, version, known, origin)
             except ValueError as error:
                 kept = f"; {last[origin].qps:f} stays in force" if origin in last else ""
-                complaints.append(f"{origin}: {error}{kept}")
+                complaints[origin] = f"{error}{kept}"
                 if origin in last:
                     limits[origin] = last[origin]
-    return Annotated(limits=limits, writers=writers, complaints=(*complaints, *_rivals(limits)))
+    return Annotated(limits=limits, writers=writers, complaints={**_rivals(limits), **complaints})
 
 
 def overrides(limits: Iterable[QpsLimit]) -> dict[tuple[str, str], QpsLimit]:
-    """One limit for each subject: of several Deployments that speak for one, the lowest counts."""
+    """One limit for each subject: of several objects that speak for one, the lowest counts."""
     lowest: dict[tuple[str, str], QpsLimit] = {}
     for limit in limits:
         subject = (limit.model, limit.version)
@@ -80,32 +79,32 @@ def overrides(limits: Iterable[QpsLimit]) -> dict[tuple[str, str], QpsLimit]:
     return lowest
 
 
-def _limit_annotations(deployment: Deployment) -> Iterator[tuple[str, str]]:
-    for annotation in sorted(deployment.annotations):
-        if annotation == MAX_QPS_ANNOTATION:
-            yield annotation, ALL_VERSIONS
-        elif annotation.startswith(f"{MAX_QPS_ANNOTATION}."):
-            yield annotation, annotation.removeprefix(f"{MAX_QPS_ANNOTATION}.")
+def _limit_annotations(one: AnnotatedObject, annotation: str) -> Iterator[tuple[str, str]]:
+    for key in sorted(one.annotations):
+        if key == annotation:
+            yield key, ALL_VERSIONS
+        elif key.startswith(f"{annotation}."):
+            yield key, key.removeprefix(f"{annotation}.")
 
 
-def _limit(
-    deployment: Deployment, annotation: str, version: str, known: Mapping[str, Model], origin: str
-) -> QpsLimit:
-    name = deployment.annotations.get(MODEL_ANNOTATION, deployment.name)
+def _limit(one: AnnotatedObject, key: str, version: str, known: Mapping[str, Model], origin: str) -> QpsLimit:
+    name = one.annotations.get(MODEL_ANNOTATION, one.name)
     if name not in known:
         hint = nearest(name, known)
         instead = f" ({hint})" if hint else f"; name one in the annotation {MODEL_ANNOTATION}"
-        raise ValueError(f"{quoted(name)} is no model of this fleet{instead}")
+        raise ValueError(f"{quoted(name)} is not a model of this fleet{instead}")
     versions = known[name].versions
     if version and version not in versions:
-        raise ValueError(f"{quoted(version)} is no version of {name}; there are {listed(versions)}")
-    qps = parse_qps(deployment.annotations[annotation].strip())
+        raise ValueError(f"{quoted(version)} is not a version of {name}; there are {listed(versions)}")
+    qps = parse_qps(one.annotations[key].strip())
     return QpsLimit(model=name, version=version, qps=qps, origin=origin)
 
 
-def _rivals(limits: Mapping[str, QpsLimit]) -> Iterator[str]:
+def _rivals(limits: Mapping[str, QpsLimit]) -> dict[str, str]:
     first: dict[tuple[str, str], str] = {}
+    found = {}
     for origin, limit in limits.items():
         other = first.setdefault((limit.model, limit.version), origin)
         if other != origin and limits[other].qps != limit.qps:
-            yield f"{origin}: {other} speaks for the same model; the lower limit is in force"
+            found[origin] = f"{other} speaks for the same model; the lower limit is in force"
+    return found

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
 from tritonobs.plan.check import check
 from tritonobs.plan.declared import declared_limits
-from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings
+from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings, Traces
 from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import resolve_limits
 from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.notify import build_notify
 from tritonobs.plan.objectives import promises, slo
+from tritonobs.plan.replicas import build_source
+from tritonobs.plan.rules import build_rules
 from tritonobs.plan.tokens import token_limits
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import Spec
 
 _DAY_SECONDS = 86_400
 
 
+def _serve_link(spec: Spec) -> str:
+    """Where people reach `tritonobs serve`."""
+    return spec.addresses.public.serve or spec.addresses.serve
+
+
 def build_plan(spec: Spec, base: Path) -> Plan:
-    """What the fleet file means; relative paths in it count from `base`, the folder it stands in.
+    """What the fleet file means; relative paths in it count from `base`, its folder.
 
     Raises:
         SpecInvalid: with every error found; warnings do not stop a plan (`plan.check.check` tells them).
@@ -38,11 +41,11 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         fleet=spec.fleet,
         cluster=spec.cluster,
         replicas=build_replicas(spec),
+        replica_source=build_source(spec, base),
         models=models,
         limits=resolve_limits(models, declared),
         declared_limits=declared,
         token_limits=tuple(token_limits(spec)),
-        read_files=spec.read_files,
         slos=tuple(slo(promise) for promise in promises(spec)),
         slo_period_days=int(spec.slo_period / _DAY_SECONDS),
         limits_source=spec.limits_source,
@@ -51,15 +54,24 @@ def build_plan(spec: Spec, base: Path) -> Plan:
             alertmanager_url=spec.addresses.alertmanager,
             serve_url=spec.addresses.serve,
             prometheus_link=spec.addresses.public.prometheus or spec.addresses.prometheus,
+            runbooks_link=spec.addresses.runbooks or f"{_serve_link(spec)}/runbooks",
+            serve_link=_serve_link(spec),
             alertmanager_link=spec.addresses.public.alertmanager or spec.addresses.alertmanager,
             grafana_url=spec.addresses.grafana or "",
+            serve_names=spec.addresses.serve_names,
         ),
         prometheus=PrometheusSettings(
             scrape_interval_seconds=spec.prometheus.scrape_interval,
             evaluation_interval_seconds=spec.prometheus.evaluation_interval,
             retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
             discovery=spec.prometheus.discovery,
+            shards=spec.prometheus.shards,
+            agents=spec.prometheus.agents,
         ),
-        notify=build_notify(spec.notify, base),
-        kubernetes=build_kubernetes(spec.kubernetes, base),
+        traces=Traces(
+            receiver_url=spec.traces.receiver or spec.addresses.serve, forward=spec.traces.forward or ""
+        ),
+        notify=build_notify(spec.notify, spec.own_alertmanager, base),
+        kubernetes=build_kubernetes(spec, base),
+        rules=build_rules(spec),
     )

@@ -1,43 +1,52 @@
-"""What a fleet file says that cannot be meant: each finding at its place, all at once, nothing raised."""
+"""What a fleet file says that is not valid: each finding at its place, all at once, nothing raised."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from urllib.parse import urlsplit
 
-from tritonobs.findings import Severity
+from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.plan import graph
+from tritonobs.plan.check_autoscaling import autoscaling_findings
 from tritonobs.plan.check_limits import limit_findings
 from tritonobs.plan.check_notify import notify_findings
+from tritonobs.plan.check_rules import rules_findings
 from tritonobs.plan.check_slos import slo_findings
 from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.objectives import shown
 from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
-from tritonobs.spec.words import listed, nearest, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from decimal import Decimal
-
-    from tritonobs.findings import Finding
-    from tritonobs.spec.schema import Spec
+from tritonobs.spec.replicas import DiscoverySpec
+from tritonobs.spec.schema import Spec
+from tritonobs.spec.words import listed, quoted
 
 _DAY = 86_400
 _PERIOD_DAYS = (7, 90)
+_MOST_IN_CIRCLE = 16
+_INSIDE = (".svc", ".svc.cluster.local", ".internal")
 _REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
 
 
 def check(spec: Spec) -> tuple[Finding, ...]:
     """Every finding about a spec whose fields are well-formed, in the order of the file."""
-    found = [*_cluster(spec), *_replicas(spec), *_times(spec), *_calls(spec)]
+    found = [
+        *_cluster(spec),
+        *abridged(_replicas(spec)),
+        *_links(spec),
+        *_times(spec),
+        *abridged(_calls(spec)),
+    ]
     if not any(finding.severity is Severity.ERROR for finding in found):
-        found += limit_findings(spec, build_models(spec))
-    found += slo_findings(spec)
-    found += notify_findings(spec)
+        found += abridged(limit_findings(spec, build_models(spec)))
+    found += abridged(slo_findings(spec))
+    found += abridged(rules_findings(spec))
+    found += abridged(notify_findings(spec))
+    found += abridged(autoscaling_findings(spec))
     return in_order(found, spec.source.file)
 
 
 def in_order(findings: Iterable[Finding], first: str) -> tuple[Finding, ...]:
-    """The findings as they stand in their files, those of the file called `first` before others."""
+    """The findings in the order of their files, those of the file called `first` before others."""
 
     def place(finding: Finding) -> tuple[bool, str, int, int]:
         where = finding.place
@@ -54,6 +63,8 @@ def _cluster(spec: Spec) -> Iterator[Finding]:
 
 
 def _replicas(spec: Spec) -> Iterator[Finding]:
+    if isinstance(spec.replicas, DiscoverySpec):
+        return
     for field in ("name", "url", "metrics_url"):
         first: dict[str, int] = {}
         for position, replica in enumerate(build_replicas(spec)):
@@ -65,6 +76,21 @@ def _replicas(spec: Spec) -> Iterator[Finding]:
                 other = spec.source.place(("replicas", first[value], field))
                 message = f"is the same as that of replicas[{first[value]}] (line {other.line})"
                 yield spec.source.finding(("replicas", position, field), message)
+
+
+def _links(spec: Spec) -> Iterator[Finding]:
+    """A link in a message that only the parts can follow, in a file that knows the difference."""
+    public = spec.addresses.public
+    if not public.model_fields_set:
+        return
+    for part in sorted(set(type(public).model_fields) - public.model_fields_set):
+        address = getattr(spec.addresses, part)
+        host = urlsplit(address).hostname or ""
+        if host != "localhost" and ("." not in host or host.endswith(_INSIDE)) and ":" not in host:
+            message = f"has no {part}: links in messages lead to {quoted(address)}"
+            hint = "a browser outside the containers' network may not know that host"
+            path = ("addresses", "public")
+            yield spec.source.finding(path, message, hint=hint, key=True, severity=Severity.WARNING)
 
 
 def _times(spec: Spec) -> Iterator[Finding]:
@@ -104,11 +130,20 @@ def _calls(spec: Spec) -> Iterator[Finding]:
             called = call.model or stage
             at = (*path, "calls", stage, *(("model",) if call.model else ()))
             if called not in spec.models:
-                message = f"calls {quoted(called)}, no model of this fleet; models are {listed(spec.models)}"
-                yield spec.source.finding(at, message, hint=nearest(called, spec.models), key=not call.model)
+                models = listed(spec.models)
+                message = f"calls {quoted(called)}, which is not a model of this fleet; models are {models}"
+                yield spec.source.finding(
+                    at, message, hint=spec.source.guess(called, spec.models), key=not call.model
+                )
             else:
                 edges.setdefault(name, {})[called] = call.per_request
     circle = graph.find_cycle(edges)
     if circle:
-        message = f"models call each other in a circle: {' → '.join(circle)}"
+        shown = circle if len(circle) <= _MOST_IN_CIRCLE else (*circle[:_MOST_IN_CIRCLE], "…", circle[-1])
+        message = f"models call each other in a circle: {' → '.join(shown)}"
         yield spec.source.finding(("models", circle[0], "calls"), message, key=True)
+        return
+    try:
+        graph.calls_per_request(edges)
+    except graph.TooManyCalls as error:
+        yield spec.source.finding(("models", error.model, "calls"), str(error), key=True)

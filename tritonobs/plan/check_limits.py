@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from typing import Final
 
-from tritonobs.findings import Severity
+from tritonobs.findings import Finding, Severity
 from tritonobs.plan.declared import declared_limits, limit_paths, written_limits
-from tritonobs.plan.limits import resolve_limits
+from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.plan.limits import pieces, resolve_limits
+from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
 from tritonobs.spec.words import listed
 from tritonobs.units import format_number
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tritonobs.findings import Finding
-    from tritonobs.plan.fleet import Model, QpsLimit
-    from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
+MOST_PIECES: Final = 2_000_000
+_ALWAYS = datetime.min.replace(tzinfo=timezone.utc)
+_FOR_EVER = datetime.max.replace(tzinfo=timezone.utc)
 
 
 def limit_findings(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
@@ -28,21 +29,41 @@ def limit_findings(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
             yield from _overlaps(spec, own.scheduled_limits, (*path, "versions", version))
         yield from _out_of_reach(spec, model, path)
         yield from _indistinct(spec, model, path)
-    yield from _capped(spec, models)
+    too_many = tuple(_too_many_pieces(spec, models))
+    yield from too_many or _capped(spec, models)
 
 
 def _overlaps(spec: Spec, scheduled: Sequence[ScheduledLimit], path: tuple[str, ...]) -> Iterator[Finding]:
-    for position, one in enumerate(scheduled):
-        for earlier, other in enumerate(scheduled[:position]):
-            begins_in = (
-                other.valid_until is None or one.valid_from is None or one.valid_from < other.valid_until
+    """Each limit that begins before an earlier one has ended, in the order of their beginning."""
+    longest: int | None = None
+    for position in sorted(range(len(scheduled)), key=lambda place: _begins(scheduled[place])):
+        if longest is not None and _begins(scheduled[position]) < _ends(scheduled[longest]):
+            first, second = sorted((longest, position))
+            message = (
+                f"is in force at the same time as scheduled_limits[{first}]; only one limit can be in force"
             )
-            ends_in = (
-                one.valid_until is None or other.valid_from is None or other.valid_from < one.valid_until
-            )
-            if begins_in and ends_in:
-                message = f"holds at the same time as scheduled_limits[{earlier}]; only one limit can hold"
-                yield spec.source.finding((*path, "scheduled_limits", position), message)
+            yield spec.source.finding((*path, "scheduled_limits", second), message)
+        if longest is None or _ends(scheduled[position]) > _ends(scheduled[longest]):
+            longest = position
+
+
+def _begins(limit: ScheduledLimit) -> datetime:
+    return limit.valid_from or _ALWAYS
+
+
+def _ends(limit: ScheduledLimit) -> datetime:
+    return limit.valid_until or _FOR_EVER
+
+
+def _too_many_pieces(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
+    """Limits whose resolution would take too long; `resolve_limits` goes span by span."""
+    most = max(pieces(models, declared_limits(spec)), default=(0, ""))
+    if most[0] > MOST_PIECES:
+        message = (
+            "scheduled limits change too often for the models they touch: moments times models and limits "
+            f"are {most[0]:,}, allowed are {MOST_PIECES:,}"
+        )
+        yield spec.source.finding(("models", most[1]), message, key=True)
 
 
 def _out_of_reach(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator[Finding]:
@@ -71,7 +92,7 @@ def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator
             if getattr(own, field):
                 message = (
                     f"Triton counts all versions of an ensemble under version 1, so {listed(model.versions)} "
-                    "cannot be told apart; write it for the model"
+                    "cannot be distinguished; write it for the model"
                 )
                 yield spec.source.finding((*path, "versions", version, field), message, key=True)
 
@@ -84,6 +105,8 @@ def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
         if limit.instead_of and limit.qps <= caps.get(limit.instead_of, limit).qps:
             caps[limit.instead_of] = limit
     for field, limit in caps.items():
-        message = f"{format_number(written[field].qps)} is more than its members allow: {limit.origin}"
+        message = (
+            f"{format_number(written[field].qps)} is more than the pipeline's members allow: {limit.origin}"
+        )
         hint = f"{format_number(limit.qps)} is in force"
         yield spec.source.finding(paths[field], message, hint=hint, severity=Severity.WARNING)

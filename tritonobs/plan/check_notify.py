@@ -1,10 +1,11 @@
-"""What the `notify:` section says that cannot be meant: names nobody has, fields this Alertmanager lacks."""
+"""What the `notify:` section says that is wrong: names that do not exist or exist twice."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tritonobs.spec.words import listed, nearest, quoted
+from tritonobs.plan.receivers import DEAD_MAN, NO_RECEIVER, OWN
+from tritonobs.spec.words import listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -14,34 +15,28 @@ if TYPE_CHECKING:
     from tritonobs.spec.schema import Spec
     from tritonobs.spec.source import Step
 
-WECOM_FILE_SINCE = (0, 31)
-"""Alertmanager before it takes a WeCom secret only in its configuration, where we write none."""
-
 
 def notify_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about it."""
     notify = spec.notify
-    receivers = receiver_names(notify)
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    receivers = dict.fromkeys((*receiver_names(notify), *(f"{OWN}{name}" for name in own)))
     for index, route in enumerate(notify.routes):
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
-            yield from _known(spec, (*at, "to", position), receiver, receivers, "receiver")
-        for position, mute in enumerate(route.mute):
-            yield from _known(spec, (*at, "mute", position), mute, notify.mute_times, "mute time")
+            yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
     for name, robot in notify.dingtalk.items():
         others = [other for other in notify.dingtalk if other != name]
         for position, other in enumerate(robot.failover):
             yield from _known(
-                spec, ("notify", "dingtalk", name, "failover", position), other, others, "other robot"
+                spec, ("notify", "dingtalk", name, "failover", position), other, others, "another robot"
             )
-    if notify.email and notify.mail_server is None:
-        yield spec.source.finding(("notify", "email"), "needs notify.mail_server, which is missing", key=True)
-    yield from _wecom(spec)
+    yield from _clashes(spec)
 
 
 def receiver_names(notify: NotifySpec) -> list[str]:
     """`dingtalk/oncall` and the like, for every receiver there is."""
-    kinds = ("dingtalk", "slack", "email", "wecom", "webhook")
+    kinds = ("dingtalk", "slack", "webhook")
     return [f"{kind}/{name}" for kind in kinds for name in getattr(notify, kind)]
 
 
@@ -49,14 +44,14 @@ def _known(
     spec: Spec, path: tuple[Step, ...], name: str, allowed: Collection[str], what: str
 ) -> Iterator[Finding]:
     if name not in allowed:
-        message = f"found {quoted(name)}, which is no {what}; allowed are {listed(tuple(allowed))}"
-        yield spec.source.finding(path, message, hint=nearest(name, tuple(allowed)))
+        message = f"found {quoted(name)}, which is not {what}; allowed are {listed(allowed)}"
+        yield spec.source.finding(path, message, hint=spec.source.guess(name, allowed))
 
 
-def _wecom(spec: Spec) -> Iterator[Finding]:
-    given = tuple(int(part) for part in spec.notify.alertmanager_version.split("."))
-    if spec.notify.wecom and given < WECOM_FILE_SINCE:
-        since = ".".join(map(str, WECOM_FILE_SINCE))
-        message = f"needs Alertmanager {since}, the first to read WeCom's secret from a file"
-        hint = f'with one that new, write alertmanager_version: "{since}"'
-        yield spec.source.finding(("notify", "wecom"), message, hint=hint, key=True)
+def _clashes(spec: Spec) -> Iterator[Finding]:
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    ours = {*receiver_names(spec.notify), NO_RECEIVER, DEAD_MAN}
+    for name in own:
+        if name in ours:
+            message = f"has a receiver {quoted(name)}, which is the name of one of ours; rename it"
+            yield spec.source.finding(("notify", "alertmanager_file"), message)

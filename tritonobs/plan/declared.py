@@ -20,7 +20,7 @@ DEFAULT_FIELD = "defaults.qps_limit"
 
 
 def written_limits(spec: Spec) -> dict[str, QpsLimit]:
-    """Every limit by the field that holds it; the default stands for no model. `unlimited` is infinite."""
+    """Every limit by the field that holds it; the default is not of any model. `unlimited` is infinite."""
     return {limit.origin: limit for _, limit in _all(spec)}
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from datetime import datetime
+from decimal import Decimal
+from typing import Literal
 
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
-
-if TYPE_CHECKING:
-    from datetime import datetime
-    from decimal import Decimal
-    from pathlib import Path
+from tritonobs.plan.replicas import ReplicaSource
+from tritonobs.plan.rules import RuleSettings
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -43,7 +42,7 @@ class QpsLimit:
     valid_until: datetime | None = None
     origin: str = ""
     instead_of: str = ""
-    """The field whose limit gives way to this one, because members of the pipeline leave no more room."""
+    """The field whose limit yields to this one, because members of the pipeline leave no more room."""
     reason: str = ""
 
 
@@ -66,8 +65,9 @@ Limit = QpsLimit | TokenLimit
 class Slo:
     """An SLI with an objective, for one model version (or `ALL_VERSIONS`).
 
-    `stage` and `target_seconds` are set for latency: the share of requests whose `stage` took at most
-    `target_seconds`, which is one of the model's latency bucket bounds.
+    `stage` and `threshold_seconds` are set for latency: the share of requests whose `stage` took at most
+    `threshold_seconds`, which is one of the model's latency bucket bounds. From `traces` it is the whole
+    request.
     """
 
     name: str
@@ -75,7 +75,8 @@ class Slo:
     version: str
     objective_ratio: Decimal
     stage: str = ""
-    target_seconds: Decimal | None = None
+    threshold_seconds: Decimal | None = None
+    source: Literal["stages", "traces"] = "stages"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,6 @@ class Model:
     calls: tuple[Call, ...] = ()
     team: str = ""
     tier: str = ""
-    latency_bounds_seconds: tuple[Decimal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +110,10 @@ class Addresses:
     prometheus_link: str
     alertmanager_link: str
     grafana_url: str = ""
+    runbooks_link: str = "http://127.0.0.1:9900/runbooks"
+    serve_link: str = "http://127.0.0.1:9900"
+    serve_names: tuple[str, ...] = ()
+    """Host names under which serve is asked, besides that of `serve_url`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +125,18 @@ class PrometheusSettings:
     retention_days: int
     discovery: Literal["static", "serve"] = "static"
     """Whether it knows the replicas from its configuration, or asks `tritonobs serve` for them."""
+    shards: tuple[str, ...] = ()
+    """The addresses of those that share the servers, each called by its place."""
+    agents: tuple[str, ...] = ()
+    """The same of those that share the servers and write all they scrape to one store."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """Triton's own traces: who receives them, and the OTLP address they are passed on to ("" for none)."""
+
+    receiver_url: str = "http://127.0.0.1:9900"
+    forward: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,8 +156,16 @@ class Plan:
     prometheus: PrometheusSettings
     notify: Notify = field(default_factory=Notify)
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
-    read_files: tuple[Path, ...] = ()
-    """Files that were read besides the fleet file."""
+    rules: RuleSettings = field(default_factory=RuleSettings)
+    traces: Traces = field(default_factory=Traces)
     token_limits: tuple[TokenLimit, ...] = ()
+    replica_source: ReplicaSource | None = None
+    """How the replicas are found where the file does not name them; `replicas` then are those found."""
     declared_limits: tuple[QpsLimit, ...] = ()
     """The limits as written, before inheritance and pipelines; infinite for `unlimited`."""
+
+    @property
+    def cluster_labels(self) -> dict[str, str]:
+        """The label that says which cluster series are of, or nothing where they carry none."""
+        label = self.rules.cluster_label
+        return {label: self.cluster} if label else {}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from tritonobs.spec.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     Edges = Mapping[str, Mapping[str, Decimal]]
 
 ENSEMBLE_VERSION = "1"
-"""Triton counts the traffic of every ensemble under version 1, whatever its real version is."""
+"""Triton counts the traffic of every ensemble under version 1, not under its real version."""
 
 
 def direct_calls(models: Iterable[Model]) -> dict[str, dict[str, Decimal]]:
@@ -46,11 +48,29 @@ def called_first(edges: Edges) -> tuple[str, ...]:
     return tuple(TopologicalSorter(edges).static_order())
 
 
+MOST_PAIRS: Final = 200_000
+"""Pipelines times the models below them: ten thousand models with twenty each."""
+MOST_CALLS: Final = 1_000_000
+"""Of one model for one request of a pipeline, over all levels between them."""
+
+
+class TooManyCalls(ValueError):  # noqa: N818 (reads as an event)
+    """Pipelines call more models than is plausible; `model` is where that shows."""
+
+    def __init__(self, model: str, message: str) -> None:
+        self.model = model
+        super().__init__(message)
+
+
 def calls_per_request(edges: Edges) -> dict[str, dict[str, Decimal]]:
     """Pipeline → every model below it, however deep → its calls per request of the pipeline.
 
     A model that is reached on several ways gets the sum: two calls of a pipeline that makes three are six.
+
+    Raises:
+        TooManyCalls: more than `MOST_PAIRS` pairs, or `MOST_CALLS` calls.
     """
+    pairs = 0
     totals: dict[str, dict[str, Decimal]] = {}
     for name in called_first(edges):
         below: dict[str, Decimal] = {}
@@ -58,6 +78,16 @@ def calls_per_request(edges: Edges) -> dict[str, dict[str, Decimal]]:
             below[called] = below.get(called, Decimal(0)) + times
             for deeper, more in totals[called].items():
                 below[deeper] = below.get(deeper, Decimal(0)) + times * more
+            if len(below) + pairs > MOST_PAIRS:
+                message = f"pipelines and the models below them make more than {MOST_PAIRS:,} pairs"
+                raise TooManyCalls(name, f"{message}, the most that is allowed")
+        heaviest = max(below, key=lambda called: below[called], default="")
+        if heaviest and below[heaviest] > MOST_CALLS:
+            message = f"a request makes {below[heaviest]:.3g} calls of {quoted(heaviest)}"
+            raise TooManyCalls(
+                name, f"{message}, with all that is called between; allowed are {MOST_CALLS:,}"
+            )
+        pairs += len(below)
         totals[name] = below
     return totals
 

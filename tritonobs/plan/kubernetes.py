@@ -2,51 +2,119 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tritonobs.spec.kubernetes import KubernetesSpec
+from tritonobs.plan.autoscaling import ScaledPool, build_pool
+from tritonobs.spec.kubernetes import KubernetesSpec, ObjectsSpec
+from tritonobs.spec.replicas import DiscoverySpec
+from tritonobs.spec.schema import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServer:
-    """Where annotations are followed; an empty `url` is the cluster this process runs in."""
+    """An API server and who we are to it; an empty `url` is the cluster this process runs in."""
 
     url: str
-    namespace: str
     token_file: Path
     ca_file: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Objects:
-    """How the objects for an operator are labelled, and where they go."""
+class WatchedKind:
+    """A kind of objects as the API has it: `group/version`, name, plural."""
 
+    api: str
+    name: str
+    plural: str
+
+    @property
+    def group(self) -> str:
+        """The API group, as access rights name it."""
+        return self.api.rpartition("/")[0]
+
+
+DEPLOYMENT: Final = WatchedKind(api="apps/v1", name="Deployment", plural="deployments")
+BOARD_LABELS: Final = {"grafana_dashboard": "1"}
+"""What the sidecar of Grafana's chart looks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """Whose annotations are followed; an empty `namespace` is all of them."""
+
+    server: ApiServer
     namespace: str
-    labels: Mapping[str, str]
+    annotation: str
+    kinds: tuple[WatchedKind, ...]
+    events: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """How the objects that `build` writes are named, labelled and run."""
+
+    namespace: str = "monitoring"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    board_labels: Mapping[str, str] = field(default_factory=lambda: BOARD_LABELS)
+    image: str = ""
+    secret: str = "tritonobs"  # noqa: S105 (the name of an object)
+    serve_replicas: int = 2
+    prometheus_namespace: str = ""
+    autoscaling: tuple[ScaledPool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kubernetes:
     """The `kubernetes:` section; what is None is not wanted."""
 
-    watched: ApiServer | None = None
+    server: ApiServer | None = None
+    watched: Watched | None = None
     objects: Objects | None = None
 
+    @property
+    def naming(self) -> Objects:
+        """How objects are named where they are wanted: as the fleet file says, or as usual."""
+        return self.objects or Objects()
 
-def build_kubernetes(spec: KubernetesSpec | None, base: Path) -> Kubernetes:
+
+def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
     """Fill in what is left out; relative paths count from `base`."""
-    if spec is None:
-        return Kubernetes()
-    watched = ApiServer(
-        url=spec.api or "",
-        namespace=spec.namespace,
-        token_file=base / spec.token_file,
-        ca_file=base / spec.ca_file,
+    said = spec.kubernetes or KubernetesSpec(watch=False)
+    server = ApiServer(url=said.api or "", token_file=base / said.token_file, ca_file=base / said.ca_file)
+    watched = Watched(
+        server=server,
+        namespace=said.namespace,
+        annotation=said.annotation,
+        kinds=tuple(WatchedKind(api=one.api, name=one.kind, plural=one.plural) for one in said.kinds)
+        or (DEPLOYMENT,),
+        events=said.events,
     )
-    objects = Objects(namespace=spec.objects.namespace, labels=spec.objects.labels) if spec.objects else None
-    return Kubernetes(watched=watched if spec.watch else None, objects=objects)
+    return Kubernetes(
+        server=server,
+        watched=watched if said.watch else None,
+        objects=build_objects(said.objects, servers_namespace(spec)) if said.objects else None,
+    )
+
+
+def servers_namespace(spec: Spec) -> str:
+    """Where the servers' pods are: as they are looked for, or where annotated objects are; "" if not said."""
+    how = spec.replicas
+    pods = how.kubernetes if isinstance(how, DiscoverySpec) else None
+    return (pods.namespace if pods else "") or (spec.kubernetes.namespace if spec.kubernetes else "")
+
+
+def build_objects(spec: ObjectsSpec, servers: str) -> Objects:
+    """The `kubernetes.objects` section; `servers` is the namespace of the servers."""
+    return Objects(
+        namespace=spec.namespace,
+        labels=spec.labels,
+        board_labels=spec.board_labels or BOARD_LABELS,
+        image=spec.image,
+        secret=spec.secret,
+        serve_replicas=spec.serve_replicas,
+        prometheus_namespace=spec.prometheus_namespace,
+        autoscaling=tuple(build_pool(name, pool, servers) for name, pool in spec.autoscaling.items()),
+    )

@@ -51,6 +51,23 @@ def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tup
     return tuple(sorted(resolved, key=lambda limit: place[limit.model, limit.version]))
 
 
+def limited_models(limits: Iterable[QpsLimit]) -> frozenset[str]:
+    """The models whose requests are limited over all versions."""
+    return frozenset(
+        limit.model for limit in limits if limit.version == ALL_VERSIONS and limit.qps.is_finite()
+    )
+
+
+def pieces(models: Sequence[Model], declared: Iterable[QpsLimit]) -> Iterator[tuple[int, str]]:
+    """How much work each group of models makes in `resolve_limits`, and one of its models."""
+    by_model: dict[str, list[QpsLimit]] = {}
+    for limit in declared:
+        by_model.setdefault(limit.model, []).append(limit)
+    for group in graph.connected(graph.direct_calls(models)):
+        own = [limit for name in group for limit in by_model.get(name, [])]
+        yield (len(_moments(own)) + 1) * (len(own) + len(group)), group[0]
+
+
 def with_overrides(plan: Plan, overrides: Mapping[tuple[str, str], QpsLimit]) -> Plan:
     """The plan with limits by (model, version) in place of what the fleet file says for them at any time.
 
@@ -77,8 +94,7 @@ def holds(limit: QpsLimit, now: datetime) -> bool:
 
 def _pieces(models: Sequence[Model], edges: graph.Edges, own: Sequence[QpsLimit]) -> list[QpsLimit]:
     """Resolve a group once for every span of time in which nothing changes; join what stayed the same."""
-    ends = {moment for limit in own for moment in (limit.valid_from, limit.valid_until) if moment}
-    moments = sorted(ends)
+    moments = _moments(own)
     spans = list(zip([None, *moments], [*moments, None], strict=True))
     done: list[QpsLimit] = []
     running: dict[tuple[str, str], QpsLimit] = {}
@@ -93,6 +109,10 @@ def _pieces(models: Sequence[Model], edges: graph.Edges, own: Sequence[QpsLimit]
                 done += [before] if before else []
                 running[subject] = replace(limit, valid_from=start, valid_until=end)
     return done + list(running.values())
+
+
+def _moments(own: Sequence[QpsLimit]) -> list[datetime]:
+    return sorted({moment for limit in own for moment in (limit.valid_from, limit.valid_until) if moment})
 
 
 def _active(own: Sequence[QpsLimit], start: datetime | None, end: datetime | None) -> Active:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tritonobs.plan.fleet import Call, Model, Replica
-from tritonobs.plan.objectives import bounds_of
-
-if TYPE_CHECKING:
-    from tritonobs.spec.schema import ReplicaSpec, Spec
+from tritonobs.spec.replicas import DiscoverySpec, ReplicaSpec
+from tritonobs.spec.schema import Spec
 
 _METRICS_PORT = 8002
 
 
 def build_replicas(spec: Spec) -> tuple[Replica, ...]:
-    """Every replica, with the address of its metrics page."""
-    return tuple(_replica(replica) for replica in spec.replicas)
+    """Every replica that the file names, with the address of its metrics page."""
+    return () if isinstance(spec.replicas, DiscoverySpec) else tuple(map(_replica, spec.replicas))
 
 
 def build_models(spec: Spec) -> tuple[Model, ...]:
@@ -32,7 +29,6 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
             ),
             team=_first(model.team, spec.defaults.team),
             tier=_first(model.tier, spec.defaults.tier),
-            latency_bounds_seconds=bounds_of(model),
         )
         for name, model in spec.models.items()
     )

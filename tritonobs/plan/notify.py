@@ -1,4 +1,4 @@
-"""Who is told about alerts, everything inherited and every path absolute. Secrets are named, never held."""
+"""The receivers of alerts, everything inherited and every path absolute. Secrets are named, never held."""
 
 from __future__ import annotations
 
@@ -7,33 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from tritonobs.plan.receivers import (
     DeadMan,
-    Email,
-    MailServer,
     SecretSource,
     Slack,
     Webhook,
-    Wecom,
     build_dead_man,
-    build_mail_server,
     build_slacks,
     build_webhook,
-    build_wecoms,
     secret_source,
-)
-from tritonobs.plan.routes import (
-    DEFAULT_TIMINGS,
-    MuteTime,
-    Route,
-    Timing,
-    build_mute_times,
-    build_routes,
-    build_timings,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tritonobs.spec.notify import AuthSpec, MentionSpec, NotifySpec, RobotSpec
+    from tritonobs.spec.receivers import OwnAlertmanager
 
 Language = Literal["en", "zh"]
 
@@ -53,7 +40,7 @@ class Robot:
     """A DingTalk custom robot. Its webhook and signing secret stay in their files or variables until sent.
 
     `secret` is None for a robot guarded by a keyword or an address list instead of a signature. `failover`
-    names the robots that stand in for it, in this order.
+    names the robots that replace it, in this order.
     """
 
     name: str
@@ -65,6 +52,15 @@ class Robot:
     language: Language = "en"
     template_file: Path | None = None
     messages_per_minute: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """Alerts whose labels have one of the given values go to these receivers (`kind/name`)."""
+
+    match: tuple[tuple[str, tuple[str, ...]], ...]
+    receivers: tuple[str, ...]
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,21 +76,29 @@ class Auth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Nightingale:
+    """Names of data sources (all of them when empty) and numbers of notification rules in Nightingale."""
+
+    data_sources: tuple[str, ...] = ()
+    notify_rules: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
     """The whole `notify:` section, decided."""
 
     timezone: str = "UTC"
+    language: Language = "en"
+    """That of messages of receivers that name none."""
+    nightingale: Nightingale = Nightingale()
     auth: Auth | None = None
     robots: tuple[Robot, ...] = ()
     slacks: tuple[Slack, ...] = ()
-    emails: tuple[Email, ...] = ()
-    mail_server: MailServer | None = None
-    wecoms: tuple[Wecom, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     dead_man: DeadMan | None = None
     routes: tuple[Route, ...] = ()
-    mute_times: tuple[MuteTime, ...] = ()
-    timings: tuple[Timing, ...] = DEFAULT_TIMINGS
+    alertmanager: OwnAlertmanager | None = None
+    """The user's own configuration, which ours is merged into."""
 
     @property
     def relayed(self) -> tuple[Webhook, ...]:
@@ -103,21 +107,24 @@ class Notify:
         return tuple(service for service in services if service.secret)
 
 
-def build_notify(spec: NotifySpec, base: Path) -> Notify:
+def build_notify(spec: NotifySpec, own: OwnAlertmanager | None, base: Path) -> Notify:
     """Fill in what is inherited; relative paths count from `base`, the folder of the fleet file."""
     return Notify(
         timezone=spec.timezone,
+        language=spec.language,
+        nightingale=Nightingale(
+            data_sources=spec.nightingale.data_sources, notify_rules=spec.nightingale.notify_rules
+        ),
         auth=_auth(spec.auth, base) if spec.auth else None,
         robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
         slacks=build_slacks(spec, base),
-        emails=tuple(Email(name=name, to=email.to) for name, email in spec.email.items()),
-        mail_server=build_mail_server(spec.mail_server, base),
-        wecoms=build_wecoms(spec, base),
         webhooks=tuple(build_webhook(name, webhook, base) for name, webhook in spec.webhook.items()),
         dead_man=build_dead_man(spec.dead_man, base),
-        routes=build_routes(spec),
-        mute_times=build_mute_times(spec),
-        timings=build_timings(spec),
+        routes=tuple(
+            Route(match=tuple(route.match.items()), receivers=route.to, continues=route.continue_)
+            for route in spec.routes
+        ),
+        alertmanager=own,
     )
 
 

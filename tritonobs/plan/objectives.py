@@ -12,20 +12,23 @@ from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
 from tritonobs.units import format_duration, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from tritonobs.spec.openslo import ImportedSlo
     from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
     from tritonobs.spec.source import Source, Step
 
     Path = tuple[Step, ...]
 
+TRACED_REQUEST = "traces:request"
+"""The stage of an SLO about the whole request; no stage can have this name."""
+TRACED_SECONDS = (Decimal("0.0001"), Decimal(60))
+"""The shortest and the longest threshold of a traced request."""
 DEFAULT_BOUNDS = tuple(Decimal(str(bound)) for bound in DEFAULT_BOUNDS_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """An SLO of one model or version after inheritance; what decided it stands in `source` at these paths."""
+    """An SLO of one model or version after inheritance; `source` has what decided it at these paths."""
 
     name: str
     model: str
@@ -33,30 +36,26 @@ class Promise:
     source: Source
     written: Path = ()
     objective: Decimal | None = None
-    target: Decimal | None = None
-    target_written: Path = ()
+    threshold: Decimal | None = None
+    threshold_written: Path = ()
     stage: str = ""
     stage_written: Path = ()
+    traced: bool = False
 
 
 def promises(spec: Spec) -> Iterator[Promise]:
     """Every SLO of every model and version, complete or not; those taken back with `none` are left out."""
-    imported: dict[tuple[str, str], list[ImportedSlo]] = {}
-    for one in spec.imported_slos:
-        imported.setdefault((one.model, one.version), []).append(one)
     for name, model in spec.models.items():
-        nobody = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
-        whole = _merge({}, spec.defaults.slos, nobody, ("defaults", "slos"))
+        none = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
+        whole = _merge({}, spec.defaults.slos, none, ("defaults", "slos"))
         if model.pipeline == "ensemble":
             # An ensemble has no code of ours that could time a request: latency must be asked for by name.
-            whole = {slo: promise for slo, promise in whole.items() if promise.target is None}
-        whole = _merge(whole, model.slos, nobody, ("models", name, "slos"))
-        whole |= _imported(imported.get((name, ALL_VERSIONS), ()))
+            whole = {slo: kept for slo, kept in whole.items() if kept.threshold is None or kept.traced}
+        whole = _merge(whole, model.slos, none, ("models", name, "slos"))
         yield from whole.values()
         for version, own in model.versions.items():
             path = ("models", name, "versions", version, "slos")
-            merged = _merge(whole, own.slos, replace(nobody, version=version), path)
-            yield from (merged | _imported(imported.get((name, version), ()))).values()
+            yield from _merge(whole, own.slos, replace(none, version=version), path).values()
 
 
 def slo(promise: Promise) -> Slo:
@@ -67,19 +66,21 @@ def slo(promise: Promise) -> Slo:
         version=promise.version,
         objective_ratio=promise.objective or Decimal(0),
         stage=promise.stage,
-        target_seconds=promise.target,
+        threshold_seconds=promise.threshold,
+        source="traces" if promise.traced else "stages",
     )
 
 
-def bounds_of(model: ModelSpec) -> tuple[Decimal, ...]:
-    """The upper bounds of the model's latency buckets, in seconds."""
-    return model.latency_bounds or DEFAULT_BOUNDS
+def bounds_of(model: ModelSpec, version: str = ALL_VERSIONS) -> tuple[Decimal, ...]:
+    """The upper bounds of the latency buckets of a version, in seconds."""
+    own = model.versions[version].latency_buckets if version in model.versions else ()
+    return own or model.latency_buckets or DEFAULT_BOUNDS
 
 
-def nearest_two(target: Decimal, bounds: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
-    """The bounds on either side of the target, or the last two on the side it is outside of."""
+def nearest_two(threshold: Decimal, bounds: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+    """The bounds on either side of the threshold, or the last two on the side it is outside of."""
     ordered = sorted(bounds)
-    after = min(max(bisect(ordered, target), 1), len(ordered) - 1)
+    after = min(max(bisect(ordered, threshold), 1), len(ordered) - 1)
     return tuple(ordered[max(after - 1, 0) : after + 1])
 
 
@@ -102,28 +103,15 @@ def _merge(
             continue
         here = (*path, name)
         promise = replace(promise, written=here, objective=written.objective or promise.objective)
-        if written.target is not None:
-            promise = replace(promise, target=written.target, target_written=(*here, "target"))
+        if written.threshold is not None:
+            promise = replace(promise, threshold=written.threshold, threshold_written=(*here, "threshold"))
+        if written.source is not None:
+            promise = replace(promise, traced=written.source == "traces")
+            if promise.stage in {TOTAL, TRACED_REQUEST}:
+                promise = replace(promise, stage="")
         if written.stage is not None:
             promise = replace(promise, stage=written.stage, stage_written=(*here, "stage"))
-        if promise.target is not None and not promise.stage:
-            promise = replace(promise, stage=TOTAL)
+        if promise.threshold is not None and not promise.stage:
+            promise = replace(promise, stage=TRACED_REQUEST if promise.traced else TOTAL)
         merged[name] = promise
     return merged
-
-
-def _imported(slos: Iterable[ImportedSlo]) -> dict[str, Promise]:
-    return {
-        one.name: Promise(
-            name=one.name,
-            model=one.model,
-            version=one.version,
-            source=one.source,
-            written=one.path,
-            objective=one.objective,
-            target=one.target,
-            target_written=(*one.path, "value"),
-            stage=one.stage or (TOTAL if one.target is not None else ""),
-        )
-        for one in slos
-    }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
     from tritonobs.spec.notify import NotifySpec
-    from tritonobs.spec.receivers import DeadManSpec, MailServerSpec, WebhookSpec
+    from tritonobs.spec.receivers import DeadManSpec, WebhookSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,38 +28,7 @@ class Slack:
     name: str
     webhook_file: Path
     channel: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Email:
-    """A mailbox."""
-
-    name: str
-    to: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MailServer:
-    """The server that takes our mail; without `password_file` nobody logs in."""
-
-    smarthost: str
-    sender: str
-    username: str = ""
-    password_file: Path | None = None
-    require_tls: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wecom:
-    """A WeCom application."""
-
-    name: str
-    corp_id: str
-    agent_id: str
-    secret_file: Path
-    to_user: str = ""
-    to_party: str = ""
-    to_tag: str = ""
+    language: Literal["en", "zh"] = "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,44 +48,21 @@ class DeadMan:
     every_seconds: Decimal
 
 
-DEAD_MAN = "dead-man"
+DEAD_MAN: Final = "dead-man"
 """The name under which `tritonobs serve` passes the Watchdog alert on."""
+NO_RECEIVER: Final = "nobody"
+"""The receiver that sends nothing."""
+OWN: Final = "alertmanager/"
+"""Stands before the name of a receiver of the user's own Alertmanager configuration."""
 
 
 def build_slacks(spec: NotifySpec, base: Path) -> tuple[Slack, ...]:
     """The Slack channels."""
     return tuple(
-        Slack(name=name, webhook_file=base / slack.webhook_file, channel=slack.channel)
-        for name, slack in spec.slack.items()
-    )
-
-
-def build_wecoms(spec: NotifySpec, base: Path) -> tuple[Wecom, ...]:
-    """The WeCom applications."""
-    return tuple(
-        Wecom(
-            name=name,
-            corp_id=wecom.corp_id,
-            agent_id=wecom.agent_id,
-            secret_file=base / wecom.secret_file,
-            to_user=wecom.to_user,
-            to_party=wecom.to_party,
-            to_tag=wecom.to_tag,
+        Slack(
+            name=name, webhook_file=base / slack.webhook_file, channel=slack.channel, language=spec.language
         )
-        for name, wecom in spec.wecom.items()
-    )
-
-
-def build_mail_server(spec: MailServerSpec | None, base: Path) -> MailServer | None:
-    """The mail server."""
-    if spec is None:
-        return None
-    return MailServer(
-        smarthost=spec.smarthost,
-        sender=spec.sender,
-        username=spec.username,
-        password_file=base / spec.password_file if spec.password_file else None,
-        require_tls=spec.require_tls,
+        for name, slack in spec.slack.items()
     )
 
 

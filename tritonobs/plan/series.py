@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.plan import graph
-from tritonobs.plan.fleet import ALL_VERSIONS
+from tritonobs.plan.fleet import ALL_VERSIONS, Plan, QpsLimit
 from tritonobs.plan.limits import limits_at
 from tritonobs.stage.series import format_bound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import datetime
-
-    from tritonobs.plan.fleet import Plan, QpsLimit
 
 _ONE = Decimal(1)
 
@@ -43,7 +38,7 @@ def limit_series(limits: Iterable[QpsLimit]) -> Iterator[Sample]:
 
 
 def constant_series(plan: Plan) -> Iterator[Sample]:
-    """What does not change with time: objectives, targets, models and calls."""
+    """What does not change with time: objectives, latency thresholds, models and calls."""
     yield from _objectives(plan)
     yield from _tokens(plan)
     yield from _models(plan)
@@ -55,18 +50,18 @@ def constant_series(plan: Plan) -> Iterator[Sample]:
 
 def _objectives(plan: Plan) -> Iterator[Sample]:
     models = {model.name: model for model in plan.models}
-    told: set[tuple[str, str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for slo in plan.slos:
         version = graph.series_version(models[slo.model], slo.version)
-        if (slo.model, version, slo.name) in told:
+        if (slo.model, version, slo.name) in seen:
             continue
-        told.add((slo.model, version, slo.name))
+        seen.add((slo.model, version, slo.name))
         subject = {**_subject(slo.model, version), names.SLO: slo.name}
         tier = {names.TIER: models[slo.model].tier}
         yield Sample(name=names.SLO_OBJECTIVE, labels={**subject, **tier}, value=slo.objective_ratio)
-        if slo.target_seconds is not None:
-            bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.target_seconds))}
-            yield Sample(name=names.LATENCY_TARGET, labels={**subject, **bound}, value=slo.target_seconds)
+        if slo.threshold_seconds is not None:
+            bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.threshold_seconds))}
+            yield Sample(name=names.LATENCY_TARGET, labels={**subject, **bound}, value=slo.threshold_seconds)
 
 
 def _tokens(plan: Plan) -> Iterator[Sample]:

@@ -18,6 +18,10 @@ SHORTEST_PERIOD_DAYS: Final = 7
 LONGEST_PERIOD_DAYS: Final = 90
 SUSTAINABLE = Decimal(1)
 """The burn rate that spends the budget in exactly one period; below it the promise is kept."""
+FEWEST_BAD_REQUESTS: Final = 5
+"""Fewer bad requests than this in the long window of a tier are chance, however large their share."""
+HIGHEST_THRESHOLD: Final = Decimal("0.9")
+"""A weak objective times a large factor could ask for more than 100 % errors: cut there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +33,8 @@ class BurnTier:
     long_seconds: Decimal
     short_seconds: Decimal
     budget_share: Decimal
-    for_seconds: Decimal
+    again_seconds: Decimal | None = None
+    """A burn that began twice within the long window lasts until this window is calm, too."""
 
 
 BURN_TIERS: Final = (
@@ -39,7 +44,7 @@ BURN_TIERS: Final = (
         long_seconds=_HOUR,
         short_seconds=5 * _MINUTE,
         budget_share=Decimal("0.02"),
-        for_seconds=2 * _MINUTE,
+        again_seconds=30 * _MINUTE,
     ),
     BurnTier(
         name="medium",
@@ -47,7 +52,6 @@ BURN_TIERS: Final = (
         long_seconds=6 * _HOUR,
         short_seconds=30 * _MINUTE,
         budget_share=Decimal("0.05"),
-        for_seconds=15 * _MINUTE,
     ),
     BurnTier(
         name="slow",
@@ -55,7 +59,6 @@ BURN_TIERS: Final = (
         long_seconds=_DAY,
         short_seconds=2 * _HOUR,
         budget_share=Decimal("0.1"),
-        for_seconds=_HOUR,
     ),
     BurnTier(
         name="long",
@@ -63,7 +66,6 @@ BURN_TIERS: Final = (
         long_seconds=3 * _DAY,
         short_seconds=6 * _HOUR,
         budget_share=Decimal("0.1"),
-        for_seconds=3 * _HOUR,
     ),
 )
 
@@ -84,16 +86,3 @@ def burn_factor(tier: BurnTier, period_days: int) -> Decimal:
 def error_budget(objective_ratio: Decimal) -> Decimal:
     """The share of requests that may be bad: 0.001 for an objective of 0.999, exactly."""
     return 1 - objective_ratio
-
-
-def detection_seconds(
-    tier: BurnTier, period_days: int, objective_ratio: Decimal, error_ratio: Decimal
-) -> Decimal:
-    """How long errors at `error_ratio` must last, from a clean state, until a tier's long window exceeds.
-
-    `Infinity` when they never do.
-    """
-    threshold = burn_factor(tier, period_days) * error_budget(objective_ratio)
-    if error_ratio <= threshold:
-        return Decimal("Infinity")
-    return threshold / error_ratio * tier.long_seconds

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from tritonobs import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tritonobs.plan.fleet import Replica
+from tritonobs.plan.fleet import Plan, Replica
+from tritonobs.plan.rules import labels_selected
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -24,9 +19,26 @@ class Target:
     labels: dict[str, str]
 
 
-def triton_targets(replicas: Iterable[Replica]) -> tuple[Target, ...]:
-    """The metrics pages of the replicas; every series gets the replica's name."""
-    return tuple(_target(replica) for replica in replicas)
+def triton_targets(plan: Plan) -> tuple[Target, ...]:
+    """The metrics pages of the replicas.
+
+    Every series gets the names of the replica and of its cluster, and what the rules select besides the job.
+    """
+    labels = triton_labels(plan)
+    return tuple(
+        _target(replica, {plan.rules.replica_label: replica.name, **labels}) for replica in plan.replicas
+    )
+
+
+def triton_labels(plan: Plan) -> dict[str, str]:
+    """What every server's series carry besides the job and the replica."""
+    return {**plan.cluster_labels, **own_labels(plan.rules.selector, job="triton")}
+
+
+def own_labels(selector: str, *, job: str) -> dict[str, str]:
+    """The labels that targets of a job need, besides those it gives them, to be selected."""
+    wanted = labels_selected(selector)
+    return {label: value for label, value in wanted.items() if (label, value) != ("job", job)}
 
 
 def address_of(url: str) -> str:
@@ -34,12 +46,12 @@ def address_of(url: str) -> str:
     return _address(urlsplit(url))
 
 
-def _target(replica: Replica) -> Target:
+def _target(replica: Replica, own: dict[str, str]) -> Target:
     parts = urlsplit(replica.metrics_url)
     labels = {
         "__scheme__": parts.scheme,
         "__metrics_path__": parts.path or "/metrics",
-        names.REPLICA: replica.name,
+        **own,
     }
     return Target(address=_address(parts), labels=labels)
 

@@ -34,7 +34,7 @@ def token_limits(spec: Spec) -> Iterator[TokenLimit]:
 
 
 def written_token_limits(spec: Spec) -> dict[str, TokenLimit]:
-    """Every limit by the field that holds it; the default stands for no model. `unlimited` is infinite."""
+    """Every limit by the field that holds it; the default is not of any model. `unlimited` is infinite."""
     return {limit.origin: limit for _, _, limits in _written(spec) for limit in limits.values()}
 
 

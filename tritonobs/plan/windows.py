@@ -1,4 +1,4 @@
-"""The windows the rules look back over, made to fit the scrape interval."""
+"""The windows the rules look back over, made to fit the scrape interval, as the mixin computes them, too."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ LONGEST_SCRAPE_SECONDS = Decimal(60)
 _SHORTEST_SECONDS = Decimal(10)
 _MEDIUM_SECONDS = Decimal(60)
 _BASE_SECONDS = Decimal(300)
-_STAGE_EVALUATION_SECONDS = Decimal(15)
-_SLO_EVALUATION_SECONDS = Decimal(30)
-_LONG_EVALUATION_SECONDS = Decimal(300)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleWindows:
-    """Windows and evaluation intervals of the rules; the properties are texts as PromQL writes them.
+    """Windows of the rules, as PromQL writes them. Two of them are in the names of records.
 
     `short` reads Triton's counters, `medium` reads the stages' histograms, `base` is made of both.
     """
@@ -59,21 +56,6 @@ class RuleWindows:
     def evaluation(self) -> str:
         """How often traffic and limits are evaluated."""
         return format_duration(self.evaluation_seconds)
-
-    @property
-    def stage_evaluation(self) -> str:
-        """How often stages are: their histograms are the many series, and nobody needs them every second."""
-        return format_duration(max(_STAGE_EVALUATION_SECONDS, self.evaluation_seconds))
-
-    @property
-    def long_evaluation_seconds(self) -> Decimal:
-        """How often the long windows get a sample: 288 a day are enough for a budget of a month."""
-        return _LONG_EVALUATION_SECONDS
-
-    @property
-    def slo_evaluation_seconds(self) -> Decimal:
-        """How often error budgets are; counts over an hour are sums of samples this far apart."""
-        return max(_SLO_EVALUATION_SECONDS, self.evaluation_seconds)
 
 
 def rule_windows(scrape_seconds: Decimal, evaluation_seconds: Decimal) -> RuleWindows:

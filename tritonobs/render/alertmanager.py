@@ -1,148 +1,89 @@
-"""Alertmanager's configuration (0.25 and newer): who is told, how soon, and what silences what."""
+"""Alertmanager's configuration (0.25 and newer): ours alone, or merged into the user's own.
+
+A fragment is written beside it, for an Alertmanager whose configuration is kept elsewhere.
+"""
 
 from __future__ import annotations
 
+import copy
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from tritonobs.plan.receivers import DEAD_MAN
+from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.inhibition import inhibit_rules
-from tritonobs.render.matchers import matcher
-from tritonobs.render.receivers import NOBODY, dead_man, everybody, receiver, receiver_name
-from tritonobs.units import format_duration
+from tritonobs.render.receivers import receivers
+from tritonobs.render.routing import branches, whole_tree
+from tritonobs.spec.receivers import OwnAlertmanager
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Notify
-    from tritonobs.plan.receivers import MailServer
-    from tritonobs.plan.routes import MuteTime, Route, Span, Timing
-
-    Config = dict[str, Any]
-
+Config = dict[str, Any]
 PATH = "alertmanager/alertmanager.yml"
+FRAGMENT = "alertmanager/fragment.yml"
 _TEMPLATES = "templates/tritonobs.tmpl"
-WATCHDOG, TEST_ALERT = "Watchdog", "TritonobsTest"
-_REMINDER_SHARE = 9
-_GROUP, _PAGE = ("cluster", "model"), "critical"
 
 
 def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
-    """The configuration and its message templates; they name the files secrets are in, never a secret."""
-    notify = plan.notify
-    fallback = everybody(plan)
-    destinations = [fallback, *(route.receivers for route in notify.routes)]
-    destinations += [(f"dingtalk/{robot.name}",) for robot in notify.robots]
-    receivers = {receiver_name(names): receiver(names, plan) for names in (*destinations, ())}
-    config = {
-        **({"global": _mail_server(notify.mail_server)} if notify.mail_server else {}),
-        "templates": [_TEMPLATES],
-        "route": _tree(plan, fallback),
-        "inhibit_rules": inhibit_rules(plan),
-        **({"time_intervals": [_interval(mute) for mute in notify.mute_times]} if notify.mute_times else {}),
-        "receivers": [dead_man(plan), *receivers.values()],
-    }
-    comment = f"Made by tritonobs from the fleet file of {plan.fleet}; change that one and build anew."
+    """The configuration, the fragment and the message templates; no secret is read for them."""
+    own = plan.notify.alertmanager
+    config = _alone(plan) if own is None else _merged(plan, own)
+    source = "" if own is None else " and notify.alertmanager_file"
+    comment = f"Made by tritonobs from the fleet file of {plan.fleet}{source}; change those and build anew."
+    how = (
+        f"Made by tritonobs from the fleet file of {plan.fleet}. For an Alertmanager that is configured "
+        "elsewhere: add each list to the list of the same name there, our routes first, and copy the template"
+    )
     templates = resources.files("tritonobs.render") / "templates" / "tritonobs.tmpl"
     return (
         Artifact(path=PATH, text=yaml_text(config, comment=comment)),
+        Artifact(path=FRAGMENT, text=yaml_text(fragment(plan), comment=how)),
         Artifact(path=f"alertmanager/{_TEMPLATES}", text=templates.read_text(encoding="utf-8")),
     )
 
 
-def _tree(plan: Plan, fallback: Sequence[str]) -> Config:
-    notify = plan.notify
-    usual = next(timing for timing in notify.timings if timing.severity == "warning")
+def _alone(plan: Plan) -> Config:
     return {
-        "receiver": receiver_name(fallback),
-        # Small groups: who waits for news of one model must not wait for another's. serve merges them anyhow.
-        "group_by": list(_GROUP),
-        **_timing(usual),
-        "routes": [
-            _watchdog(notify),
-            *_tests(notify),
-            {"matchers": [matcher("severity", ("none",))], "receiver": NOBODY},
-            *(_route(route, notify) for route in notify.routes),
-            *_by_severity(notify.timings, ()),
-        ],
+        "templates": [_TEMPLATES],
+        "route": whole_tree(plan),
+        "inhibit_rules": inhibit_rules(plan),
+        "receivers": receivers(plan),
     }
 
 
-def _watchdog(notify: Notify) -> Config:
-    alone: Config = {"matchers": [matcher("alertname", (WATCHDOG,))], "receiver": DEAD_MAN}
-    if notify.dead_man is None:
-        return alone
-    every = notify.dead_man.every_seconds
-    # A reminder is due at the first tick after its time: with a share less, that is the very next one.
-    reminder = every * _REMINDER_SHARE / 10
-    return alone | {
-        "group_wait": "0s",
-        "group_interval": format_duration(every),
-        "repeat_interval": format_duration(reminder),
-    }
-
-
-def _tests(notify: Notify) -> Iterator[Config]:
-    """Test alerts go to the robot they name, at once and nowhere else."""
-    for robot in notify.robots:
-        yield {
-            "matchers": [matcher("alertname", (TEST_ALERT,)), matcher("robot", (robot.name,))],
-            "receiver": receiver_name((f"dingtalk/{robot.name}",)),
-            "group_by": ["..."],
-            "group_wait": "0s",
-        }
-
-
-def _route(route: Route, notify: Notify) -> Config:
-    severities = dict(route.match).get("severity")
-    timings = [one for one in notify.timings if severities is None or one.severity in severities]
+def fragment(plan: Plan) -> Config:
+    """Ours, as lists to add to those of another configuration."""
     return {
-        "matchers": [matcher(label, values) for label, values in route.match],
-        "receiver": receiver_name(route.receivers),
-        **({"continue": True} if route.go_on else {}),
-        **({"mute_time_intervals": list(route.mute)} if route.mute else {}),
-        "routes": list(_by_severity(timings, route.mute)),
+        "templates": [_TEMPLATES],
+        "route": {"routes": branches(plan)},
+        "inhibit_rules": inhibit_rules(plan),
+        "receivers": receivers(plan),
     }
 
 
-def _by_severity(timings: Iterable[Timing], mute: Sequence[str]) -> Iterator[Config]:
-    """Mute times are not inherited by a route's own routes, so that each has them written out."""
-    for timing in timings:
-        silent = {"mute_time_intervals": list(mute)} if mute else {}
-        # A page does not wait for the next tick of another page about the same model.
-        alone = {"group_by": [*_GROUP, "alertname"]} if timing.severity == _PAGE else {}
-        yield {"matchers": [matcher("severity", (timing.severity,))], **alone, **silent, **_timing(timing)}
+def _merged(plan: Plan, own: OwnAlertmanager) -> Config:
+    """The user's configuration with our routes before theirs, so that none of theirs takes our alerts.
+
+    Their routes to receivers of ours stay first: that is how they mute or delay our alerts.
+    """
+    config: Config = _absolute(copy.deepcopy(dict(own.config)), own.folder)
+    ours = fragment(plan)
+    config["templates"] = [*config.get("templates", []), *ours["templates"]]
+    config["inhibit_rules"] = [*config.get("inhibit_rules", []), *ours["inhibit_rules"]]
+    config["receivers"] = [*config.get("receivers", []), *ours["receivers"]]
+    names = {receiver["name"] for receiver in ours["receivers"]}
+    routes = config["route"].get("routes", [])
+    first = [route for route in routes if route.get("receiver") in names]
+    rest = [route for route in routes if route.get("receiver") not in names]
+    config["route"]["routes"] = [*first, *ours["route"]["routes"], *rest]
+    return config
 
 
-def _timing(timing: Timing) -> Config:
-    return {
-        "group_wait": format_duration(timing.wait_seconds),
-        "group_interval": format_duration(timing.interval_seconds),
-        "repeat_interval": format_duration(timing.repeat_seconds),
-    }
-
-
-def _interval(mute: MuteTime) -> Config:
-    return {"name": mute.name, "time_intervals": [_span(span, mute.timezone) for span in mute.spans]}
-
-
-def _span(span: Span, timezone: str) -> Config:
-    weekdays = {"weekdays": list(span.weekdays)} if span.weekdays else {}
-    return {"times": [{"start_time": span.begin, "end_time": span.end}], **weekdays, "location": timezone}
-
-
-def _mail_server(server: MailServer) -> Config:
-    login: Config = {}
-    if server.password_file:
-        login = {
-            "smtp_auth_username": server.username,
-            "smtp_auth_password_file": str(server.password_file),
-        }
-    return {
-        "smtp_smarthost": server.smarthost,
-        "smtp_from": server.sender,
-        "smtp_require_tls": server.require_tls,
-        **login,
-    }
+def _absolute(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (any YAML value)
+    """The value with every path absolute: what is written moves to another folder."""
+    if isinstance(value, dict):
+        return {name: _absolute(below, folder, str(name)) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_absolute(below, folder, key) for below in value]
+    if isinstance(value, str) and (key == "templates" or key.endswith("_file")):
+        return str(folder / value)
+    return value

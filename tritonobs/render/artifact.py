@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from pathlib import Path, PurePosixPath
 
 import yaml
 
 from tritonobs.errors import RenderFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +22,7 @@ class Artifact:
         """Refuse a path that could leave the folder."""
         parts = PurePosixPath(self.path)
         if parts.is_absolute() or not parts.parts or ".." in parts.parts:
-            raise ValueError(f"{self.path!r} is no path inside a folder")
+            raise ValueError(f"{self.path!r} is not a path inside a folder")
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # the C dumper has no types
@@ -44,7 +40,7 @@ _Dumper.add_representer(str, _text)
 def yaml_text(value: object, *, comment: str = "") -> str:
     """The value as YAML, keys in their given order, below `comment` (no `#` in it) where there is one.
 
-    Every text survives, whatever is in it; what YAML would take for a number or a truth value is quoted.
+    Every text survives; what YAML would take for a number or a truth value is quoted.
     """
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + str(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tritonobs.errors import RenderFailed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _TIMEOUT_SECONDS = 120
 
@@ -25,7 +22,9 @@ class Checker:
 
 PROMETHEUS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/prometheus.yml")
 ALERTMANAGER = Checker(program="amtool", arguments=("check-config",), path="alertmanager/alertmanager.yml")
-CHECKERS = (PROMETHEUS, ALERTMANAGER)
+SHARD = Checker(program="promtool", arguments=("check", "config"), path="prometheus/shards/shard-0.yml")
+AGENTS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/agents.yml")
+CHECKERS = (PROMETHEUS, SHARD, AGENTS, ALERTMANAGER)
 
 
 def check_artifacts(folder: Path, checker: Checker, program: Path) -> str:
@@ -48,5 +47,5 @@ def check_artifacts(folder: Path, checker: Checker, program: Path) -> str:
         raise RenderFailed(f"{checker.program} could not be run: {error}") from error
     said = (done.stdout + done.stderr).strip()
     if done.returncode:
-        raise RenderFailed(f"{checker.program} refuses what was made:\n{said}")
+        raise RenderFailed(f"{checker.program} rejects the built files:\n{said}")
     return said

@@ -6,42 +6,66 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeVar
 
 from tritonobs import assets, names
+from tritonobs.plan.fleet import Plan
 from tritonobs.plan.windows import rule_windows
 from tritonobs.render.artifact import Artifact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.plan.fleet import Plan
+from tritonobs.render.rules import mixin_knobs
 
 FOLDER: Final = "grafana/dashboards/boards"
+SOURCE: Final = f"{names.BOARD_TAG}-prometheus"
+"""The uid of our data source: a built board never reads another Prometheus that happens to come first."""
+_MOST_COLOURED: Final = 100
+_T = TypeVar("_T")
 # What grafanalib writes for Grafana 4 to 7.
 _OLD: Final = frozenset(
     {"__inputs", "gnetId", "hideControls", "rows", "sharedCrosshair", "style", "timepicker"}
 )
 
 
-def board_knobs(plan: Plan) -> dict[str, str]:
-    """What the fleet file decides about boards: the windows in the names of records, the replica's label."""
+def board_knobs(plan: Plan) -> dict[str, Any]:
+    """What the fleet file decides about boards: windows in the names of records, the replica's label, names.
+
+    Names of models, SLOs and replicas are for their colours.
+    """
     settings = plan.prometheus
     windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
-    return {"short": windows.short, "medium": windows.medium, "replica": names.REPLICA}
+    rules = plan.rules
+    return {
+        "short": windows.short,
+        "medium": windows.medium,
+        "replica": rules.replica_label,
+        "triton": rules.selector,
+        "serve": rules.serve_selector,
+        "pools": rules.pool_names,
+        "source": SOURCE,
+        "cluster": rules.cluster_label or names.CLUSTER,
+        "thresholds": mixin_knobs(rules.thresholds),
+        "models": _few(tuple((model.name, model.versions) for model in plan.models)),
+        "slos": _few(tuple(sorted({slo.name for slo in plan.slos}))),
+        "replicas": _few(tuple(replica.name for replica in plan.replicas)),
+    }
 
 
-def load_boards(knobs: Mapping[str, str] | None = None) -> dict[str, dict[str, Any]]:
+def _few(named: tuple[_T, ...]) -> tuple[_T, ...]:
+    """Names that get colours of their own: hundreds could not be told apart, and would make large boards."""
+    return named if len(named) <= _MOST_COLOURED else ()
+
+
+def load_boards(knobs: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """Every board by its name, as the JSON value that Grafana reads; the same knobs give the same value.
 
     Without `knobs`, the boards fit the rules mixin as it is.
     """
     with _importable(assets.folder("dashboards")) as folder:
-        house = importlib.import_module("house")
+        layout = importlib.import_module("layout")
         return {
-            name: _plain(_load(folder / f"{name}.dashboard.py").build(house.Knobs(**knobs or {})))
+            name: _plain(_load(folder / f"{name}.dashboard.py").build(layout.Knobs(**knobs or {})))
             for name in names.BOARDS
         }
 
@@ -51,11 +75,11 @@ def board_text(board: Mapping[str, Any]) -> str:
     return json.dumps(board, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def render_dashboards(plan: Plan) -> tuple[Artifact, ...]:
-    """One file a board; the same plan gives the same bytes."""
+def render_dashboards(plan: Plan, source: str = SOURCE) -> tuple[Artifact, ...]:
+    """One file a board; the same plan gives the same bytes. Without a `source`, people choose one."""
     return tuple(
         Artifact(path=f"{FOLDER}/{names.board_uid(name)}.json", text=board_text(board))
-        for name, board in load_boards(board_knobs(plan)).items()
+        for name, board in load_boards({**board_knobs(plan), "source": source}).items()
     )
 
 

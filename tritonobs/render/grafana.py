@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from tritonobs import names
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.dashboards import FOLDER, render_dashboards
+from tritonobs.render.dashboards import FOLDER, SOURCE, render_dashboards
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 PROVISIONING: Final = PurePosixPath("/etc/grafana/provisioning")
 """Where Grafana's packages and image look; the folder `grafana` of a build goes there."""
 
+_NOTHING: Final = {
+    "plugins": {"apiVersion": 1, "apps": []},
+    "notifiers": {"apiVersion": 1, "notifiers": []},
+    "alerting": {"apiVersion": 1, "groups": []},
+}
 _COMMENT = "Made by tritonobs build from the fleet {fleet}; goes to {folder}."
 
 
@@ -25,6 +30,11 @@ def render_grafana(plan: Plan, folder: PurePosixPath = PROVISIONING) -> tuple[Ar
     return (
         Artifact(path="grafana/datasources/tritonobs.yaml", text=yaml_text(_sources(plan), comment=comment)),
         Artifact(path="grafana/dashboards/tritonobs.yaml", text=yaml_text(_boards(folder), comment=comment)),
+        # Grafana looks for these folders, too, and logs an error for each that is not there.
+        *(
+            Artifact(path=f"grafana/{name}/tritonobs.yaml", text=yaml_text(nothing, comment=comment))
+            for name, nothing in _NOTHING.items()
+        ),
         *render_dashboards(plan),
     )
 
@@ -32,7 +42,7 @@ def render_grafana(plan: Plan, folder: PurePosixPath = PROVISIONING) -> tuple[Ar
 def _sources(plan: Plan) -> dict[str, object]:
     prometheus = {
         "name": "Prometheus (Triton)",
-        "uid": f"{names.BOARD_TAG}-prometheus",
+        "uid": SOURCE,
         "type": "prometheus",
         "access": "proxy",
         "url": _literal(plan.addresses.prometheus_url),

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tritonobs import names
+from tritonobs.plan.fleet import Plan
 from tritonobs.render.matchers import matcher
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.plan.fleet import Plan
 
 _SUBJECT = ("cluster", "model", "version")
 _LIMITS = ("TritonQpsNearLimit", "TritonQpsWillExceedLimit", "TritonQpsSpike")
@@ -20,7 +17,7 @@ _BURNS = tuple(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Sl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superfluous:
-    """While one of `causes` fires, `effects` with the same `equal` labels are not told."""
+    """While one of `causes` fires, `effects` with the same `equal` labels are not sent."""
 
     causes: tuple[str, ...]
     effects: tuple[str, ...]
@@ -42,7 +39,15 @@ TABLE: Final = (
         ),
         equal=("cluster", names.REPLICA),
     ),
-    Superfluous(causes=("TritonModelUnloaded",), effects=("TritonSliMissing",), equal=_SUBJECT),
+    # On an empty page every model is missing.
+    Superfluous(
+        causes=("TritonMetricsEmpty",), effects=("TritonModelMissing",), equal=("cluster", names.REPLICA)
+    ),
+    Superfluous(
+        causes=("TritonModelUnloaded",),
+        effects=("TritonSliMissing", "TritonVersionNotLoaded"),
+        equal=_SUBJECT,
+    ),
     Superfluous(
         causes=("TritonModelUnloaded",), effects=("TritonTrafficStopped",), equal=("cluster", "model")
     ),
@@ -59,35 +64,40 @@ TABLE: Final = (
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
 )
-# What a member feels when its pipeline is in trouble, and nothing that could be the trouble's cause.
-_FELT_BY_MEMBERS: Final = (
-    ("TritonQpsAboveLimit", ("TritonQpsAboveLimit", *_LIMITS, "TritonQueueWaitHigh", "TritonSaturated")),
-    (_BURNS[0], (*_BURNS, "TritonQueueWaitHigh", "TritonSaturated")),
-    (_BURNS[1], (*_BURNS, "TritonQueueWaitHigh", "TritonSaturated")),
-)
+# What more requests to a pipeline are to its members: more requests. Whatever else a member says (that it is
+# saturated, that requests wait, that it fails) may be why its pipeline suffers, and is told. One short
+# pattern, because a fleet may have hundreds of pipelines.
+_FELT_BY_MEMBERS: Final = 'alertname=~"TritonQps.+"'
 
 
 def inhibit_rules(plan: Plan) -> list[dict[str, Any]]:
     """The rules; none mutes an alert by itself, none mutes news of something else."""
-    return [*_table(), *_pipelines(plan)]
+    return [*_table(plan), *_pipelines(plan)]
 
 
-def _table() -> Iterator[dict[str, Any]]:
+def _table(plan: Plan) -> Iterator[dict[str, Any]]:
+    own = {names.CLUSTER: plan.rules.cluster_label, names.REPLICA: plan.rules.replica_label}
     for one in TABLE:
         yield {
             "source_matchers": [matcher("alertname", one.causes)],
             "target_matchers": [matcher("alertname", one.effects)],
-            "equal": list(one.equal),
+            "equal": [label for name in one.equal if (label := own.get(name, name))],
         }
 
 
 def _pipelines(plan: Plan) -> Iterator[dict[str, Any]]:
-    """A page about a pipeline is enough: its members feel the same, and need not say so too."""
+    """A page about too many requests to a pipeline is enough: its members need not say so too."""
+    callers: dict[tuple[str, ...], list[str]] = {}
     for model in plan.models:
         members = tuple(dict.fromkeys(call.model for call in model.calls))
-        for cause, effects in _FELT_BY_MEMBERS if members else ():
-            yield {
-                "source_matchers": [matcher("alertname", (cause,)), matcher(names.MODEL, (model.name,))],
-                "target_matchers": [matcher("alertname", effects), matcher(names.MODEL, members)],
-                "equal": ["cluster"],
-            }
+        if members:
+            callers.setdefault(members, []).append(model.name)
+    for members, pipelines in callers.items():
+        yield {
+            "source_matchers": [
+                matcher("alertname", ("TritonQpsAboveLimit",)),
+                matcher(names.MODEL, tuple(pipelines)),
+            ],
+            "target_matchers": [_FELT_BY_MEMBERS, matcher(names.MODEL, members)],
+            "equal": list(plan.cluster_labels),
+        }

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from collections.abc import Iterable
 
 # What RE2 gives a meaning to; everything else stands for itself.
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
 
 def matcher(label: str, values: Iterable[str]) -> str:
-    """`label` has one of the values, whatever characters they are made of."""
+    """`label` has one of the values, of any characters."""
     several = tuple(values)
     if len(several) == 1:
         return f"{label}={quoted(several[0])}"

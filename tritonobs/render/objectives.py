@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import yaml
 
+from tritonobs.plan.fleet import Plan, QpsLimit
 from tritonobs.plan.series import constant_series, limit_series
 from tritonobs.render.artifact import Artifact
 from tritonobs.units import format_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.plan.fleet import Plan, QpsLimit
 
 PATH = "prometheus/rules/objectives.rules.yml"
 RULES_PER_GROUP = 20
@@ -45,18 +41,20 @@ def _limits(plan: Plan) -> Iterator[str]:
     for _, group in groupby(limits, key=lambda limit: (limit.model, limit.version)):
         pieces = list(group)
         sample = next(limit_series(pieces[:1]))
-        yield _rule(sample.name, sample.labels, [_expression(piece) for piece in pieces])
+        labels = {**plan.cluster_labels, **sample.labels}
+        yield _rule(sample.name, labels, [_expression(piece) for piece in pieces])
 
 
 def _constants(plan: Plan) -> Iterator[str]:
     for sample in constant_series(plan):
-        yield _rule(sample.name, sample.labels, [f"vector({format_number(sample.value)})"])
+        labels = {**plan.cluster_labels, **sample.labels}
+        yield _rule(sample.name, labels, [f"vector({format_number(sample.value)})"])
 
 
 def _expression(limit: QpsLimit) -> str:
     """The limit while it holds, nothing at other times."""
     conditions = [
-        f"and on () (vector(time()) {operator} {format_number(moment.timestamp())})"
+        f"and (vector(time()) {operator} {format_number(moment.timestamp())})"
         for operator, moment in ((">=", limit.valid_from), ("<", limit.valid_until))
         if moment
     ]
@@ -68,9 +66,7 @@ def _expression(limit: QpsLimit) -> str:
 def _rule(name: str, labels: Mapping[str, str], alternatives: list[str]) -> str:
     """One rule as YAML, written out by hand: a fleet of thousands has tens of thousands of them."""
     expr = (
-        alternatives[0]
-        if len(alternatives) == 1
-        else "|-\n      " + "\n      or on ()\n      ".join(alternatives)
+        alternatives[0] if len(alternatives) == 1 else "|-\n      " + "\n      or\n      ".join(alternatives)
     )
     written = "".join(f"\n      {label}: {_scalar(value)}" for label, value in labels.items() if value)
     return f"  - record: {name}\n    expr: {expr}" + (f"\n    labels:{written}" if written else "")
@@ -78,7 +74,7 @@ def _rule(name: str, labels: Mapping[str, str], alternatives: list[str]) -> str:
 
 @cache
 def _scalar(text: str) -> str:
-    """A label's value as YAML; whatever is not plain is left to the library."""
+    """A label's value as YAML; what is not plain is left to the library."""
     if _PLAIN.fullmatch(text):
         return f'"{text}"'
     return str(yaml.dump(text, default_style='"', allow_unicode=True, width=float("inf"))).rstrip("\n")

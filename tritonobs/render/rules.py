@@ -3,82 +3,64 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import _jsonnet
+import _gojsonnet
 
 from tritonobs import assets, names
 from tritonobs.errors import RenderFailed
-from tritonobs.plan.slo import BURN_TIERS, burn_factor
-from tritonobs.plan.windows import rule_windows
+from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.bundle import bundled
-from tritonobs.units import format_duration, format_number
+from tritonobs.units import format_duration
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.windows import RuleWindows
-
-_FACTOR_STEP = Decimal("0.0001")
 _RULE_KEYS = ("record", "alert", "expr", "for", "keep_firing_for", "labels", "annotations")
 _COMMENT = "Made by tritonobs build; generic over models and versions, so no change of the fleet changes it."
 
 
 def rules_config(plan: Plan) -> dict[str, object]:
     """The mixin's knobs that the fleet file decides."""
-    settings = plan.prometheus
-    windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
+    settings, rules = plan.prometheus, plan.rules
     return {
-        **window_knobs(windows),
-        **period_knobs(plan.slo_period_days),
-        "replicaLabel": names.REPLICA,
+        **clock_knobs(settings.scrape_interval_seconds, settings.evaluation_interval_seconds),
+        "sloPeriod": f"{plan.slo_period_days}d",
+        "speed": rules.speed,
+        "tritonSelector": rules.selector,
+        "serveSelector": rules.serve_selector,
+        "tracesSelector": rules.traces_selector,
+        "replicaLabel": rules.replica_label,
+        "clusterLabel": rules.cluster_label,
+        "poolNames": rules.pool_names,
+        "tier": rules.tier,
+        "agentsSelector": f'job="{names.AGENTS_JOB}"' if settings.agents else "",
+        "keepFiring": rules.keep_firing,
+        "recordsAtOnce": rules.records_at_once,
+        "severities": dict(rules.severities),
+        **rules.thresholds,
         "grafanaUrl": plan.addresses.grafana_url,
         "prometheusUrl": plan.addresses.prometheus_link,
+        "runbookUrl": f"{plan.addresses.runbooks_link}/%s",
+        "chinese": any(robot.language == "zh" for robot in plan.notify.robots),
     }
 
 
-def window_knobs(windows: RuleWindows) -> dict[str, object]:
-    """Windows and intervals as `rules/config/windows.libsonnet` names them."""
+def clock_knobs(scrape_seconds: Decimal, evaluation_seconds: Decimal) -> dict[str, object]:
+    """What the mixin's windows and intervals follow from."""
     return {
-        "scrapeSeconds": _number(windows.scrape_seconds),
-        "shortWindow": windows.short,
-        "shortSeconds": _number(windows.short_seconds),
-        "mediumWindow": windows.medium,
-        "mediumSeconds": _number(windows.medium_seconds),
-        "evaluationInterval": windows.evaluation,
-        "stageInterval": windows.stage_evaluation,
-        "sloInterval": format_duration(windows.slo_evaluation_seconds),
-        "sloSeconds": _number(windows.slo_evaluation_seconds),
-        "longInterval": format_duration(windows.long_evaluation_seconds),
-        "longSeconds": _number(windows.long_evaluation_seconds),
+        "scrapeSeconds": _number(scrape_seconds),
+        "evaluationInterval": format_duration(evaluation_seconds),
     }
 
 
-def period_knobs(period_days: int) -> dict[str, object]:
-    """What follows from the SLO period: its length, and the factors of the burn tiers.
+def mixin_knobs(config: Mapping[str, object]) -> dict[str, Any]:
+    """Every knob of the mixin with its value, `config` over the mixin's own.
 
     Raises:
-        ValueError: the period is not one that `plan.slo` knows factors for.
+        RenderFailed: the mixin refuses the config.
     """
-    return {
-        "sloPeriod": f"{period_days}d",
-        "sloPeriodDays": period_days,
-        "sloPeriodSeconds": period_days * 86_400,
-        "burnTiers": [
-            {
-                "name": tier.name,
-                "severity": tier.severity,
-                "long": format_duration(tier.long_seconds),
-                "short": format_duration(tier.short_seconds),
-                "factor": format_number(burn_factor(tier, period_days).quantize(_FACTOR_STEP)),
-                "wait": format_duration(tier.for_seconds),
-            }
-            for tier in BURN_TIERS
-        ],
-    }
+    return _evaluated("knobs.jsonnet", config)
 
 
 def evaluate_mixin(config: Mapping[str, object]) -> dict[str, Any]:
@@ -87,21 +69,14 @@ def evaluate_mixin(config: Mapping[str, object]) -> dict[str, Any]:
     Raises:
         RenderFailed: the mixin refuses the config; the text is jsonnet's.
     """
-    source = assets.folder("rules") / "with_config.jsonnet"
-    try:
-        text = _jsonnet.evaluate_snippet(
-            str(source), bundled(source), tla_codes={"config": json.dumps(config)}
-        )
-    except RuntimeError as error:
-        raise RenderFailed(f"the rules could not be made: {error}") from error
     return {
         name: {"groups": [_group(group) for group in file["groups"]]}
-        for name, file in json.loads(text).items()
+        for name, file in _evaluated("with_config.jsonnet", config).items()
     }
 
 
 def render_rules(plan: Plan) -> tuple[Artifact, ...]:
-    """`records.rules.yml` and `alerts.rules.yml`; the same plan gives the same bytes.
+    """`records.rules.yml` and `alerts.rules.yml` (shards have no alerts); the same plan gives the same bytes.
 
     Raises:
         RenderFailed: the mixin refuses the config.
@@ -110,7 +85,35 @@ def render_rules(plan: Plan) -> tuple[Artifact, ...]:
     return tuple(
         Artifact(path=f"prometheus/rules/{name}.rules.yml", text=yaml_text(rules[name], comment=_COMMENT))
         for name in ("records", "alerts")
+        if rules[name]["groups"]
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A record that shards give to the global Prometheus. Where samples count, each must count once."""
+
+    record: str
+    counts: bool
+
+
+def given_by_shards(config: Mapping[str, object]) -> tuple[Given, ...]:
+    """What the rules of the global tier read of shards, in the order of the shards' rules.
+
+    Raises:
+        RenderFailed: the mixin refuses the config.
+    """
+    return tuple(Given(**one) for one in _evaluated("shards.jsonnet", config)["given"])
+
+
+def _evaluated(file: str, config: Mapping[str, object]) -> dict[str, Any]:
+    source = assets.folder("rules") / file
+    try:
+        text = _gojsonnet.evaluate_file(str(source), tla_codes={"config": json.dumps(config)})
+    except RuntimeError as error:
+        raise RenderFailed(f"the rules could not be made: {error}") from error
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def _group(group: dict[str, Any]) -> dict[str, Any]:

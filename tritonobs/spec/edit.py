@@ -1,4 +1,4 @@
-"""Change one field of a YAML text and nothing else: comments, order, quotes and spaces stay as they are.
+"""Change one field of a YAML text and nothing else: comments, order, quotes and spaces stay.
 
 A library that loads and dumps lays out the whole file anew; a change of one number has to be a change of one
 line in review. So the new text is put in at the place the parser reports, and read back to prove it.
@@ -7,15 +7,13 @@ line in review. So the new text is put in at the place the parser reports, and r
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import yaml
 
 from tritonobs.spec.reading import read_document
 from tritonobs.spec.words import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 

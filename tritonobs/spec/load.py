@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import copy
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 from pydantic import ValidationError
 
-from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Finding, Place, Severity
-from tritonobs.spec.imported import read_openslo
+from tritonobs.errors import FileUnusable, SpecInvalid
+from tritonobs.files import read_bytes
+from tritonobs.findings import MOST_FINDINGS, Finding, Place, Severity, more_findings
+from tritonobs.spec.alertmanager import read_alertmanager
 from tritonobs.spec.problems import schema_finding
 from tritonobs.spec.reading import read_document
 from tritonobs.spec.schema import Spec
+from tritonobs.spec.section import Mistakes
+from tritonobs.spec.source import Source, Step
 from tritonobs.spec.syntax import decode, syntax_finding
-from tritonobs.spec.words import quoted
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from tritonobs.spec.source import Source, Step
-
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +57,31 @@ def load_fleet(path: Path) -> Spec:
 def read_fleet(path: Path) -> Reading:
     """The fleet file at `path`, as far as it can be understood; never raises for what it holds."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        return _unreadable(
-            Finding(place=Place(file=str(path)), path="", message=f"cannot be read: {error.strerror}")
-        )
-    if len(data) > MAX_BYTES:
-        message = f"has {len(data)} bytes; allowed are at most {MAX_BYTES}"
-        return _unreadable(Finding(place=Place(file=str(path)), path="", message=message))
+        data = unpacked(path, read_bytes(path, most=MAX_BYTES))
+    except FileUnusable as error:
+        return _unreadable(Finding(place=Place(file=str(path)), path="", message=error.reason))
     text, findings = decode(data, str(path))
     return _unreadable(*findings) if findings else read_text(text, str(path))
+
+
+def unpacked(path: Path, data: bytes) -> bytes:
+    """What a file ending in `.gz` holds (a large fleet file in a cluster is one); other data as they are.
+
+    Raises:
+        FileUnusable: it is damaged, or too large.
+    """
+    if path.suffix != ".gz":
+        return data
+    reader = zlib.decompressobj(wbits=31)
+    try:
+        plain = reader.decompress(data, MAX_BYTES)
+    except zlib.error:
+        raise FileUnusable(path, "is no gzip file") from None
+    if reader.unconsumed_tail:
+        raise FileUnusable(path, f"holds more than {MAX_BYTES} bytes")
+    if not reader.eof:
+        raise FileUnusable(path, "ends too early for a gzip file")
+    return plain
 
 
 def read_text(text: str, file: str) -> Reading:
@@ -76,28 +93,26 @@ def read_text(text: str, file: str) -> Reading:
     if source.root.value is None and source.findings:
         return _unreadable(*source.findings)
     try:
-        spec: Spec | None = Spec.model_validate(source.value()).read_from(source)
+        spec: Spec | None = Spec.model_validate(source.value(), context=Mistakes()).read_from(source)
         errors: list[ErrorDetails] = []
     except ValidationError as error:
         errors = [one for one in error.errors(include_url=False) if not _follows(one)]
-        spec = _what_is_left(source, errors)
-    findings = source.findings + [schema_finding(error, source, Spec) for error in errors]
+        spec = _what_is_left(source, errors) if len(errors) <= MOST_FINDINGS else None
+    findings = source.findings + [schema_finding(error, source, Spec) for error in errors[:MOST_FINDINGS]]
     findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
-    return Reading(spec=spec, findings=(*findings, *(_import(spec, Path(file).parent) if spec else ())))
+    if len(errors) > MOST_FINDINGS:
+        findings.append(more_findings(findings[-1].place, len(errors) - MOST_FINDINGS))
+    own = _own_alertmanager(spec, Path(file).parent) if spec else ()
+    return Reading(spec=spec, findings=(*findings, *own))
 
 
-def _import(spec: Spec, base: Path) -> tuple[Finding, ...]:
-    """Read the OpenSLO documents that the fleet file names."""
-    files: list[Path] = []
-    missing: list[Finding] = []
-    for position, pattern in enumerate(spec.openslo):
-        matches = sorted(base.glob(pattern)) if not Path(pattern).is_absolute() else [Path(pattern)]
-        files += matches
-        if not matches:
-            missing.append(spec.source.finding(("openslo", position), f"no file matches {quoted(pattern)}"))
-    slos, findings = read_openslo(files)
-    spec.with_imported(slos, tuple(files))
-    return (*missing, *findings)
+def _own_alertmanager(spec: Spec, base: Path) -> tuple[Finding, ...]:
+    """Read the configuration that ours is merged into."""
+    if spec.notify.alertmanager_file is None:
+        return ()
+    own, findings = read_alertmanager(base / spec.notify.alertmanager_file)
+    spec.with_alertmanager(own)
+    return findings
 
 
 def _follows(error: ErrorDetails) -> bool:
@@ -136,7 +151,7 @@ def _take_out(value: Any, path: tuple[Step, ...], kind: str) -> None:  # noqa: A
     step: Any = path[-1] if path else None
     if step is None:
         return
-    # A model that is no mapping still has a name that others may call.
+    # A model that is not a mapping still has a name that others may call.
     if kind.startswith("model") or kind == "dict_type":
         value[step] = {}
     elif isinstance(value, list) or step in value:

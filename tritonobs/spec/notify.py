@@ -1,34 +1,36 @@
-"""The `notify:` section of fleet.yaml: who is told, how and when. Secrets are named here, never written."""
+"""The `notify:` section of fleet.yaml: receivers and messages. It names secrets and never holds them."""
 
 from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from tritonobs.spec.receivers import DeadManSpec, EmailSpec, MailServerSpec, SlackSpec, WebhookSpec, WecomSpec
-from tritonobs.spec.routes import AlertSeverity, MuteTimeSpec, RouteSpec, TimingSpec, Zone
-from tritonobs.spec.section import File, Language, Match, ReceiverName, Section
+from tritonobs.spec.receivers import DeadManSpec, NightingaleSpec, SlackSpec, WebhookSpec
+from tritonobs.spec.routes import RouteSpec, Zone
+from tritonobs.spec.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section
 
 
 class MentionSpec(Section):
-    """Who is called by name, and for which alerts."""
+    """People who are mentioned by name, and for which alerts."""
 
     match: Match = Field(
         default_factory=dict,
         description="Labels an alert must have, each with one value or a list; every alert when left out.",
     )
-    mobiles: tuple[str, ...] = Field(default=(), description="Mobile numbers; outside China as +CC-number.")
-    users: tuple[str, ...] = Field(default=(), description="DingTalk user ids.")
-    everyone: bool = Field(default=False, description="Call everybody in the group.")
+    mobiles: tuple[str, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="Mobile numbers; +CC-number outside China."
+    )
+    users: tuple[str, ...] = Field(default=(), max_length=MOST_ENTRIES, description="DingTalk user ids.")
+    everyone: bool = Field(default=False, description="Mention everyone in the group.")
 
     @model_validator(mode="after")
     def _calls_somebody(self) -> MentionSpec:
         if not (self.mobiles or self.users or self.everyone):
-            raise ValueError("calls nobody; write mobiles, users or everyone")
+            raise ValueError("mentions no one; write mobiles, users or everyone")
         return self
 
 
 class RobotSpec(Section):
-    """A DingTalk custom robot: where its webhook and signing secret are, never what they are."""
+    """A DingTalk custom robot: where its webhook and its signing secret are stored."""
 
     webhook_file: File | None = Field(
         default=None,
@@ -38,20 +40,25 @@ class RobotSpec(Section):
     secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
     secret_env: str = Field(default="", description="Environment variable with it, instead of a file.")
     keyword: str = Field(
-        default="", description="For a robot that asks for one: it is put into every message."
+        default="", description="The keyword of a robot that requires one; every message contains it."
     )
     failover: tuple[ReceiverName, ...] = Field(
-        default=(), description="Robots that stand in while this one is mute or broken, in this order."
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Robots that replace this one while it is muted or broken, in this order.",
     )
-    mention: tuple[MentionSpec, ...] = Field(default=(), description="Who is called by name.")
+    mention: tuple[MentionSpec, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
+    )
     language: Language | None = Field(
-        default=None, description="Of the messages; `notify.language` when left out."
+        default=None, description="Language of the messages; `notify.language` when left out."
     )
-    template_file: File | None = Field(
-        default=None, description="A Jinja2 template of your own for the messages."
-    )
+    template_file: File | None = Field(default=None, description="Your own Jinja2 template for the messages.")
     messages_per_minute: int = Field(
-        default=20, ge=2, le=20, description="The vendor's limit; less when others use the robot too."
+        default=20,
+        ge=2,
+        le=20,
+        description="The vendor's limit; write less if other programs use the robot too.",
     )
 
     @model_validator(mode="after")
@@ -64,7 +71,7 @@ class RobotSpec(Section):
 
 
 class AuthSpec(Section):
-    """How Alertmanager shows `tritonobs serve` who it is: a bearer token, or a name and a password."""
+    """How Alertmanager authenticates to `tritonobs serve`: a bearer token, or a name and a password."""
 
     token_file: File | None = Field(default=None, description="File with a bearer token.")
     username: str = Field(default="", description="Basic authentication: the name.", pattern=r"^[^:]*$")
@@ -72,7 +79,8 @@ class AuthSpec(Section):
         default=None, description="Basic authentication: file with the password."
     )
     alertmanager_file: File | None = Field(
-        default=None, description="The same file's absolute path where Alertmanager runs, if that differs."
+        default=None,
+        description="The absolute path of the same file on Alertmanager's machine, if it differs.",
     )
 
     @model_validator(mode="after")
@@ -85,36 +93,35 @@ class AuthSpec(Section):
 
 
 class NotifySpec(Section):
-    """Who is told about alerts."""
+    """Receivers of alerts, and the messages they get."""
 
-    language: Language = Field(default="en", description="Of the messages: en or zh.")
-    timezone: Zone = Field(default="UTC", description="Of the times in messages and of mute times.")
+    language: Language = Field(default="en", description="Language of the messages: en or zh.")
+    timezone: Zone = Field(default="UTC", description="Time zone of the times in messages.")
     auth: AuthSpec | None = Field(
         default=None,
-        description="Who may post alerts to `tritonobs serve`; whoever reaches it when left out.",
+        description="Who may post alerts to `tritonobs serve`; every client that reaches it when left out.",
     )
-    alertmanager_version: str = Field(
-        default="0.25",
-        pattern=r"^0\.\d+$",
-        description="The oldest Alertmanager that reads the configuration.",
+    alertmanager_file: File | None = Field(
+        default=None,
+        description="Your own `alertmanager.yml`: our receivers and routes are merged into it.",
     )
     dingtalk: dict[ReceiverName, RobotSpec] = Field(
-        default_factory=dict, description="DingTalk custom robots."
+        default_factory=dict, max_length=MOST_ENTRIES, description="DingTalk custom robots."
     )
-    slack: dict[ReceiverName, SlackSpec] = Field(default_factory=dict, description="Slack channels.")
-    email: dict[ReceiverName, EmailSpec] = Field(default_factory=dict, description="Mailboxes.")
-    mail_server: MailServerSpec | None = Field(default=None, description="The server that takes our mail.")
-    wecom: dict[ReceiverName, WecomSpec] = Field(default_factory=dict, description="WeCom applications.")
-    webhook: dict[ReceiverName, WebhookSpec] = Field(default_factory=dict, description="Other HTTP services.")
+    slack: dict[ReceiverName, SlackSpec] = Field(
+        default_factory=dict, max_length=MOST_ENTRIES, description="Slack channels."
+    )
+    webhook: dict[ReceiverName, WebhookSpec] = Field(
+        default_factory=dict, max_length=MOST_ENTRIES, description="Other HTTP services."
+    )
+    nightingale: NightingaleSpec = Field(
+        default_factory=NightingaleSpec, description="For alerts that Nightingale evaluates."
+    )
     dead_man: DeadManSpec | None = Field(
-        default=None, description="Who raises the alarm when the alerting itself is dead."
+        default=None, description="The service that raises the alarm when the alerting itself is down."
     )
     routes: tuple[RouteSpec, ...] = Field(
-        default=(), description="Which alerts go where; all to everybody when left out."
-    )
-    mute_times: dict[ReceiverName, MuteTimeSpec] = Field(
-        default_factory=dict, description="Spans of silence."
-    )
-    timing: dict[AlertSeverity, TimingSpec] = Field(
-        default_factory=dict, description="How fast alerts are told, by severity."
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Which alerts go to which receivers; every alert to every receiver when left out.",
     )

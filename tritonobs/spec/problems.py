@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from tritonobs.spec.words import found, listed, nearest
+from tritonobs.findings import Finding
+from tritonobs.spec.replicas import DISCOVERY, LIST
+from tritonobs.spec.source import Source, Step
+from tritonobs.spec.words import found, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-    from tritonobs.findings import Finding
-    from tritonobs.spec.source import Source, Step
-
 _SECRETS = ("webhook", "secret", "token", "password", "credential")
 _KEY = "[key]"
+_MARKS = frozenset((_KEY, LIST, DISCOVERY))
+_SIZES = {
+    "too_short": "is empty; allowed is at least one entry",
+    "too_long": "has more than {most} entries, the most that is allowed",
+    "string_too_short": 'found ""; allowed is a name',
+    "string_too_long": "found {found}; allowed are at most {most} characters",
+}
 _ALLOWED = {
     "string_type": "text",
     "list_type": "a list",
@@ -33,13 +39,34 @@ _ALLOWED = {
 }
 
 
+_ALERTMANAGER = "write it into your own alertmanager.yml, and name that file in notify.alertmanager_file"
+# Fields of the release before, and what to write now.
+_MOVED: dict[tuple[Step, ...], str] = {
+    ("notify", "email"): _ALERTMANAGER,
+    ("notify", "mail_server"): _ALERTMANAGER,
+    ("notify", "wecom"): _ALERTMANAGER,
+    ("notify", "mute_times"): _ALERTMANAGER,
+    ("notify", "timing"): _ALERTMANAGER,
+    ("notify", "alertmanager_version"): "leave it out; nothing depends on it any more",
+    ("notify", "routes", "mute"): _ALERTMANAGER,
+    ("notify", "routes", "go_on"): "write continue",
+    ("openslo",): "write the SLOs under models or defaults",
+}
+_RENAMED: dict[Step, str] = {
+    "latency_bounds": "write latency_buckets",
+    "target": "write threshold",
+    "promised": "write none in place of the SLO",
+}
+
+
 def schema_finding(error: ErrorDetails, source: Source, schema: type[BaseModel]) -> Finding:
     """One of pydantic's errors in our words, at its place in the file."""
-    path = tuple(step for step in error["loc"] if step != _KEY)
+    path = tuple(step for step in error["loc"] if step not in _MARKS)
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         allowed = tuple(_fields(schema, path[:-1]))
-        hint = nearest(str(path[-1]), allowed)
+        moved = _MOVED.get(_without_positions(path)) or _RENAMED.get(path[-1])
+        hint = moved or source.guess(str(path[-1]), allowed)
         return source.finding(path, f"unknown field; allowed are {listed(allowed)}", hint=hint, key=True)
     if kind == "missing":
         description = _description(schema, path)
@@ -48,8 +75,12 @@ def schema_finding(error: ErrorDetails, source: Source, schema: type[BaseModel])
     if kind == "literal_error":
         words = _words(error)
         message = f"found {_shown(path, value)}; allowed {'are' if len(words) > 1 else 'is'} {listed(words)}"
-        return source.finding(written, message, hint=nearest(str(value), words))
+        return source.finding(written, message, hint=source.guess(str(value), words))
     return source.finding(written, _message(error, path, schema), key=_KEY in error["loc"])
+
+
+def _without_positions(path: Sequence[Step]) -> tuple[Step, ...]:
+    return tuple(step for step in path if not isinstance(step, int))
 
 
 def _message(error: ErrorDetails, path: Sequence[Step], schema: type[BaseModel]) -> str:
@@ -59,12 +90,8 @@ def _message(error: ErrorDetails, path: Sequence[Step], schema: type[BaseModel])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
         fields = listed(_fields(schema, path))
         return f"found {_shown(path, value)}; allowed is a mapping" + (f" with {fields}" if fields else "")
-    if kind in ("too_short", "string_too_short"):
-        return (
-            "is empty; allowed is at least one entry"
-            if kind == "too_short"
-            else 'found ""; allowed is a name'
-        )
+    if kind in _SIZES:
+        return _SIZES[kind].format(most=context.get("max_length"), found=_shown(path, value))
     if kind in _ALLOWED:
         return f"found {_shown(path, value)}; allowed is {_ALLOWED[kind]}"
     if kind == "string_pattern_mismatch":
@@ -105,13 +132,14 @@ def _description(schema: type[BaseModel], path: Sequence[Step]) -> str:
     return ((field.description if field else "") or "").rstrip(".")
 
 
-def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation is whatever its author wrote)
+def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation can be any value)
     """The annotation of the value at `path`."""
     at = _bare(schema)
-    for step in path:
+    for position, step in enumerate(path):
         if isinstance(at, type) and issubclass(at, BaseModel):
             field = _named(at).get(str(step))
-            at = _bare(field.annotation) if field else None
+            positions = position + 1 < len(path) and isinstance(path[position + 1], int)
+            at = _bare(field.annotation, positions=positions) if field else None
         elif get_origin(at) in (dict, tuple, list):
             at = _bare(get_args(at)[1 if get_origin(at) is dict else 0])
         else:
@@ -119,12 +147,13 @@ def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an anno
     return at
 
 
-def _bare(annotation: Any) -> Any:  # noqa: ANN401 (as above)
-    """Without `Annotated[…]` and `| None`."""
+def _bare(annotation: Any, *, positions: bool = False) -> Any:  # noqa: ANN401 (as above)
+    """Without `Annotated[…]` and `| None`; of a list or a mapping the list, if `positions` follow."""
     while True:
         if hasattr(annotation, "__metadata__"):
             annotation = annotation.__origin__
         elif get_origin(annotation) in (Union, types.UnionType):
-            annotation = next(part for part in get_args(annotation) if part is not types.NoneType)
+            parts = [part for part in get_args(annotation) if part is not types.NoneType]
+            annotation = parts[0] if positions else parts[-1]
         else:
             return annotation

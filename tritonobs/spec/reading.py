@@ -1,28 +1,27 @@
-"""YAML text → `Source`. Every problem is a finding at its place; no text makes this run away.
+"""YAML text → `Source`. Every problem is a finding at its place; time and memory are bounded for any text.
 
-Scalars stay the text their author wrote (only null is told apart): `99.9` is never a float, a version `1.10`
+Scalars stay the text their author wrote (only null is not): `99.9` is never a float, a version `1.10`
 stays `1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from collections.abc import Iterator
+from typing import Any, Final, NoReturn
 
 import yaml
 from yaml import events
 
-from tritonobs.findings import Finding, Place
+from tritonobs.findings import MOST_FINDINGS, Finding, Place, more_findings
 from tritonobs.spec.source import Node, Source, Step
 from tritonobs.spec.words import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 MAX_DEPTH: Final = 64
-MAX_VALUES: Final = 1_000_000
+MAX_VALUES: Final = 200_000
+"""Ten thousand models with twenty values each; a process that reads them stays below 300 MB."""
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _TAGS = frozenset(
     (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "map", "seq")))
@@ -37,7 +36,7 @@ def read_document(text: str, file: str) -> Source:
     """The one document of `text`; `findings` says what is wrong with it as YAML.
 
     Raises:
-        yaml.YAMLError: the text is no YAML; `syntax.syntax_finding` says where and why.
+        yaml.YAMLError: the text is not YAML; `syntax.syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
     first = next(reader.documents(), None)
@@ -49,17 +48,6 @@ def read_document(text: str, file: str) -> Source:
     return first
 
 
-def read_documents(text: str, file: str) -> tuple[Source, ...]:
-    """Every document of `text`, divided by `---`; one with a value of null where the text is unreadable.
-
-    Raises:
-        yaml.YAMLError: as for `read_document`.
-    """
-    reader = _Reader(file, _Loader(text))
-    found = tuple(reader.documents())
-    return found or (Source(file=file, root=Node(line=1, column=1), findings=reader.findings),)
-
-
 class _Reader:
     """One pass over the parser's events; depth and size are bounded, no alias is followed in a circle."""
 
@@ -68,7 +56,7 @@ class _Reader:
         self.next = loader.get_event
         self.findings: list[Finding] = []
         self.anchors: dict[str, Node | None] = {}
-        self.depth = 0
+        self.depth = self.values = self.unsaid = 0
 
     def documents(self) -> Iterator[Source]:
         """One document after the other, each with the findings so far; ends where one cannot be read."""
@@ -90,6 +78,7 @@ class _Reader:
         """The value that `event` begins, with everything below it."""
         if isinstance(event, events.AliasEvent):
             return self.alias(event)
+        self.count(event, 1)
         line, column = _place(event)
         node = Node(line=line, column=column)
         tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
@@ -108,15 +97,13 @@ class _Reader:
         else:
             self.mapping(node)
         self.depth -= 1
-        if node.size > MAX_VALUES:
-            self.stop(event, f"more than {MAX_VALUES} values with every alias written out")
         if anchor:
             self.anchors[anchor] = node
         return node
 
     def sequence(self, node: Node) -> None:
         """The entries of a list."""
-        node.value = []
+        node.value, node.children = [], {}
         while not isinstance(event := self.next(), events.SequenceEndEvent):
             below = self.node(event)
             node.children[len(node.value)] = below
@@ -124,8 +111,8 @@ class _Reader:
             node.size += below.size
 
     def mapping(self, node: Node) -> None:
-        """The entries of a mapping; entries merged with `<<` give way to those written out."""
-        node.value = {}
+        """The entries of a mapping; entries merged with `<<` yield to those written out."""
+        node.value, node.children, node.key_places = {}, {}, {}
         merged: list[Node] = []
         while not isinstance(event := self.next(), events.MappingEndEvent):
             key = self.key(event)
@@ -170,7 +157,7 @@ class _Reader:
         parts = list(below.children.values()) if isinstance(below.value, list) else [below]
         if all(isinstance(part.value, dict) for part in parts):
             return parts
-        self.say(event, "`<<` merges what is no mapping; allowed are aliases of mappings")
+        self.say(event, "`<<` merges what is not a mapping; allowed are aliases of mappings")
         return []
 
     def alias(self, event: events.AliasEvent) -> Node:
@@ -181,18 +168,33 @@ class _Reader:
         node = self.anchors[name]
         if node is None:
             self.stop(event, f"the alias *{name} stands inside its own anchor")
+        self.count(event, node.size)
         return node
 
+    def count(self, event: events.Event, more: int) -> None:
+        """Give up on a document whose values are too many, each alias written out."""
+        self.values += more
+        if self.values > MAX_VALUES:
+            self.stop(event, f"more than {MAX_VALUES} values with every alias written out")
+
     def say(self, event: events.Event, message: str) -> None:
-        """Write a finding down and go on."""
-        line, column = _place(event)
-        place = Place(file=self.file, line=line, column=column)
-        self.findings.append(Finding(place=place, path="", message=message))
+        """Write a finding down and go on; of very many only their number."""
+        if len(self.findings) < MOST_FINDINGS:
+            self.findings.append(self.finding(event, message))
+            return
+        self.unsaid += 1
+        first = self.findings[-1].place if self.unsaid > 1 else self.finding(event, message).place
+        self.findings[MOST_FINDINGS:] = [more_findings(first, self.unsaid)]
 
     def stop(self, event: events.Event, message: str) -> NoReturn:
         """Write a finding down and give up on the document."""
-        self.say(event, message)
+        self.findings.append(self.finding(event, message))
         raise _Stopped
+
+    def finding(self, event: events.Event, message: str) -> Finding:
+        """The message at the place of the event."""
+        line, column = _place(event)
+        return Finding(place=Place(file=self.file, line=line, column=column), path="", message=message)
 
 
 def _place(event: events.Event) -> tuple[int, int]:

@@ -1,66 +1,33 @@
-"""Receivers that Alertmanager itself knows: Slack, e-mail, WeCom, webhooks, and the dead man's switch."""
+"""Receivers beside the DingTalk robots: Slack, webhooks, and the dead man's switch."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from tritonobs.spec.section import File, Section, Texts
-from tritonobs.spec.values import Duration, Url
+from tritonobs.spec.section import MOST_ENTRIES, File, Section
+from tritonobs.spec.values import Duration, Name, Url
 
 
 class SlackSpec(Section):
     """A Slack channel, through an incoming webhook."""
 
     webhook_file: File = Field(description="File with the webhook, https://hooks.slack.com/services/….")
-    channel: str = Field(default="", description="Such as #oncall; the webhook's own when left out.")
-
-
-class EmailSpec(Section):
-    """A mailbox, through `notify.mail_server`."""
-
-    to: Texts = Field(description="One address or a list.")
-
-
-class MailServerSpec(Section):
-    """The server that takes our mail."""
-
-    smarthost: str = Field(description="Host and port, such as smtp.example.com:587.", pattern=r"^\S+:\d+$")
-    sender: str = Field(description="The address mails come from.")
-    username: str = Field(default="", description="Name to log in with.")
-    password_file: File | None = Field(default=None, description="File with the password.")
-    require_tls: bool = Field(default=True, description="Refuse to send without TLS.")
-
-    @model_validator(mode="after")
-    def _whole_login(self) -> MailServerSpec:
-        if bool(self.username) != bool(self.password_file):
-            raise ValueError("username and password_file: write both or none")
-        return self
-
-
-class WecomSpec(Section):
-    """A WeCom application. Alertmanager reads its secret from a file since 0.31."""
-
-    corp_id: str = Field(description="The company's id.")
-    agent_id: str = Field(description="The application's id.")
-    secret_file: File = Field(description="File with the application's secret.")
-    to_user: str = Field(default="", description="User ids, separated by |; @all for everybody.")
-    to_party: str = Field(default="", description="Department ids, separated by |.")
-    to_tag: str = Field(default="", description="Tag ids, separated by |.")
-
-    @model_validator(mode="after")
-    def _tells_somebody(self) -> WecomSpec:
-        if not (self.to_user or self.to_party or self.to_tag):
-            raise ValueError("tells nobody; write to_user, to_party or to_tag")
-        return self
+    channel: str = Field(
+        default="", description="A channel such as #oncall; that of the webhook when left out."
+    )
 
 
 class WebhookSpec(Section):
-    """Any HTTP service. `tritonobs serve` passes alerts on to one whose address is a secret."""
+    """Any HTTP service. If its address is a secret, `tritonobs serve` forwards the alerts."""
 
-    url: Url | None = Field(default=None, description="The address, when it is no secret.")
-    url_file: File | None = Field(default=None, description="File with the address, when it is one.")
+    url: Url | None = Field(default=None, description="The address, if it is not a secret.")
+    url_file: File | None = Field(default=None, description="File with the address, if it is a secret.")
     url_env: str = Field(default="", description="Environment variable with it, instead of a file.")
 
     @model_validator(mode="after")
@@ -70,10 +37,25 @@ class WebhookSpec(Section):
         return self
 
 
-class DeadManSpec(WebhookSpec):
-    """A service that raises the alarm when it hears nothing: the Watchdog alert goes there."""
+class NightingaleSpec(Section):
+    """What `build --target n9e` writes into each rule for Nightingale; what is left out is chosen there."""
 
-    every: Duration = Field(default=Decimal(60), description="How often it is told that all is well.")
+    data_sources: tuple[Name, ...] = Field(
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Names of its data sources, with `*` for any text; all of them when left out.",
+    )
+    notify_rules: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Numbers of its notification rules; no message is sent when left out.",
+    )
+
+
+class DeadManSpec(WebhookSpec):
+    """A service that raises the alarm when the Watchdog alert stops arriving."""
+
+    every: Duration = Field(default=Decimal(60), description="How often the Watchdog alert is sent.")
 
     @model_validator(mode="after")
     def _not_too_often(self) -> DeadManSpec:
@@ -81,3 +63,16 @@ class DeadManSpec(WebhookSpec):
         if self.every < least:
             raise ValueError(f"every: allowed are {least}s and more")
         return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAlertmanager:
+    """The file as YAML values. Relative paths in it count from `folder`."""
+
+    folder: Path
+    config: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        """The names of its receivers."""
+        return tuple(str(receiver.get("name", "")) for receiver in self.config.get("receivers", ()))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from tritonobs.spec.kinds import KINDS
+from tritonobs.spec.rules import Knob
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.values import duration_field
-from tritonobs.units import format_duration
+from tritonobs.units import format_duration, format_percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic.fields import FieldInfo
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -24,19 +25,25 @@ def json_schema() -> dict[str, Any]:
     """What the loader takes, as JSON Schema: with its short forms, and without the nulls it refuses."""
     schema = _without_nulls(Spec.model_json_schema())
     sections = schema["$defs"]
-    sections["CallSpec"] = {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, sections["CallSpec"]]}
+    sections["CallSpec"] = {
+        "anyOf": [sections["CallSpec"]["properties"]["per_request"], sections["CallSpec"]]
+    }
+    sections["KindSpec"] = {"anyOf": [{"enum": list(KINDS)}, sections["KindSpec"]]}
     sections["SloSpec"] = {"anyOf": [{"const": "none"}, sections["SloSpec"]]}
     for holder in (schema["properties"]["models"], sections["ModelSpec"]["properties"]["versions"]):
         _allow_nothing(holder)
     return {"$schema": _DIALECT, "title": "tritonobs fleet file", **schema}
 
 
-def markdown() -> str:
-    """Every section of the file with its fields, what each means and what it is when left out."""
+def markdown(mixin: Mapping[str, object]) -> str:
+    """Every section of the file with its fields, what each means and what it is when left out.
+
+    `mixin` are the values of the mixin's knobs, which hold for thresholds that are left out.
+    """
     places: dict[type[BaseModel], list[str]] = {}
     for section, place in _places(Spec, ""):
         places.setdefault(section, []).append(place)
-    return "\n".join(line for section, where in places.items() for line in _table(section, where))
+    return "\n".join(line for section, where in places.items() for line in _table(section, where, mixin))
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 (any JSON)
@@ -73,40 +80,40 @@ def _places(section: type[BaseModel], place: str) -> Iterator[tuple[type[BaseMod
     """Every section with every place it may stand at, outer ones first."""
     yield section, place
     for field, info in section.model_fields.items():
-        below, suffix = _section(info.annotation)
-        if below:
+        for below, suffix in _sections(info.annotation):
             yield from _places(below, f"{place}.{field}{suffix}" if place else f"{field}{suffix}")
 
 
-def _table(section: type[BaseModel], places: list[str]) -> Iterator[str]:
+def _table(section: type[BaseModel], places: list[str], mixin: Mapping[str, object]) -> Iterator[str]:
     yield f"### {', '.join(f'`{place}`' for place in places) if places[0] else 'The file as a whole'}\n"
     yield f"{' '.join((section.__doc__ or '').split())}\n"
-    yield "| field | what it says | when left out |"
+    yield "| field | meaning | default |"
     yield "|---|---|---|"
     for field, info in section.model_fields.items():
-        yield f"| `{field}` | {(info.description or '').replace('|', '&#124;')} | {_default(info)} |"
+        meaning = (info.description or "").replace("|", "&#124;")
+        yield f"| `{info.alias or field}` | {meaning} | {_default(info, mixin)} |"
     yield ""
 
 
-def _section(annotation: Any) -> tuple[type[BaseModel] | None, str]:  # noqa: ANN401 (any annotation)
-    """The section that an annotation leads to, and how its place is written: `.<name>` or `[]`."""
-    if hasattr(annotation, "__metadata__"):
-        return _section(annotation.__origin__)
+def _sections(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:  # noqa: ANN401 (any annotation)
+    """The sections that an annotation leads to, and how the place of each is written: `.<name>` or `[]`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin in (Union, types.UnionType):
-        return next((found for one in arguments if (found := _section(one))[0]), (None, ""))
-    if origin is dict:
-        section, suffix = _section(arguments[1])
-        return section, f".<name>{suffix}"
-    if origin is tuple:
-        section, suffix = _section(arguments[0])
-        return section, f"[]{suffix}"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation, ""
-    return None, ""
+    if hasattr(annotation, "__metadata__"):
+        yield from _sections(annotation.__origin__)
+    elif origin in (Union, types.UnionType):
+        for one in arguments:
+            yield from _sections(one)
+    elif origin in (dict, tuple):
+        mark = ".<name>" if origin is dict else "[]"
+        yield from ((section, f"{mark}{suffix}") for section, suffix in _sections(arguments[origin is dict]))
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation, ""
 
 
-def _default(info: FieldInfo) -> str:
+def _default(info: FieldInfo, mixin: Mapping[str, object]) -> str:
+    knob = next((one for one in info.metadata if isinstance(one, Knob)), None)
+    if knob:
+        return f"`{_knob(knob, mixin)}`"
     if info.is_required():
         return "**required**"
     value = info.get_default(call_default_factory=True)
@@ -117,3 +124,12 @@ def _default(info: FieldInfo) -> str:
     ):
         return f"`{format_duration(value)}`"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _knob(knob: Knob, mixin: Mapping[str, object]) -> str:
+    value = mixin[knob.name]
+    if isinstance(value, (int, float)) and knob.name.endswith("Seconds"):
+        return format_duration(value)
+    if isinstance(value, (int, float)) and knob.share:
+        return format_percent(value)
+    return str(value)

@@ -1,24 +1,30 @@
-"""What may be written in fleet.yaml, field by field; JSON Schema and docs/fleet-file.md are made from it."""
+"""What may be written in fleet.yaml, field by field; JSON Schema and docs/reference.md are made from it."""
 
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
     Field,
+    ModelWrapValidatorHandler,
     PrivateAttr,
     model_validator,
 )
 
 from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec
-from tritonobs.spec.openslo import ImportedSlo
-from tritonobs.spec.section import Section
+from tritonobs.spec.parts import AddressesSpec, PrometheusSpec, TracesSpec
+from tritonobs.spec.receivers import OwnAlertmanager
+from tritonobs.spec.replicas import Replicas
+from tritonobs.spec.rules import RulesSpec
+from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, Section
 from tritonobs.spec.source import Node, Source
-from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
+from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Version
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 def _nothing_is_empty(value: object) -> object:
@@ -26,16 +32,16 @@ def _nothing_is_empty(value: object) -> object:
 
 
 class ScheduledLimit(Section):
-    """A limit that holds from one moment to another and then gives way to the usual one."""
+    """A limit between two moments; afterwards it reverts to the normal limit."""
 
-    qps_limit: Qps = Field(description="The limit while it holds, in requests a second.")
+    qps_limit: Qps = Field(description="The limit in this time, in requests a second.")
     valid_from: Moment | None = Field(
-        default=None, description="Holds from this moment on; from always when left out."
+        default=None, description="Begins at this moment; has always been in force when left out."
     )
     valid_until: Moment | None = Field(
-        default=None, description="Holds until just before this moment; for ever when left out."
+        default=None, description="Ends just before this moment; never ends when left out."
     )
-    reason: str = Field(default="", description="Why, for the people who will ask.")
+    reason: str = Field(default="", description="The reason, for people who read the log.")
 
     @model_validator(mode="after")
     def _has_an_end(self) -> ScheduledLimit:
@@ -49,35 +55,54 @@ class ScheduledLimit(Section):
 
 
 class SloSpec(Section):
-    """A promise: with `target` about latency, else about availability; `none` takes an inherited one back."""
+    """An SLO: about latency with `threshold`, else about availability. `none` disables an inherited SLO."""
 
     objective: Objective | None = Field(
-        default=None, description="The promised share of good requests over `slo_period`."
+        default=None, description="The promised share of good requests in `slo_period`."
     )
-    target: Duration | None = Field(
+    threshold: Duration | None = Field(
         default=None,
-        description="Latency: a request is good when `stage` took at most this; one of the latency bounds.",
+        description="Latency: a request is good when `stage` took at most this and nothing failed; one of "
+        "the latency buckets. Without the time in Triton's queue, unless `source` is `traces`.",
     )
     stage: Name | None = Field(
-        default=None, description="Latency: the stage that is timed; `total` is the whole request."
+        default=None,
+        description="Latency: the stage that is timed; `total` is the time in the model, without its queue.",
     )
-    promised: bool = Field(default=True, description="false takes back a promise that would be inherited.")
+    source: Literal["stages", "traces"] | None = Field(
+        default=None,
+        description="Latency: what measures it. `stages` (default) is the time in models with our stages; "
+        "`traces` is the whole request, queue included, of any model, from the requests that Triton traces.",
+    )
 
-    @model_validator(mode="before")
+    _promised: bool = PrivateAttr(default=True)
+
+    @property
+    def promised(self) -> bool:
+        """False for `none`, which disables an inherited SLO."""
+        return self._promised
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _none_takes_back(cls, value: object) -> object:
-        return {"promised": False} if value == "none" else value
+    def _none_disables(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        spec = handler({} if value == "none" else value)
+        spec._promised = value != "none"  # noqa: SLF001 (its own)
+        return spec
 
 
 class TokensSpec(Section):
-    """The most tokens a second that a language model handles, for what comes in and for what goes out."""
+    """The most tokens a second of a language model, for prompts and for answers."""
 
-    tokens_in: Tokens | None = Field(default=None, description="Of prompts. `unlimited` ends inheritance.")
-    tokens_out: Tokens | None = Field(default=None, description="Of answers. `unlimited` ends inheritance.")
+    tokens_in: Tokens | None = Field(
+        default=None, description="Tokens of prompts. `unlimited` ends inheritance."
+    )
+    tokens_out: Tokens | None = Field(
+        default=None, description="Tokens of answers. `unlimited` ends inheritance."
+    )
 
 
 class CallSpec(Section):
-    """One model that a pipeline calls; a plain number is short for `per_request`."""
+    """A model that a pipeline calls; a plain number means `per_request`."""
 
     model: Name | None = Field(
         default=None, description="The called model; the name of the stage when left out."
@@ -93,26 +118,38 @@ class CallSpec(Section):
 
 
 Slos = dict[Name, SloSpec]
-_TEAM = Field(default=None, description="Who owns it; a label of alerts, and what routes can select on.")
-_TIER = Field(default=None, description="How much it matters (critical, standard, …); a label of alerts.")
+_TEAM = Field(default=None, description="The team that owns it; a label of alerts that routes can match.")
+_TIER = Field(default=None, description="Its importance (critical, standard, …); a label of alerts.")
 _QPS = Field(
     default=None,
-    description="The most requests a second, over all replicas. Inherited; `unlimited` ends that.",
+    description="The most requests a second, over all replicas. Inherited; `unlimited` ends inheritance.",
 )
-_TOKENS = Field(default=None, description="Limits of a language model, inherited each by itself.")
-_SCHEDULE = Field(default=(), description="Limits for a time: campaigns, maintenance, a planned change.")
+_TOKENS = Field(default=None, description="Limits of a language model; each is inherited on its own.")
+_SCHEDULE = Field(
+    default=(),
+    max_length=MOST_ENTRIES,
+    description="Limits for a time: a campaign, maintenance, a planned change.",
+)
+_BUCKETS = Field(
+    default=(),
+    max_length=MOST_BOUNDS,
+    description="Upper bounds of the latency histogram, if config.pbtxt or the code sets its own.",
+)
 _SLOS: Any = Field(
-    default_factory=dict, description="SLOs by name; merged field by field with what is inherited."
+    default_factory=dict,
+    max_length=MOST_SLOS,
+    description="SLOs by name; merged field by field with inherited SLOs.",
 )
 
 
 class VersionSpec(Section):
-    """One version of a model: only what differs from the model."""
+    """One version of a model: only the differences from the model."""
 
     qps_limit: Qps | None = _QPS
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
     tokens_per_second_limit: TokensSpec | None = _TOKENS
     slos: Slos = _SLOS
+    latency_buckets: tuple[Duration, ...] = _BUCKETS
 
 
 class ModelSpec(Section):
@@ -124,7 +161,8 @@ class ModelSpec(Section):
     )
     calls: dict[Name, CallSpec] = Field(
         default_factory=dict,
-        description="What a pipeline calls: stage name to calls per request, or to a mapping.",
+        max_length=MOST_ENTRIES,
+        description="The models that a pipeline calls: stage name to calls per request, or to a mapping.",
     )
     team: str | None = _TEAM
     tier: str | None = _TIER
@@ -132,17 +170,16 @@ class ModelSpec(Section):
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
     tokens_per_second_limit: TokensSpec | None = _TOKENS
     slos: Slos = _SLOS
-    latency_bounds: tuple[Duration, ...] = Field(
-        default=(),
-        description="The histogram bounds, when `latency_buckets` in the model's config.pbtxt sets its own.",
-    )
+    latency_buckets: tuple[Duration, ...] = _BUCKETS
     versions: dict[Version, Annotated[VersionSpec, BeforeValidator(_nothing_is_empty)]] = Field(
-        default_factory=dict, description="The versions in service, each with what differs from the model."
+        default_factory=dict,
+        max_length=MOST_ENTRIES,
+        description="The versions in service, each with its differences from the model.",
     )
 
 
 class DefaultsSpec(Section):
-    """What every model inherits that does not say otherwise."""
+    """Values that every model inherits."""
 
     team: str | None = _TEAM
     tier: str | None = _TIER
@@ -151,77 +188,31 @@ class DefaultsSpec(Section):
     slos: Slos = _SLOS
 
 
-class ReplicaSpec(Section):
-    """One running Triton server."""
-
-    name: Name = Field(description="What people call it.")
-    url: Url = Field(description="Triton's HTTP address.")
-    metrics_url: Url | None = Field(
-        default=None, description="Its metrics page; port 8002 and /metrics on the same host when left out."
-    )
-
-
-class PublicSpec(Section):
-    """Where browsers reach the parts, if that is elsewhere: containers, proxies; links are made of these."""
-
-    prometheus: Url | None = Field(default=None, description="Prometheus, as people reach it.")
-    alertmanager: Url | None = Field(default=None, description="Alertmanager, as people reach it.")
-
-
-class AddressesSpec(Section):
-    """Where the parts reach each other; people too, unless `public` says otherwise."""
-
-    prometheus: Url = Field(default="http://127.0.0.1:9090", description="Prometheus.")
-    alertmanager: Url = Field(default="http://127.0.0.1:9093", description="Alertmanager.")
-    serve: Url = Field(default="http://127.0.0.1:9900", description="`tritonobs serve`.")
-    grafana: Url | None = Field(default=None, description="Grafana, for links to boards.")
-    public: PublicSpec = Field(
-        default_factory=PublicSpec, description="The addresses in links, where they differ."
-    )
-
-
-class PrometheusSpec(Section):
-    """How often Prometheus looks, and how long it remembers."""
-
-    scrape_interval: Duration = Field(default=Decimal(5), description="Between two scrapes of a server.")
-    evaluation_interval: Duration = Field(
-        default=Decimal(5),
-        description="Between two evaluations of traffic and limits; stages and error budgets need fewer.",
-    )
-    retention: Duration = Field(
-        default=Decimal(180 * 86_400),
-        description="How long samples are kept, in whole days; at least `slo_period`.",
-    )
-    discovery: Literal["static", "serve"] = Field(
-        default="static",
-        description="Where Prometheus knows the replicas from: its own file, or `tritonobs serve` (hot).",
-    )
-
-
 class Spec(Section):
-    """A fleet of Triton servers, its objectives and limits, and who to tell."""
+    """A fleet of Triton servers, its SLOs and limits, and the receivers of alerts."""
 
     fleet: Name = Field(description="The fleet's name.")
     cluster: Name = Field(
-        default="default", description="Value of the label `cluster` on every alert of this Prometheus."
+        default="default", description="Value of the label `cluster` on every series and alert."
     )
-    replicas: tuple[ReplicaSpec, ...] = Field(min_length=1, description="The Triton servers.")
+    replicas: Replicas = Field(description="The Triton servers: a list, or how to find them.")
     addresses: AddressesSpec = Field(
         default_factory=AddressesSpec, description="Addresses of the other parts."
     )
     prometheus: PrometheusSpec = Field(default_factory=PrometheusSpec, description="Settings of Prometheus.")
     slo_period: Duration = Field(
         default=Decimal(30 * 86_400),
-        description="The span an objective is promised over, in whole days from 7d to 90d.",
+        description="The span of every objective, in whole days from 7d to 90d.",
     )
     limits_source: Literal["serve", "rules"] = Field(
         default="serve",
-        description="How limits reach Prometheus: it scrapes `tritonobs serve` (hot), or reads a rules file.",
+        description="How limits reach Prometheus: it scrapes `tritonobs serve`, or reads a rules file.",
     )
     limits_log: str | None = Field(
         default=None,
-        description="The file that tells who changed which limit; beside this file when left out. "
-        "The environment variable TRITONOBS_LIMITS_LOG goes before it.",
+        pattern=r"^[^\x00]*$",
+        description="The log of limit changes; beside this file when left out. "
+        "The environment variable TRITONOBS_LIMITS_LOG takes precedence.",
     )
     qps_limit: Qps | None = Field(
         default=None, description="The most requests a second over all models that clients call."
@@ -229,43 +220,41 @@ class Spec(Section):
     scheduled_limits: tuple[ScheduledLimit, ...] = _SCHEDULE
     defaults: DefaultsSpec = Field(default_factory=DefaultsSpec, description="Inherited by every model.")
     models: dict[Name, Annotated[ModelSpec, BeforeValidator(_nothing_is_empty)]] = Field(
-        min_length=1, description="The models, by their name in the model repository."
-    )
-    openslo: tuple[str, ...] = Field(
-        default=(),
-        description="Files with OpenSLO v1 documents, or patterns like `slo/*.yaml`, whose SLOs count too.",
+        min_length=1, max_length=MOST_MODELS, description="The models, by their name in the model repository."
     )
     kubernetes: KubernetesSpec | None = Field(
         default=None, description="Limits from annotations, and objects for the Prometheus operator."
     )
-    notify: NotifySpec = Field(default_factory=NotifySpec, description="Who is told.")
+    rules: RulesSpec = Field(
+        default_factory=RulesSpec, description="The series that the rules read, severities and thresholds."
+    )
+    traces: TracesSpec = Field(
+        default_factory=TracesSpec, description="Triton's own traces of a sample of requests."
+    )
+    notify: NotifySpec = Field(
+        default_factory=NotifySpec, description="Receivers of alerts, and the messages they get."
+    )
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(file="", root=Node(line=0, column=0)))
 
-    _imported: tuple[ImportedSlo, ...] = PrivateAttr(default=())
-    _read_files: tuple[Path, ...] = PrivateAttr(default=())
+    _own_alertmanager: OwnAlertmanager | None = PrivateAttr(default=None)
 
     @property
-    def imported_slos(self) -> tuple[ImportedSlo, ...]:
-        """The SLOs of the OpenSLO documents."""
-        return self._imported
-
-    @property
-    def read_files(self) -> tuple[Path, ...]:
-        """The files that were read besides the fleet file."""
-        return self._read_files
+    def own_alertmanager(self) -> OwnAlertmanager | None:
+        """What `notify.alertmanager_file` holds."""
+        return self._own_alertmanager
 
     @property
     def source(self) -> Source:
-        """Where everything stands in the file this was read from."""
+        """The place of everything in the file this was read from."""
         return self._source
+
+    def with_alertmanager(self, own: OwnAlertmanager | None) -> Spec:
+        """Remember the user's own Alertmanager configuration."""
+        self._own_alertmanager = own
+        return self
 
     def read_from(self, source: Source) -> Spec:
         """Remember the file, so that later findings can name places in it."""
         self._source = source
-        return self
-
-    def with_imported(self, slos: tuple[ImportedSlo, ...], files: tuple[Path, ...]) -> Spec:
-        """Add the SLOs of the OpenSLO documents, and remember their files."""
-        self._imported, self._read_files = slos, files
         return self

@@ -1,15 +1,13 @@
-"""A document with places: plain values, and where each key and value stands in which file."""
+"""A document with places: plain values, and the place of each key and value in its file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from tritonobs.findings import Finding, Place, Severity
-from tritonobs.spec.words import dotted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tritonobs.findings import MOST_FINDINGS, Finding, Place, Severity
+from tritonobs.spec.words import dotted, nearest
 
 Step: TypeAlias = str | int
 """A key of a mapping, or a position in a list."""
@@ -22,9 +20,14 @@ class Node:
     line: int
     column: int
     value: Any = None
-    children: dict[Step, Node] = field(default_factory=dict)
-    key_places: dict[Step, tuple[int, int]] = field(default_factory=dict)
+    children: dict[Step, Node] = field(default_factory=lambda: _NONE)
+    key_places: dict[Step, tuple[int, int]] = field(default_factory=lambda: _NO_PLACES)
     size: int = 1
+
+
+# Most values have nothing below them, and a large file has a great many of them.
+_NONE: dict[Step, Node] = {}
+_NO_PLACES: dict[Step, tuple[int, int]] = {}
 
 
 @dataclass(slots=True)
@@ -34,6 +37,13 @@ class Source:
     file: str
     root: Node
     findings: list[Finding] = field(default_factory=list)
+    guesses: int = MOST_FINDINGS
+    """How many more findings get a guess at what was meant: guessing costs more than anything else here."""
+
+    def guess(self, word: str, allowed: Iterable[str]) -> str:
+        """A hint at the nearest of the allowed words, or nothing."""
+        self.guesses -= 1
+        return nearest(word, allowed) if self.guesses >= 0 else ""
 
     def place(self, path: Sequence[Step], *, key: bool = False) -> Place:
         """Where the value at `path` stands, or the nearest thing above it that exists.

@@ -1,4 +1,4 @@
-"""What is wrong with a text that is no YAML, in words its author can use."""
+"""What is wrong with a text that is not YAML, explained for its author."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def decode(data: bytes, file: str) -> tuple[str, list[Finding]]:
         return data.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
         place = _offset(data[: error.start].decode("utf-8-sig"), -1, file)
-        return "", [Finding(place=place, path="", message=f"byte 0x{data[error.start]:02x} is no UTF-8 text")]
+        return "", [
+            Finding(place=place, path="", message=f"byte 0x{data[error.start]:02x} is not UTF-8 text")
+        ]
 
 
 def _offset(text: str, position: int, file: str) -> Place:

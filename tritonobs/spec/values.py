@@ -4,84 +4,92 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tritonobs.spec.words import found
-from tritonobs.units import parse_duration, parse_ratio
+from tritonobs.units import (
+    format_number,
+    parse_duration,
+    parse_moment,
+    parse_number,
+    parse_ratio,
+)
 
+OBJECT_KIND: Final = r"^[A-Z][A-Za-z0-9]{0,62}$"
+API_VERSION: Final = r"^([a-z0-9][a-z0-9.-]*/)?v[0-9]+((alpha|beta)[0-9]+)?$"
+DNS_NAME: Final = r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$"
+"""Objects of Kubernetes: their kind, group and version, and names."""
+MIN_QPS: Final = Decimal("0.001")
+"""One request in a quarter of an hour: rates are measured over minutes, and below this they are noise."""
 MAX_QPS: Final = Decimal(1_000_000)
 """No single Triton server answers a million requests a second; a larger limit is a slip of the keyboard."""
+MIN_TOKENS: Final = MIN_QPS
 MAX_TOKENS: Final = Decimal(1_000_000_000)
-MAX_CALLS: Final = 10_000
+MIN_CALLS: Final = Decimal("0.000001")
+MAX_CALLS: Final = Decimal(10_000)
+MIN_SECONDS: Final = Decimal("0.000001")
+MAX_SECONDS: Final = Decimal(3650 * 86_400)
+"""Ten years: no fleet file plans beyond it, and Prometheus reads durations of that size."""
 MIN_OBJECTIVE: Final = Decimal("0.5")
 UNLIMITED: Final = Decimal("Infinity")
-"""The value of `qps_limit: unlimited`: no limit here, whatever is inherited."""
+"""The value of `qps_limit: unlimited`: no limit here, even if one is inherited."""
 
 _VERSION = re.compile(r"^[1-9][0-9]{0,18}$")
 
 
 def parse_qps(value: object) -> Decimal:
-    """Requests a second: above 0, at most `MAX_QPS`, or the word `unlimited`.
+    """Requests a second: from `MIN_QPS` to `MAX_QPS`, or the word `unlimited`.
 
     Raises:
         ValueError: anything else.
     """
-    return _parse_rate(value, MAX_QPS, "requests")
+    return _parse_rate(value, MIN_QPS, MAX_QPS, "requests")
 
 
 def parse_tokens(value: object) -> Decimal:
-    """Tokens a second: above 0, at most `MAX_TOKENS`, or the word `unlimited`.
+    """Tokens a second: from `MIN_TOKENS` to `MAX_TOKENS`, or the word `unlimited`.
 
     Raises:
         ValueError: anything else.
     """
-    return _parse_rate(value, MAX_TOKENS, "tokens")
+    return _parse_rate(value, MIN_TOKENS, MAX_TOKENS, "tokens")
 
 
-def _parse_rate(value: object, most: Decimal, things: str) -> Decimal:
-    allowed = f"allowed is a number above 0 and at most {most} ({things} a second), or unlimited"
+def _parse_rate(value: object, least: Decimal, most: Decimal, things: str) -> Decimal:
     if value in ("unlimited", UNLIMITED):
         return UNLIMITED
-    number = _number(value, allowed)
-    if not 0 < number <= most:
-        raise ValueError(f"found {found(value)}; {allowed}")
-    return number
+    return number_field(value, least, most, f"{things} a second", "or unlimited")
 
 
-def _parse_calls(value: object) -> Decimal:
-    allowed = f"allowed is a number above 0 and at most {MAX_CALLS} (calls per request)"
-    number = _number(value, allowed)
-    if not 0 < number <= MAX_CALLS:
-        raise ValueError(f"found {found(value)}; {allowed}")
-    return number
+def parse_calls(value: object) -> Decimal:
+    """Calls per request, from `MIN_CALLS` to `MAX_CALLS`.
+
+    Raises:
+        ValueError: anything else.
+    """
+    return number_field(value, MIN_CALLS, MAX_CALLS, "calls per request")
 
 
-def _parse_seconds(value: object) -> Decimal:
-    allowed = "allowed is a number of seconds above 0, like 0.25"
-    number = _number(value, allowed)
-    if number <= 0:
-        raise ValueError(f"found {found(value)}; {allowed}")
-    return number
-
-
-def _number(value: object, allowed: str) -> Decimal:
+def number_field(value: object, least: Decimal, most: Decimal, unit: str, *more: str) -> Decimal:
+    """The value as a number in these bounds; every number of the fleet file has a least and a most."""
+    span = f"from {format_number(least)} to {format_number(most)}"
+    allowed = ", ".join((f"allowed is a number {span} ({unit})", *more))
+    usable = isinstance(value, (str, int, float, Decimal)) and not isinstance(value, bool)
     try:
-        number = (
-            Decimal(str(value).strip()) if isinstance(value, (str, int, float, Decimal)) else Decimal("NaN")
-        )
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if isinstance(value, bool) or not number.is_finite():
+        number = parse_number(str(value)) if usable else None
+    except ValueError:
+        number = None
+    if number is None or not least <= number <= most:
         raise ValueError(f"found {found(value)}; {allowed}")
     return number
 
 
 def duration_field(value: object) -> Decimal:
-    """Seconds, above 0, from a duration as people write it.
+    """Seconds, from `MIN_SECONDS` to `MAX_SECONDS`, from a duration as people write it.
 
     Raises:
         ValueError: anything else.
@@ -93,17 +101,17 @@ def duration_field(value: object) -> Decimal:
         seconds = _seconds(value) if isinstance(value, str) else Decimal(0)
     except ValueError:
         raise ValueError(f"found {found(value)}; {allowed}") from None
-    if seconds <= 0:
-        raise ValueError(f"found {found(value)}; {allowed}, above 0")
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise ValueError(f"found {found(value)}; {allowed}, above 0 and at most {MAX_SECONDS / 86_400}d")
     return seconds
 
 
 def _seconds(text: str) -> Decimal:
     """As Prometheus writes durations, and `0.5ms` and `2.5s` for latencies besides."""
-    fraction = re.fullmatch(r"(\d+\.\d+)(ms|s)", text.strip())
+    fraction = re.fullmatch(r"([0-9]+\.[0-9]+)(ms|s)", text.strip())
     if not fraction:
         return parse_duration(text)
-    return Decimal(fraction[1]) / (1000 if fraction[2] == "ms" else 1)
+    return parse_number(fraction[1]) / (1000 if fraction[2] == "ms" else 1)
 
 
 def _parse_objective(value: object) -> Decimal:
@@ -111,13 +119,14 @@ def _parse_objective(value: object) -> Decimal:
     try:
         ratio = parse_ratio(value if isinstance(value, str) else str(value))
     except ValueError:
-        raise ValueError(f"found {found(value)}; {allowed}{_percent_sign(value)}") from None
+        raise ValueError(f"found {found(value)}; {allowed}{percent_sign(value)}") from None
     if not MIN_OBJECTIVE <= ratio < 1:
         raise ValueError(f"found {found(value)}; {allowed}")
     return ratio
 
 
-def _percent_sign(value: object) -> str:
+def percent_sign(value: object) -> str:
+    """`; write 90% if you mean per cent` for a number that is a share with a sign behind it, or nothing."""
     try:
         forgotten = 0 <= parse_ratio(f"{value}%") < 1
     except ValueError:
@@ -125,23 +134,20 @@ def _percent_sign(value: object) -> str:
     return f"; write {value}% if you mean per cent" if forgotten else ""
 
 
-def parse_moment(value: object) -> datetime:
+def moment_field(value: object) -> datetime:
     """A moment with its time zone.
 
     Raises:
         ValueError: anything else, also a moment without a time zone.
     """
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value
     allowed = "allowed is a moment with its time zone, like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"
-    if isinstance(value, datetime):
-        moment = value
-    else:
-        try:
-            moment = datetime.fromisoformat(re.sub(r"[Zz]$", "+00:00", str(value).strip()))
-        except ValueError:
-            raise ValueError(f"found {found(value)}; {allowed}") from None
-    if moment.tzinfo is None:
-        raise ValueError(f"found {found(value)} without a time zone; {allowed}")
-    return moment
+    try:
+        return parse_moment(str(value))
+    except ValueError as error:
+        naive = " without a time zone" if "has no time zone" in str(error) else ""
+        raise ValueError(f"found {found(value)}{naive}; {allowed}") from None
 
 
 def _parse_version(value: object) -> str:
@@ -175,31 +181,36 @@ def _schema(kind: str, examples: list[Any], description: str, *, pattern: str = 
 _DURATION_PATTERN = r"^(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+(\.\d+)?s)?(\d+(\.\d+)?ms)?$"
 
 
-def _rate_schema(most: Decimal, things: str) -> WithJsonSchema:
-    number = {"type": "number", "exclusiveMinimum": 0, "maximum": int(most)}
+def number_schema(least: Decimal, most: Decimal) -> dict[str, Any]:
+    """JSON Schema of a number in these bounds."""
+    return {"type": "number", "minimum": float(least), "maximum": int(most)}
+
+
+def _rate_schema(least: Decimal, most: Decimal, things: str) -> WithJsonSchema:
+    number = number_schema(least, most)
     return WithJsonSchema(
         {"description": f"{things} a second, or unlimited", "anyOf": [number, {"const": "unlimited"}]}
     )
 
 
 Qps = Annotated[
-    Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), _rate_schema(MAX_QPS, "Requests")
+    Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_qps), _rate_schema(MIN_QPS, MAX_QPS, "Requests")
 ]
 Tokens = Annotated[
-    Decimal, Field(allow_inf_nan=True), BeforeValidator(parse_tokens), _rate_schema(MAX_TOKENS, "Tokens")
+    Decimal,
+    Field(allow_inf_nan=True),
+    BeforeValidator(parse_tokens),
+    _rate_schema(MIN_TOKENS, MAX_TOKENS, "Tokens"),
 ]
 CallCount = Annotated[
     Decimal,
-    BeforeValidator(_parse_calls),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_CALLS}),
+    BeforeValidator(parse_calls),
+    WithJsonSchema(number_schema(MIN_CALLS, MAX_CALLS)),
 ]
 Duration = Annotated[
     Decimal,
     BeforeValidator(duration_field),
     _schema("string", ["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
-]
-Seconds = Annotated[
-    Decimal, BeforeValidator(_parse_seconds), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]
 Objective = Annotated[
     Decimal,
@@ -214,7 +225,7 @@ Objective = Annotated[
 ]
 Moment = Annotated[
     datetime,
-    BeforeValidator(parse_moment),
+    BeforeValidator(moment_field),
     _schema("string", ["2026-11-11T00:00:00+08:00"], "A moment with its time zone"),
 ]
 Version = Annotated[

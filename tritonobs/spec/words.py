@@ -1,28 +1,29 @@
-"""How findings quote what they found and guess what was meant."""
+"""How findings quote a value and suggest the nearest valid word."""
 
 from __future__ import annotations
 
 import difflib
 import json
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
+from typing import Final
 
 _PLAIN_WORD = re.compile(r"[\w-]+")
 _LONGEST = 60
+_LONGEST_NAME: Final = 255
 _SHORTEST_PART = 3
 _MOST_LISTED = 16
+_MOST_COMPARED = 2_000
 
 
 NOTHING: Final = object()
 """Stands for a value that was forgotten, where None means a field that was left out."""
 
 
-def quoted(text: str) -> str:
-    """The text on one line, in double quotes, cut where it gets long."""
-    return json.dumps(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…", ensure_ascii=False)
+def quoted(text: str, longest: int = _LONGEST) -> str:
+    """The text on one line, in double quotes, cut where it gets longer than that."""
+    return json.dumps(text if len(text) <= longest else text[: longest - 1] + "…", ensure_ascii=False)
 
 
 def found(value: object) -> str:
@@ -36,29 +37,44 @@ def found(value: object) -> str:
     return quoted(str(value))
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Collection[str]) -> str:
     """`a`, `a and b`, `a, b and c`, `a, b, … and 97 more`; names that are no plain word in quotes."""
-    shown = [word if _PLAIN_WORD.fullmatch(word) else quoted(word) for word in words]
-    if len(shown) > _MOST_LISTED:
-        shown[_MOST_LISTED - 1 :] = [f"{len(shown) - _MOST_LISTED + 1} more"]
+    room = _MOST_LISTED if len(words) <= _MOST_LISTED else _MOST_LISTED - 1
+    shown = [_word(word) for word in islice(words, room)]
+    if len(words) > room:
+        shown.append(f"{len(words) - room} more")
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else "none"
 
 
 def nearest(word: str, allowed: Iterable[str]) -> str:
-    """`did you mean qps_limit?` when one of the allowed words is close, or nothing."""
-    words = list(allowed)
+    """`did you mean qps_limit?` when one of the allowed words is close, or nothing.
+
+    Compares the first `_MOST_COMPARED` of them, and at words of up to `_LONGEST` letters: comparing two words
+    costs the square of their length.
+    """
+    if len(word) > _LONGEST:
+        return ""
+    words = [other for other in islice(allowed, _MOST_COMPARED) if len(other) <= _LONGEST]
     close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if not close and len(word) >= _SHORTEST_PART:
         close = [other for other in words if word in other][:1]
     return f"did you mean {listed(close)}?" if close else ""
 
 
+def _word(text: str) -> str:
+    return text if len(text) <= _LONGEST and _PLAIN_WORD.fullmatch(text) else quoted(text)
+
+
 def dotted(path: Sequence[str | int]) -> str:
-    """`models.inspect.replicas[0]`; a name that is no plain word stands in quotes, its newlines escaped."""
+    """`models.inspect.replicas[0]`; a name that is not a plain word is quoted, its newlines escaped.
+
+    Fields are distinguished by it, so a name is only cut where it is longer than any that is allowed.
+    """
     text = ""
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
         else:
-            text += ("." if text else "") + (step if _PLAIN_WORD.fullmatch(step) else quoted(step))
+            plain = len(step) <= _LONGEST_NAME and _PLAIN_WORD.fullmatch(step)
+            text += ("." if text else "") + (step if plain else quoted(step, _LONGEST_NAME))
     return text

@@ -6,10 +6,9 @@
         self.stages = Stages(args, pb_utils)
 
     def execute(self, requests):
-        with self.stages.batch("total", len(requests)):  # one observation per request
+        with self.stages.request(len(requests)):  # one observation of `total` and one outcome per request
             with self.stages.time("decode"):
                 ...
-        self.stages.outcome("ok", len(requests))
 
     def finalize(self):
         self.stages.finalize()
@@ -18,6 +17,7 @@ Standard library only, Python 3.10 and newer, Triton 23.05 and newer. Nothing on
 no failure of the metrics fails a request.
 """
 
+from tritonobs.stage.handles import Answer, Request
 from tritonobs.stage.series import (
     DEFAULT_BOUNDS_SECONDS,
     FIRST_TOKEN,
@@ -26,6 +26,7 @@ from tritonobs.stage.series import (
     TOKENS_IN,
     TOKENS_OUT,
     TOTAL,
+    Outcome,
     format_bound,
     parse_bounds,
 )
@@ -41,6 +42,9 @@ __all__ = [
     "TOKENS_IN",
     "TOKENS_OUT",
     "TOTAL",
+    "Answer",
+    "Outcome",
+    "Request",
     "Stages",
     "format_bound",
     "parse_bounds",

@@ -1,23 +1,34 @@
-"""The one thread that talks to Triton: hands over what grew, and keeps every way to hurt the server shut."""
+"""The one thread that talks to Triton: hands over what grew, never in a way that can crash Triton."""
 
 from __future__ import annotations
 
 import logging
 import math
+import sys
 import threading
 import time
+from collections import deque
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.stage import series
+from tritonobs.stage.loading import Loading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from tritonobs.stage.cells import Cells, Key, Numbers
+    from tritonobs.stage.cells import Cells
+    from tritonobs.stage.record import Key, Numbers
 
 _OBSERVES_PER_FLUSH: Final = 5_000  # about 0.1 ms each
 _OBSERVES_WAITING: Final = 20_000
+_LOOK_SECONDS: Final = 0.02
+_BACKEND: Final = "c_python_backend_utils"  # what Triton's Python backend adds to its own processes
+_TOO_OLD: Final = "this Triton offers models no metrics, which 23.05 and newer do"
+_ELSEWHERE: Final = (
+    "this process is none of Triton's Python backend, and Triton takes metrics of models from no other "
+    "(a function bound with PyTriton runs in a process of its own; docs/instrument.md says what to do)"
+)
 _log = logging.getLogger("tritonobs.stage")
 
 
@@ -36,6 +47,7 @@ class _Series:
 class Flusher(threading.Thread):
     """Hands over what `cells` gained, every `interval_seconds`, until `stop`.
 
+    It begins when the `initialize` that made it has returned: metrics of one that fails would stay for ever.
     A label set is born at 0 and raised `scrape_seconds` later, so Prometheus sees the step. After its last
     change the thread waits as long for one more scrape, then releases its families; no other process has any.
     """
@@ -57,8 +69,11 @@ class Flusher(threading.Thread):
         self._as_histogram = sink == "histogram"
         self._interval_seconds = interval_seconds
         self._scrape_seconds = scrape_seconds
+        self._loading = Loading()
         self._abandoned = False
-        self._stopping = threading.Event()
+        self._stopping = False
+        self._wake = threading.Event()
+        self._asked: deque[threading.Event] = deque()
         self._families: dict[str, Any] = {}
         self._series: dict[Key, _Series] = {}
         self._broken: set[str] = set()
@@ -69,10 +84,19 @@ class Flusher(threading.Thread):
 
     def stop(self, timeout_seconds: float) -> bool:
         """Flush for the last time and release; False when that took too long and was left to itself."""
-        self._stopping.set()
+        self._stopping = True
+        self._wake.set()
         if self.is_alive():
             self.join(timeout_seconds)
         return not self.is_alive()
+
+    def flush(self) -> None:
+        """Hand over all there is before this returns, new label sets too: for the tests of a model."""
+        done = threading.Event()
+        self._asked.append(done)
+        self._wake.set()
+        while self.is_alive() and self is not threading.current_thread() and not done.wait(_LOOK_SECONDS):
+            pass
 
     def abandon(self) -> None:
         """Touch no metric any more: at interpreter exit the way to Triton is gone, a call would crash."""
@@ -81,14 +105,19 @@ class Flusher(threading.Thread):
     def run(self) -> None:
         """Flush until stopped. Nothing that goes wrong here leaves this thread."""
         try:
-            if not self._has_metrics():
+            while not self._stopping and not self._loading.ended():
+                self._wake.wait(_LOOK_SECONDS)
+            if not self._loading.ended() or self._loading.raised() or not self._has_metrics():
                 return
             while not self._abandoned:
-                last = self._stopping.is_set()
-                self._flush(last=last)
+                last, asked = self._stopping, [self._asked.popleft() for _ in range(len(self._asked))]
+                self._flush(hold=not last and not asked)
+                for done in asked:
+                    done.set()
                 if last:
                     break
-                self._stopping.wait(self._interval_seconds)
+                self._wake.wait(self._interval_seconds)
+                self._wake.clear()
             time.sleep(max(0.0, self._changed + self._scrape_seconds - time.monotonic()))
         except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
             _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
@@ -100,7 +129,8 @@ class Flusher(threading.Thread):
     def _has_metrics(self) -> bool:
         family = getattr(self._pb_utils, "MetricFamily", None)
         if family is None:
-            _log.warning("this Triton offers models no metrics (needs 23.05): stage metrics are off")
+            here = _BACKEND in sys.modules
+            _log.warning("%s: stage metrics are off", _TOO_OLD if here else _ELSEWHERE)
             return False
         if self._as_histogram and not hasattr(family, "HISTOGRAM"):
             _log.warning("this Triton has no histograms for models (needs 24.08): using counters, same names")
@@ -109,7 +139,8 @@ class Flusher(threading.Thread):
         self._set_heartbeat()
         return series.HEARTBEAT not in self._broken
 
-    def _flush(self, *, last: bool) -> None:
+    def _flush(self, *, hold: bool) -> None:
+        """Hand over what grew; with `hold`, a new label set stands at 0 for a scrape first."""
         now = time.monotonic()
         rises: list[tuple[_Series, Numbers]] = []
         observations: list[tuple[_Series, tuple[float, ...], Numbers]] = []
@@ -117,7 +148,7 @@ class Flusher(threading.Thread):
             known = self._series.get(key)
             if known is None:
                 known = self._series[key] = self._open(key, now)
-            if not last and now - known.born < self._scrape_seconds:
+            if hold and now - known.born < self._scrape_seconds:
                 continue
             if key[0] not in series.DISTRIBUTIONS:
                 rises.append((known, numbers))
@@ -125,7 +156,7 @@ class Flusher(threading.Thread):
                 observations.append((known, self._cells.bounds(key), numbers))
             else:
                 rises.append((known, _levels(numbers)))
-        self._observe(observations, last=last)
+        self._observe(observations, all_now=not hold)
         self._raise(rises)
         self._set_heartbeat()
         self._tell()
@@ -168,13 +199,13 @@ class Flusher(threading.Thread):
         started = perf_counter()
         try:
             return function(*values, **named)
-        except Exception as error:  # noqa: BLE001 (whatever it is, requests go on)
+        except Exception as error:  # noqa: BLE001 (requests go on after any failure)
             self._broken.add(family)
-            self._cells.count((series.FLUSH_ERRORS,), 1)
+            self._cells.record.count((series.FLUSH_ERRORS,), 1)
             _log.warning("%s is not published any more, Triton said: %s", family, error)
             return None
         finally:
-            self._cells.count((series.FLUSH_SECONDS,), perf_counter() - started)
+            self._cells.record.count((series.FLUSH_SECONDS,), perf_counter() - started)
 
     def _raise(self, rises: list[tuple[_Series, Numbers]]) -> None:
         """Raise counters level by level: the largest `le` of every label set, then of every the next smaller.
@@ -194,14 +225,16 @@ class Flusher(threading.Thread):
                     if known.name not in _OWN:
                         self._changed = time.monotonic()
 
-    def _observe(self, observations: list[tuple[_Series, tuple[float, ...], Numbers]], *, last: bool) -> None:
+    def _observe(
+        self, observations: list[tuple[_Series, tuple[float, ...], Numbers]], *, all_now: bool
+    ) -> None:
         """Pass observations one by one, each as the mean of its bucket: bucket counts and sum are exact.
 
         What is too much for one flush waits; what is too much to wait is dropped, evenly, and counted.
         """
         pending = sum(sum(numbers[::2]) - sum(known.passed[::2]) for known, _, numbers in observations)
         keep = min(1.0, _OBSERVES_WAITING / max(pending, 1))
-        share = keep if last else min(keep, _OBSERVES_PER_FLUSH / max(pending, 1))
+        share = keep if all_now else min(keep, _OBSERVES_PER_FLUSH / max(pending, 1))
         for known, bounds, numbers in observations:
             edges = (0.0, *bounds, math.inf)
             for at in range(0, len(numbers), 2):
@@ -219,7 +252,7 @@ class Flusher(threading.Thread):
                 known.passed[at + 1] += (passing + dropped) * mean
                 self._changed = time.monotonic()
                 if dropped:
-                    self._cells.count((series.FLUSH_DROPPED, "queue_full"), dropped)
+                    self._cells.drop("queue_full", dropped, known.name)
 
     def _set_heartbeat(self) -> None:
         """Set the gauge by adding the difference: `set` would hold Python's lock during its round trip."""

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
-import os
+import warnings
 from typing import TYPE_CHECKING
 
-from tritonobs.stage import series
-from tritonobs.stage.cells import Cells
-from tritonobs.stage.flush import Flusher
+from tritonobs.stage.handles import Answer, Request
 from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
-from tritonobs.stage.timers import Answer, Function, Timer, Unsure, timed
 from tritonobs.stage.trace import RequestLog, trace_id
+from tritonobs.stage.worker import shared_worker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-_GIVE_UP_SECONDS = 5.0
-_MOST_IN_A_BATCH = 1_000_000
+    from tritonobs.stage.record import Timer
+    from tritonobs.stage.series import Outcome
+
 _log = logging.getLogger("tritonobs.stage")
 
 
@@ -28,85 +26,80 @@ class Stages:
 
     Every method may be called from any thread, costs about a microsecond and never raises: what cannot be
     recorded is counted in `tritonobs_flush_dropped_total`, its first example logged. A thread hands the
-    numbers to Triton every `flush_interval_seconds`. At most `max_label_sets` label sets are kept.
+    numbers to Triton every `flush_interval_seconds`, or else every half scrape interval, 0.5 to 5 seconds.
+    At most `max_label_sets` label sets are kept. `latency_buckets` are upper bounds in seconds; the model's
+    parameter of that name takes precedence. Of one model instance there is one: more share its numbers.
 
     A batch charges each of its requests the whole batch, as Triton's own `compute_*` durations do: the time a
     request spent, not its share of the work.
+
+    Raises:
+        ValueError: `latency_buckets` is not a list of 1 to 100 strictly increasing seconds.
     """
+
+    time: Callable[[str], Timer]
+    """`time(stage)`: a `with` block, also one that raises, or the calls of the function it decorates, is one
+    observation of a stage; of a coroutine until its result, of a generator until its end. `as timer` gives
+    `timer.seconds`. It runs from when it was made: `timer.end()`, in any thread, ends it without a block.
+    """
+    batch: Callable[[str, int], Timer]
+    """`batch(stage, n)`: the same for `n` requests at once, `n` observations, each of the whole block."""
 
     def __init__(
         self,
         args: Mapping[str, str],
         pb_utils: object,
         *,
-        flush_interval_seconds: float = 1.0,
+        latency_buckets: Sequence[float] | None = None,
+        flush_interval_seconds: float | None = None,
         max_label_sets: int = 100,
     ) -> None:
-        settings = read_settings(args)
-        self.worker = settings.identity["worker"]
-        self._cells = Cells(settings.bounds_seconds, max_label_sets)
-        self._count, self._distribute = self._cells.count, self._cells.distribute
-        self._cells.declare((REQUESTS, outcome) for outcome in series.OUTCOMES)
-        self._cells.declare((series.FLUSH_DROPPED, reason) for reason in series.DROP_REASONS)
-        self._cells.declare([(STAGE_DURATION, series.TOTAL), (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)])
-        self._process = os.getpid()
-        self._finalize_seconds = settings.scrape_seconds + _GIVE_UP_SECONDS
-        self._flusher = Flusher(
-            pb_utils,
-            settings.identity,
-            self._cells,
-            sink=settings.sink,
-            interval_seconds=flush_interval_seconds,
-            scrape_seconds=settings.scrape_seconds,
-        )
-        # Only `initialize` is told a model instance; anywhere else, a metric call would hang Triton for ever.
-        if settings.model_instance:
-            atexit.register(self._flusher.abandon)
-            self._flusher.start()
-        else:
-            _log.warning("args name no model_instance_name: stage metrics are off outside of initialize")
+        settings = read_settings(args, latency_buckets, flush_interval_seconds)
+        self._worker = shared_worker(pb_utils, settings, max_label_sets)
+        self.worker = self._worker.name
+        self._record = self._worker.cells.record
+        # No methods of this class: just after Triton woke this process, each call costs cache misses.
+        self.time = self.batch = self._record.time
 
-    def time(self, stage: str) -> Timer:
-        """A `with` block that is one observation of a stage, also when it raises."""
-        return Timer(self._cells, stage, 1)
+    def request(self, n: int = 1) -> Request:
+        """A `with` block that answers `n` requests: `n` observations of `total`, and an outcome for each.
 
-    def batch(self, stage: str, n: int) -> Timer:
-        """A `with` block that works on `n` requests at once: `n` observations, each of the whole block."""
-        if type(n) is not int or not 0 <= n <= _MOST_IN_A_BATCH:
-            return Unsure(self._cells, stage, n)
-        return Timer(self._cells, stage, n)
+        The outcome is `ok`, or `error` if the block raises; `request.outcome` names others. Without a block
+        `request.end()` ends it, in any thread.
+        """
+        return Request(self._record, n)
 
-    def timed(self, stage: str) -> Callable[[Function], Function]:
-        """A decorator: each call is one observation of a stage; of a coroutine, until its result."""
-
-        def decorate(function: Function) -> Function:
-            return timed(self._cells, stage, function)
-
-        return decorate
+    def timed(self, stage: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
+        """The old name of `time` as a decorator, until 0.7."""
+        warnings.warn("stages.timed(stage) is now stages.time(stage)", DeprecationWarning, stacklevel=2)
+        return self.time(stage)
 
     def observe(self, stage: str, seconds: float, n: int = 1) -> None:
         """Record `n` observations of `seconds` each."""
-        self._distribute((STAGE_DURATION, stage), seconds, n)
+        self._record.distribute(stage if isinstance(stage, str) else (STAGE_DURATION, stage), seconds, n)
 
     def size(self, stage: str, kind: str, value: float, n: int = 1) -> None:
         """Record how large what came in was, in the unit `kind` names: `megapixels`, `bytes`, `boxes`."""
-        self._distribute((STAGE_SIZE, stage, kind), value, n)
+        self._record.distribute((STAGE_SIZE, stage, kind), value, n)
 
     def items(self, stage: str, kind: str, n: float = 1) -> None:
         """Count things worked on: images, boxes before and after suppression, tokens."""
-        self._count((STAGE_ITEMS, stage, kind), n)
+        self._record.count((STAGE_ITEMS, stage, kind), n)
 
     def error(self, stage: str, reason: str, n: float = 1) -> None:
         """Count an error under a reason from a small fixed set; never put a message or an id in there."""
-        self._count((STAGE_ERRORS, stage, reason), n)
+        self._record.count((STAGE_ERRORS, stage, reason), n)
 
-    def outcome(self, outcome: str, n: float = 1) -> None:
-        """Count `n` requests by what their clients were told: `ok`, `error`, `cancelled` or `rejected`."""
-        self._count((REQUESTS, outcome), n)
+    def outcome(self, outcome: Outcome, n: float = 1) -> None:
+        """Count `n` requests by the answer of their clients; `request` does it itself.
+
+        A request that Triton's response cache answers never comes here: it has no outcome and no `total`.
+        """
+        self._record.count((REQUESTS, outcome), n)
 
     def answer(self, tokens_in: int = 0) -> Answer:
-        """A `with` block that generates an answer; call `token()` on it for each token that comes out."""
-        return Answer(self._cells, tokens_in)
+        """An answer that is generated from now on; call `token()` on it for each token that comes out."""
+        return Answer(self._record, tokens_in)
 
     def trace_id(self, request: object) -> str | None:
         """The trace id of a traced request, None of one that is not."""
@@ -122,9 +115,4 @@ class Stages:
         Waits at most for one scrape after the last change (TRITONOBS_SCRAPE_INTERVAL_SECONDS, or 5 s, and a
         quarter more or a second), and 5 s more for a Triton that does not answer.
         """
-        if os.getpid() != self._process:
-            return  # a child of a fork has no flusher and no Triton to talk to
-        if self._flusher.stop(self._finalize_seconds):
-            atexit.unregister(self._flusher.abandon)
-        else:
-            _log.warning("worker %s: Triton did not take the last metrics in time", self.worker)
+        self._worker.finalize()

@@ -1,0 +1,217 @@
+"""`tritonobs serve` as pods: its fleet file, its secrets by reference, its Service."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from tritonobs.errors import RenderFailed
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.kubernetes import Objects
+from tritonobs.plan.receivers import SecretSource
+from tritonobs.render.kubernetes.objects import (
+    LARGEST_BYTES,
+    NAME,
+    PORT,
+    PORT_NAME,
+    SELECTED,
+    Object,
+    image,
+    labelled,
+    metadata,
+    weight,
+)
+
+HOME: Final = PurePosixPath("/etc/tritonobs")
+"""Where the fleet file is in the pod; relative paths in it count from there."""
+_FLEET, _STATE = "tritonobs-fleet-file", "/var/lib/tritonobs"
+_USER = 10001
+"""That of the image."""
+_OWNER_AND_GROUP = 0o440
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetFile:
+    """The text of the fleet file, and of the plain files it names by paths relative to it."""
+
+    text: str
+    others: Mapping[str, str]
+
+
+def workload_objects(plan: Plan, objects: Objects, fleet: FleetFile) -> Iterator[Object]:
+    """The fleet file, a Deployment and its Service.
+
+    Raises:
+        RenderFailed: the fleet file is too large for an object even when packed.
+    """
+    files = _fleet(objects, fleet)
+    yield files
+    name = next(
+        key
+        for key in ("fleet.yaml", "fleet.yaml.gz")
+        if key in {**files.get("data", {}), **files.get("binaryData", {})}
+    )
+    yield {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(NAME, objects),
+        "spec": {
+            "selector": dict(SELECTED),
+            "ports": [{"name": PORT_NAME, "port": PORT, "targetPort": PORT_NAME, "protocol": "TCP"}],
+        },
+    }
+    yield {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(NAME, objects),
+        "spec": {
+            "replicas": objects.serve_replicas,
+            "selector": {"matchLabels": dict(SELECTED)},
+            # One pod always answers scrapes and takes over the delivery.
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "template": {
+                "metadata": {"labels": labelled(objects)},
+                "spec": _pod(plan, objects, str(HOME / name), fleet),
+            },
+        },
+    }
+
+
+def service_names(objects: Objects) -> tuple[str, ...]:
+    """The host names under which pods of the cluster ask serve."""
+    spaced = f"{NAME}.{objects.namespace}"
+    return (NAME, spaced, f"{spaced}.svc", f"{spaced}.svc.cluster.local")
+
+
+def _fleet(objects: Objects, fleet: FleetFile) -> Object:
+    about = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(_FLEET, objects)}
+    others = {_key(path): text for path, text in fleet.others.items()}
+    made = {**about, "data": {"fleet.yaml": fleet.text, **others}}
+    if weight(made) <= LARGEST_BYTES:
+        return made
+    packed = base64.b64encode(gzip.compress(fleet.text.encode(), mtime=0)).decode()
+    made = {**about, "data": others, "binaryData": {"fleet.yaml.gz": packed}}
+    if (size := weight(made)) > LARGEST_BYTES:
+        raise RenderFailed(f"the fleet file has {size} bytes when packed; an object takes {LARGEST_BYTES}")
+    return made
+
+
+def _pod(plan: Plan, objects: Objects, file: str, fleet: FleetFile) -> Object:
+    volumes, mounts = _volumes(plan, objects, PurePosixPath(file).name, fleet)
+    probe = {"port": PORT_NAME, "scheme": "HTTP"}
+    container = {
+        "name": NAME,
+        "image": image(objects),
+        "args": [
+            *("serve", file, "--host", "0.0.0.0", "--port", str(PORT)),  # noqa: S104 (in a pod, behind a policy)
+            *("--lease", f"{objects.namespace}/{NAME}"),
+            *(word for name in service_names(objects) for word in ("--name", name)),
+            *([] if plan.notify.auth else ["--without-auth"]),
+        ],
+        "env": [
+            {"name": "TRITONOBS_LIMITS_LOG", "value": f"{_STATE}/limits.jsonl"},
+            *_variables(plan, objects),
+        ],
+        "ports": [{"name": PORT_NAME, "containerPort": PORT, "protocol": "TCP"}],
+        "readinessProbe": {"httpGet": {"path": "/readyz", **probe}, "periodSeconds": 5},
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", **probe},
+            "initialDelaySeconds": 10,
+            "periodSeconds": 10,
+            "timeoutSeconds": 5,
+        },
+        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": dict(SELECTED)},
+    }
+    return {
+        "serviceAccountName": NAME,
+        "automountServiceAccountToken": True,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [spread],
+        "terminationGracePeriodSeconds": 30,
+        "containers": [container],
+        "volumes": volumes,
+    }
+
+
+def _volumes(plan: Plan, objects: Objects, key: str, fleet: FleetFile) -> tuple[list[Object], list[Object]]:
+    """The fleet file with its files and secrets in one folder, other folders of secrets, room to write."""
+    folders: dict[PurePosixPath, dict[str, str]] = defaultdict(dict)
+    for file in secret_files(plan):
+        # Below the fleet file they share its folder; elsewhere each folder is its own.
+        home = HOME if file.is_relative_to(HOME) else file.parent
+        folders[home][str(file.relative_to(home))] = file.name
+    plain = [{"key": _key(path), "path": path} for path in fleet.others]
+    sources: list[Any] = [{"configMap": {"name": _FLEET, "items": [{"key": key, "path": key}, *plain]}}]
+    if folders.get(HOME):
+        sources.append(_secret(objects, folders.pop(HOME)))
+    volumes: list[Object] = [
+        {"name": "fleet", "projected": {"defaultMode": _OWNER_AND_GROUP, "sources": sources}},
+        {"name": "state", "emptyDir": {"sizeLimit": "256Mi"}},
+        {"name": "tmp", "emptyDir": {"sizeLimit": "256Mi"}},
+    ]
+    mounts: list[Object] = [
+        {"name": "fleet", "mountPath": str(HOME), "readOnly": True},
+        {"name": "state", "mountPath": _STATE},
+        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 (the pod's own)
+    ]
+    for number, (folder, files) in enumerate(sorted(folders.items()), start=1):
+        projected = {"defaultMode": _OWNER_AND_GROUP, "sources": [_secret(objects, files)]}
+        volumes.append({"name": f"secrets-{number}", "projected": projected})
+        mounts.append({"name": f"secrets-{number}", "mountPath": str(folder), "readOnly": True})
+    return volumes, mounts
+
+
+def _secret(objects: Objects, files: Mapping[str, str]) -> Object:
+    items = [{"key": key, "path": path} for path, key in sorted(files.items())]
+    return {"secret": {"name": objects.secret, "items": items}}
+
+
+def secret_files(plan: Plan) -> tuple[PurePosixPath, ...]:
+    """The files with secrets that serve reads, where they are in the pod."""
+    found = [PurePosixPath(source.file) for source in _sources(plan) if source.file]
+    if plan.notify.auth:
+        found.append(PurePosixPath(plan.notify.auth.file))
+    return tuple(dict.fromkeys(found))
+
+
+def _variables(plan: Plan, objects: Objects) -> Iterator[Object]:
+    for name in dict.fromkeys(source.env for source in _sources(plan) if source.env):
+        yield {"name": name, "valueFrom": {"secretKeyRef": {"name": objects.secret, "key": name}}}
+
+
+def _sources(plan: Plan) -> Iterator[SecretSource]:
+    for robot in plan.notify.robots:
+        yield robot.webhook
+        if robot.secret:
+            yield robot.secret
+    for webhook in plan.notify.relayed:
+        if webhook.secret:
+            yield webhook.secret
+
+
+def _key(path: str) -> str:
+    """What a ConfigMap takes as a key: `templates/own.j2` is `templates_own.j2`."""
+    return "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in path)

@@ -1,0 +1,108 @@
+"""Alerts as Nightingale's own JSON, and the records that Prometheus goes on making for them.
+
+Its importer of Prometheus' files drops records and `keep_firing_for`, and makes 60 s of a `for` that is
+missing or written in days; the importer of its own JSON takes what stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from tritonobs import names
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Nightingale
+from tritonobs.render.artifact import Artifact, yaml_text
+from tritonobs.render.nightingale.templates import translated
+from tritonobs.render.objectives import render_objectives
+from tritonobs.render.rules import evaluate_mixin, rules_config
+from tritonobs.units import parse_duration
+
+PATH: Final = "n9e/alerts.json"
+_FOLDER: Final = "n9e"
+RECORDS_PATH: Final = f"{_FOLDER}/prometheus/rules/records.rules.yml"
+_COMMENT: Final = (
+    "Made by tritonobs build for the Prometheus that Nightingale asks; alerts are Nightingale's."
+)
+_SEVERITIES: Final = {"critical": 1, "warning": 2, "info": 3}
+_TOLD_NOBODY: Final = 3
+_REPEAT_MINUTES: Final = 60
+_LINKS: Final = ("runbook_url", "dashboard_url")
+
+
+def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
+    """Alerts to import, and the rules files without alerts for the Prometheus that Nightingale asks.
+
+    Raises:
+        RenderFailed: the mixin refuses the config, or Nightingale has no word for a text's.
+    """
+    chinese = plan.notify.language == "zh"
+    files = evaluate_mixin({**rules_config(plan), "chinese": chinese})
+    groups = [group for name in ("records", "alerts") for group in files[name]["groups"]]
+    own = _chosen(plan.notify.nightingale)
+    alerts = [{**alert, **own} for group in groups for alert in _alerts(group, "_zh" if chinese else "")]
+    records = [made for group in groups if (made := _records(group))]
+    return (
+        Artifact(path=PATH, text=json.dumps(alerts, ensure_ascii=False, indent=2) + "\n"),
+        Artifact(path=RECORDS_PATH, text=yaml_text({"groups": records}, comment=_COMMENT)),
+        *(replace(one, path=f"{_FOLDER}/{one.path}") for one in render_objectives(plan)),
+    )
+
+
+def _chosen(nightingale: Nightingale) -> dict[str, Any]:
+    """Which data sources each rule asks, by name, and who is told."""
+    names_like = {"match_type": 1, "op": "in", "values": list(nightingale.data_sources)}
+    every = {"match_type": 2, "op": "in", "values": [0]}
+    return {
+        "datasource_queries": [names_like if nightingale.data_sources else every],
+        "notify_rule_ids": list(nightingale.notify_rules),
+    }
+
+
+def _records(group: dict[str, Any]) -> dict[str, Any] | None:
+    """The group without alerts, which Prometheus would fire besides Nightingale."""
+    rules = [rule for rule in group["rules"] if "record" in rule]
+    return {**group, "rules": rules} if rules else None
+
+
+def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
+    interval = _seconds(group["interval"])
+    for rule in group["rules"]:
+        if "alert" not in rule:
+            continue
+        told = rule["annotations"]
+        texts = {name: told[f"{name}{language}"] for name in ("summary", "description")}
+        annotations = {**texts, **{name: told[name] for name in _LINKS}}
+        labels = dict(rule["labels"])
+        severity = labels.pop("severity")
+        yield {
+            "name": rule["alert"],
+            "note": translated(texts["summary"]),
+            "prod": "metric",
+            "cate": "prometheus",
+            # No one is told of these. Watchdog would be an event for ever.
+            "disabled": int(severity not in _SEVERITIES or rule["alert"] == names.WATCHDOG),
+            "severity": _SEVERITIES.get(severity, _TOLD_NOBODY),
+            "prom_eval_interval": interval,
+            "cron_pattern": f"@every {interval}s",
+            "prom_for_duration": _seconds(rule.get("for", "0s")),
+            "recover_duration": _seconds(rule.get("keep_firing_for", "0s")),
+            "rule_config": {
+                "queries": [{"prom_ql": rule["expr"], "severity": _SEVERITIES.get(severity, _TOLD_NOBODY)}]
+            },
+            "notify_recovered": 1,
+            "notify_repeat_step": _REPEAT_MINUTES,
+            "notify_max_number": 0,
+            "notify_version": 1,
+            "runbook_url": told["runbook_url"],
+            "append_tags": [f"{name}={value}" for name, value in labels.items()],
+            "annotations": {name: translated(text) for name, text in annotations.items()},
+        }
+
+
+def _seconds(duration: str) -> int:
+    """Whole seconds, at least as long."""
+    return math.ceil(parse_duration(duration))

@@ -1,0 +1,169 @@
+"""Alertmanager's routes for our alerts: which receiver, and how soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from tritonobs import names
+from tritonobs.plan.receivers import DEAD_MAN, NO_RECEIVER, OWN
+from tritonobs.render.matchers import matcher
+from tritonobs.render.receivers import all_destinations, receiver_name
+from tritonobs.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tritonobs.plan.fleet import Plan
+    from tritonobs.plan.notify import Notify, Route
+
+    Config = dict[str, Any]
+
+TEST_ALERT = "TritonobsTest"
+OURS: Final = 'alertname=~"Triton.+"'
+"""Every alert of the rules but the Watchdog, which other rule sets have, too."""
+_REMINDER_SHARE = 9
+_PAGE = "critical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How fast alerts of one severity are sent.
+
+    Alertmanager gives a notification the time of one interval, at least 10 s, before it begins anew.
+    `tritonobs serve` merges groups, so that short waits do not flood a chat.
+    """
+
+    severity: str
+    wait_seconds: Decimal
+    interval_seconds: Decimal
+    repeat_seconds: Decimal
+
+
+# A page may wait a second for others; a ticket may wait until its whole family has come.
+TIMINGS: Final = (
+    Timing(
+        severity="critical",
+        wait_seconds=Decimal(1),
+        interval_seconds=Decimal(10),
+        repeat_seconds=Decimal(14_400),
+    ),
+    Timing(
+        severity="warning",
+        wait_seconds=Decimal(10),
+        interval_seconds=Decimal(60),
+        repeat_seconds=Decimal(43_200),
+    ),
+    Timing(
+        severity="info",
+        wait_seconds=Decimal(60),
+        interval_seconds=Decimal(300),
+        repeat_seconds=Decimal(259_200),
+    ),
+)
+
+
+def whole_tree(plan: Plan) -> Config:
+    """The root route of an Alertmanager that is ours alone."""
+    return {
+        **_pace(plan),
+        "routes": [_watchdog(plan.notify), *_inner(plan), *_by_severity(TIMINGS, _group(plan))],
+    }
+
+
+def branches(plan: Plan) -> list[Config]:
+    """The routes for an Alertmanager that others use, too: they take our alerts and no others.
+
+    Without a receiver of ours, alerts that no route of the fleet file takes are left to the others' routes.
+    """
+    watchdog = [_watchdog(plan.notify) | {"continue": True}] if plan.notify.dead_man else []
+    if all_destinations(plan):
+        whole = {
+            "matchers": [OURS],
+            **_pace(plan),
+            "routes": [*_inner(plan), *_by_severity(TIMINGS, _group(plan))],
+        }
+        return [*watchdog, whole]
+    return [
+        *watchdog,
+        *(route | {"matchers": [OURS, *route["matchers"]]} for route in _inner(plan)),
+    ]
+
+
+def _pace(plan: Plan) -> Config:
+    usual = next(timing for timing in TIMINGS if timing.severity == "warning")
+    return {
+        "receiver": receiver_name(all_destinations(plan)),
+        # Small groups: who waits for news of one model must not wait for another's. serve merges them anyhow.
+        "group_by": list(_group(plan)),
+        **_timing(usual),
+    }
+
+
+def _group(plan: Plan) -> tuple[str, ...]:
+    return (*plan.cluster_labels, names.MODEL)
+
+
+def _inner(plan: Plan) -> Iterator[Config]:
+    yield from _tests(plan.notify)
+    yield {"matchers": [matcher("severity", ("none",))], "receiver": NO_RECEIVER}
+    for route in plan.notify.routes:
+        yield from _route(route, _group(plan))
+
+
+def _watchdog(notify: Notify) -> Config:
+    alone: Config = {"matchers": [matcher("alertname", (names.WATCHDOG,))], "receiver": DEAD_MAN}
+    if notify.dead_man is None:
+        return alone
+    every = notify.dead_man.every_seconds
+    # A reminder is due at the first tick after its time: with a share less, that is the very next one.
+    reminder = every * _REMINDER_SHARE / 10
+    return alone | {
+        "group_wait": "0s",
+        "group_interval": format_duration(every),
+        "repeat_interval": format_duration(reminder),
+    }
+
+
+def _tests(notify: Notify) -> Iterator[Config]:
+    """Test alerts go to the robot they name, at once and nowhere else."""
+    for robot in notify.robots:
+        yield {
+            "matchers": [matcher("alertname", (TEST_ALERT,)), matcher("robot", (robot.name,))],
+            "receiver": receiver_name((f"dingtalk/{robot.name}",)),
+            "group_by": ["..."],
+            "group_wait": "0s",
+        }
+
+
+def _route(route: Route, group: tuple[str, ...]) -> Iterator[Config]:
+    """One route for all receivers of ours together, and one for each of the user's own."""
+    severities = dict(route.match).get("severity")
+    timings = [one for one in TIMINGS if severities is None or one.severity in severities]
+    ours = tuple(name for name in route.receivers if not name.startswith(OWN))
+    others = [name.removeprefix(OWN) for name in route.receivers if name.startswith(OWN)]
+    receivers = [*([receiver_name(ours)] if ours else []), *others]
+    for place, receiver in enumerate(receivers, start=1):
+        goes_on = route.continues or place < len(receivers)
+        yield {
+            "matchers": [matcher(label, values) for label, values in route.match],
+            "receiver": receiver,
+            **({"continue": True} if goes_on else {}),
+            "routes": list(_by_severity(timings, group)),
+        }
+
+
+def _by_severity(timings: Iterable[Timing], group: tuple[str, ...]) -> Iterator[Config]:
+    for timing in timings:
+        # A page does not wait for the next tick of another page about the same model.
+        alone = {"group_by": [*group, "alertname"]} if timing.severity == _PAGE else {}
+        yield {"matchers": [matcher("severity", (timing.severity,))], **alone, **_timing(timing)}
+
+
+def _timing(timing: Timing) -> Config:
+    return {
+        "group_wait": format_duration(timing.wait_seconds),
+        "group_interval": format_duration(timing.interval_seconds),
+        "repeat_interval": format_duration(timing.repeat_seconds),
+    }

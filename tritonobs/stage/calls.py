@@ -1,0 +1,53 @@
+"""Functions whose calls are timed."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import aclosing
+from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+    from tritonobs.stage.record import Recorder
+
+
+# ruff: noqa: ANN401 (what a function is given and gives back is passed on untouched)
+def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, each call `n` observations of a stage.
+
+    Of a coroutine until its result; of a generator from the first item that is asked for until its end, also
+    when it is closed before.
+    """
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with recorder.time(stage, n):
+            return function(*args, **kwargs)
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        with recorder.time(stage, n):
+            return await function(*args, **kwargs)
+
+    def generated(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        with recorder.time(stage, n):
+            return (yield from function(*args, **kwargs))
+
+    async def streamed(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        with recorder.time(stage, n):
+            async with aclosing(function(*args, **kwargs)) as items:
+                sent = None
+                while True:
+                    try:
+                        item = await items.asend(sent)
+                    except StopAsyncIteration:
+                        return
+                    sent = yield item
+
+    kinds: tuple[tuple[Callable[[object], bool], Callable[..., Any]], ...] = (
+        (iscoroutinefunction, awaited),
+        (isasyncgenfunction, streamed),
+        (isgeneratorfunction, generated),
+    )
+    made = next((wrapper for is_kind, wrapper in kinds if is_kind(function)), called)
+    return functools.wraps(function)(made)

@@ -1,0 +1,94 @@
+"""Handles that outlive a block of code: a request until its answer, an answer while it is generated."""
+
+from __future__ import annotations
+
+from operator import index
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from tritonobs.stage import series
+from tritonobs.stage.series import REQUESTS, STAGE_ITEMS, TOTAL
+
+if TYPE_CHECKING:
+    from tritonobs.stage.record import Recorder
+    from tritonobs.stage.series import Outcome
+
+
+class Request:
+    """`n` requests, from when this was made until `end`, or until the end of its `with` block.
+
+    Then `total` gets `n` observations and each request one outcome: those named by `outcome` theirs, the rest
+    `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`. Any thread
+    may end it; a sender thread of a decoupled model does.
+    """
+
+    __slots__ = ("_recorder", "_rest", "_timer")
+
+    def __init__(self, recorder: Recorder, n: int) -> None:
+        self._recorder = recorder
+        self._rest = n
+        self._timer = recorder.time(TOTAL, n)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or has taken until now."""
+        return self._timer.seconds
+
+    def outcome(self, outcome: Outcome, n: int = 1) -> None:
+        """Set the outcome of `n` of the requests; any but `ok` for the rest."""
+        if not (isinstance(outcome, str) and outcome == "ok"):
+            self._recorder.count((REQUESTS, outcome), n)
+            if type(n) is int and type(self._rest) is int:
+                self._rest = max(0, self._rest - n)
+
+    def end(self, outcome: Outcome = "ok") -> float:
+        """Record once, `outcome` for those without one; return the seconds."""
+        if self._timer.finish():
+            self._recorder.count((REQUESTS, outcome), self._rest)
+        return self._timer.seconds
+
+    def __enter__(self) -> Request:  # noqa: PYI034 (typing.Self is newer than Python 3.10)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
+        if self._timer.finish():
+            self._recorder.count((REQUESTS, "ok" if kind is None else "error"), self._rest)
+
+
+class Answer:
+    """Times a generated answer from when this was made: the first token, and the time between the others.
+
+    Tokens in and out are items of `total`. Any thread may call `token`, one at a time.
+    """
+
+    def __init__(self, recorder: Recorder, tokens_in: int) -> None:
+        self._recorder = recorder
+        self._first = True
+        self._before = perf_counter()
+        recorder.count((STAGE_ITEMS, TOTAL, series.TOKENS_IN), tokens_in)
+
+    def token(self, n: int = 1) -> None:
+        """Say that `n` tokens came out together, in equal shares of the time since the ones before.
+
+        None is not a token: an empty chunk of a stream starts and ends nothing.
+        """
+        try:
+            tokens = index(n)
+        except TypeError:
+            tokens = -1
+        if tokens > 0:
+            now = perf_counter()
+            gap, self._before = now - self._before, now
+            if self._first:
+                self._first = False
+                self._recorder.distribute(series.FIRST_TOKEN, gap, 1)
+            else:
+                self._recorder.distribute(series.OUTPUT_TOKEN, gap / tokens, tokens)
+        if tokens:
+            self._recorder.count((STAGE_ITEMS, TOTAL, series.TOKENS_OUT), n)
+
+    def __enter__(self) -> Answer:  # noqa: PYI034 (as above)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing is left to do: what was generated has been counted."""
