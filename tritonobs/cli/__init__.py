@@ -1,46 +1,66 @@
 """The command line: options, one call, an exit code. The only place that imports click.
 
-Exit codes: 0 nothing wrong, 1 findings (or a part that failed), 2 wrong usage, 3 could not look.
+Exit codes: 0 nothing wrong, 1 findings, 2 wrong usage, 3 it could not be done (something is missing, does not
+answer or cannot be written), 130 interrupted.
 """
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
+import os
+import signal
 import sys
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 import tritonobs
-from tritonobs.errors import ClientError, SpecInvalid, TritonobsError
+from tritonobs.cli.extras import without
+from tritonobs.cli.say import say
+from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from click.shell_completion import CompletionItem
 
-FOUND, USAGE, COULD_NOT_LOOK = 1, 2, 3
+FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
+_SIGNALLED = 128
+"""What a shell adds to the number of the signal that ended a program."""
 
-# Command → (module, one line of help). A module loads only when its command is used: `--help` stays quick.
-COMMANDS = {
-    "validate": ("offline", "Check a fleet file and say everything that is wrong with it."),
-    "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
-    "limits": ("limits", "List, set and verify QPS limits."),
-    "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
-    "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
-    "notify": ("serve", "Send a test message to a robot, through the real path."),
-    "tools": ("stack", "Bring Prometheus and Alertmanager from the distribution's packages, without root."),
-    "up": ("stack", "Start Triton, Prometheus, Alertmanager and serve on this machine."),
-    "status": ("stack", "Show which parts of the local stack run and answer."),
-    "down": ("stack", "Stop the local stack."),
-    "load": ("load", "Send real images at a steady rate, whatever the answers do."),
-    "discover": ("discover", "Write a fleet file of what runs."),
-    "stages": ("live", "Show where the time of a request goes, stage by stage."),
-    "top": ("top", "Watch every model of the fleet, live."),
-    "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
-    "drill": ("drill", "Rehearse an alert: break something on a stack for that, and watch."),
-    "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
-    "completion": ("completion", "Print what teaches a shell to complete commands and options."),
-    "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
+# Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
+GROUPS = {
+    "Configure": {
+        "validate": ("offline", "Check a fleet file and report every mistake."),
+        "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
+        "limits": ("limits", "List, set and verify limits."),
+        "discover": ("discover", "Write a fleet file of what running servers serve."),
+        "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
+        "notify": ("serve", "Send a test message to a robot through the real path."),
+        "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
+        "completion": ("completion", "Print the shell completion script."),
+    },
+    "On call": {
+        "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
+        "top": ("top", "Show every model of the fleet, live."),
+        "stages": ("live", "Show where the time of a request goes, stage by stage."),
+        "traces": ("traces", "Every model's P99 and slowest requests, from Triton's own traces."),
+        "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
+    },
+    "Practice": {
+        "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
+        "tools": ("stack", "Install Prometheus and Alertmanager from distribution packages, without root."),
+        "up": ("stack", "Start Triton, Prometheus, Alertmanager and serve on this machine."),
+        "status": ("stack", "Show which parts of the local stack run and answer."),
+        "down": ("stack", "Stop the local stack."),
+        "load": ("load", "Send real images or prompts; the rate does not depend on responses."),
+        "drill": ("drill", "Rehearse an alert: inject a fault on a practice stack."),
+    },
 }
+COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
 
 class LazyGroup(click.Group):
@@ -85,8 +105,10 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands, from the table above rather than from the modules."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        width = max(map(len, COMMANDS))
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
 
 
 @click.group(
@@ -101,24 +123,70 @@ def group() -> None:
 
 def run() -> None:
     """Run the command line; every error we know becomes one message and an exit code, never a traceback."""
+    # Names in any script on any terminal, also under LC_ALL=C.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    with _endings():
+        status = _status()
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            status = _lost(error)
+    sys.exit(status)
+
+
+@contextmanager
+def _endings() -> Iterator[None]:
+    """`kill` and a closed terminal end a command as Ctrl-C does: with everything put back that it changed."""
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, lambda came, _: sys.exit(_SIGNALLED + came)) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _status() -> int:
+    """Run the command; its exit code."""
     try:
         status = group(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
-    except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        say("interrupted", err=True)
+        return INTERRUPTED
     except click.ClickException as error:
-        error.show()
-        sys.exit(USAGE)
-    except SpecInvalid as error:
-        click.echo(str(error), err=True)
-        sys.exit(FOUND)
-    except ClientError as error:
-        click.echo(f"tritonobs: {error}", err=True)
-        sys.exit(COULD_NOT_LOOK)
+        paper = io.StringIO()
+        error.show(file=paper)
+        say(paper.getvalue(), err=True, nl=False)
+        return USAGE
     except TritonobsError as error:
-        click.echo(f"tritonobs: {error}", err=True)
-        sys.exit(FOUND)
-    sys.exit(status if isinstance(status, int) else 0)
+        found = isinstance(error, (SpecInvalid, RenderFailed))
+        say(str(error) if isinstance(error, SpecInvalid) else f"tritonobs: {error}", err=True)
+        return FOUND if found else COULD_NOT_LOOK
+    except (ModuleNotFoundError, OSError) as error:
+        if isinstance(error, OSError):
+            return _lost(error)
+        say(f"tritonobs: {without(error)}", err=True)
+        return COULD_NOT_LOOK
+    return status if isinstance(status, int) else 0
+
+
+def _lost(error: OSError) -> int:
+    """The system refused something; when it was our own output, it has no reader left."""
+    if isinstance(error, BrokenPipeError):
+        _silence(sys.stdout)
+        return _SIGNALLED + signal.SIGPIPE
+    if error.filename is None and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}:
+        _silence(sys.stdout)
+    about = f"{error.filename}: " if error.filename else ""
+    say(f"tritonobs: {about}{error.strerror or error}", err=True)
+    return COULD_NOT_LOOK
+
+
+def _silence(stream: TextIO) -> None:
+    """Let what is still to be written go nowhere: Python would complain once more when it ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

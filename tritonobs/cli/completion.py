@@ -1,14 +1,16 @@
-"""`completion`: the line that teaches a shell the commands and their options."""
+"""`completion`: the script that completes commands and options in a shell."""
 
 from __future__ import annotations
 
 import click
 
+from tritonobs.cli.say import say
+
 
 @click.command(epilog="Example: tritonobs completion bash >> ~/.bashrc")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(*, shell: str) -> None:
-    """Print what teaches SHELL to complete commands, options and files.
+    """Print the completion script for SHELL: commands, options and files.
 
     bash: add it to ~/.bashrc (bash 4.4 or newer). zsh: add it to ~/.zshrc, after compinit. fish: write it to
     ~/.config/fish/completions/tritonobs.fish.
@@ -19,4 +21,4 @@ def completion(*, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click brings the three of them)
-    click.echo(kind(group, {}, "tritonobs", "_TRITONOBS_COMPLETE").source())
+    say(kind(group, {}, "tritonobs", "_TRITONOBS_COMPLETE").source())

@@ -1,30 +1,20 @@
-"""`demo`: the story of a QPS limit, told on a real stack."""
+"""`demo`: exceed a QPS limit on a real stack."""
 
 from __future__ import annotations
 
-import signal
+import shlex
+import shutil
 import sys
-import textwrap
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs import demo as story
-from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.errors import StackError
-from tritonobs.live.stages import read_stages
-from tritonobs.plan.fleet import ALL_VERSIONS
-from tritonobs.report.console import print_table
-from tritonobs.report.load import load_progress
-from tritonobs.report.stack import startup_progress
-from tritonobs.report.stages import stage_table
-from tritonobs.stack import local
-from tritonobs.stack.services import Folders
-
-if TYPE_CHECKING:
-    from tritonobs.stack.local import Running
+from tritonobs.cli.running import STATE
+from tritonobs.cli.say import say
+from tritonobs.lab.report.stack import startup_progress
+from tritonobs.lab.stack import local, native
+from tritonobs.lab.stack.services import Folders
+from tritonobs.lab.undo import Undo
 
 
 @click.command(epilog="Example: tritonobs demo --keep")
@@ -40,69 +30,60 @@ def demo(*, state: Path, keep: bool) -> None:
     """Overflow a QPS limit on a real stack and watch the alert arrive.
 
     Starts Triton with the inspection models, Prometheus, Alertmanager and `tritonobs serve` on free loopback
-    ports, with a stand-in for DingTalk; takes about four minutes.
+    ports, with a local DingTalk robot; takes about four minutes.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    _heading("1. Start Triton, Prometheus, Alertmanager and tritonobs serve")
-    with startup_progress() as on_ready:
-        running = local.start(None, Folders(root=state.absolute()), on_ready, move_ports=True)
-    for part in running.parts:
-        click.echo(f"   {part.name:<13} {part.url}")
-    try:
-        _tell(running)
-    except BaseException:
-        local.stop(running)
-        raise
-    if keep:
-        click.echo("\nThe stack is still running; stop it with: make down  (or: tritonobs down)")
+    from tritonobs.cli.demo_steps import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
+
+    folders = Folders(root=state.absolute())
+    with Undo(lambda: say("still stopping …", err=True)) as undo:
+        heading("1. Start Triton, Prometheus, Alertmanager and tritonobs serve")
+        with startup_progress() as on_ready:
+            running = local.start(
+                None,
+                folders,
+                on_ready,
+                move_ports=True,
+                held=undo.held,
+                began=lambda: undo.callback(native.down, folders),
+            )
         for part in running.parts:
-            click.echo(f"   {part.name:<13} {part.url}")
-        return
-    local.stop(running)
-    click.echo("\nThe stack is stopped.")
+            say(f"   {part.name:<13} {part.url}")
+        run_steps(running)
+        if keep:
+            say("\nThe stack is still running. Ask it:\n")
+            for line in _commands(state):
+                say(f"    {line}")
+            say("")
+            for part in running.parts:
+                say(f"   {part.name:<13} {part.url}")
+            undo.keep()
+            return
+    say("\nThe stack is stopped.")
 
 
-def _tell(running: Running) -> None:
-    plan = running.plan
-    url = plan.replicas[0].http_url
-    limit = float(
-        next(each.qps for each in plan.limits if (each.model, each.version) == (story.MODEL, ALL_VERSIONS))
+def _commands(state: Path) -> tuple[str, ...]:
+    """What to type next, with the path that works in this shell and folder."""
+    program = _program()
+    if state == STATE:
+        fleet = where = ""
+    else:
+        fleet, where = f" {shlex.quote(str(state / 'fleet.yaml'))}", f" --state {shlex.quote(str(state))}"
+    return (
+        f"{program} triage{fleet} --since 5m",
+        f"{program} top{fleet}",
+        f"{program} status{where}",
+        f"{program} down{where}",
     )
-    observer = story.Observer(running)
-
-    _heading(f"2. {story.MODEL} within its limit of {limit:g} requests/s, for {story.CALM_SECONDS:.0f} s")
-    with load_progress("load") as progress:
-        calm = story.calm(url, limit, progress)
-    click.echo(f"   {calm.achieved_qps:.1f} requests/s: {calm.ok} of {calm.sent} answered well")
-    if observer.fires() or observer.messages():
-        raise StackError(f"{observer.alert} fired although {story.MODEL} was within its limit")
-    click.echo("   no alert, no message")
-
-    over = limit * story.OVERFLOW_RATIO
-    _heading(f"3. {story.MODEL} above its limit: {over:g} requests/s")
-    with story.Overflow(url, over) as overflow:
-        message = story.follow_alert(observer, overflow, _moment)
-        _show(message)
-        _heading("4. Where the time of a request goes, from Prometheus")
-        for table in read_stages(PrometheusClient(running.address("prometheus")), story.MODEL):
-            print_table(stage_table(table))
-        before = len(observer.messages())
-    stopped_at = time.time()
-
-    _heading("5. The traffic stops")
-    resolved = story.wait_resolved(observer, before)
-    click.echo(f"   + {resolved.received_at - stopped_at:5.1f} s  resolved message accepted by the robot")
-    _show(resolved)
 
 
-def _heading(text: str) -> None:
-    click.secho(f"\n{text}", bold=True)
-
-
-def _moment(moment: story.Moment) -> None:
-    click.echo(f"   + {moment.seconds:5.1f} s  {moment.what}")
-
-
-def _show(message: story.Message) -> None:
-    click.echo(f"\n   the message, “{message.title}”:")
-    click.echo(textwrap.indent(message.text.strip(), "   │ ", lambda _: True))
+def _program() -> str:
+    """`tritonobs` where the shell finds this one by that name, else the path it was called by."""
+    called = Path(sys.argv[0])
+    found = shutil.which("tritonobs")
+    if found and called.exists() and Path(found).samefile(called):
+        return "tritonobs"
+    return (
+        shlex.quote(str(called))
+        if called.name == "tritonobs"
+        else f"{shlex.quote(sys.executable)} -m tritonobs"
+    )

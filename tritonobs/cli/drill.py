@@ -1,20 +1,17 @@
-"""`drill`: rehearse an alert on a stack that is for that."""
+"""`drill`: rehearse an alert on a practice stack."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs.cli.say import say
 from tritonobs.cli.values import format_option
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from tritonobs.drill.drill import Drill
-    from tritonobs.drill.outcome import Outcome
+from tritonobs.lab.drill.drill import Drill
+from tritonobs.lab.drill.outcome import Outcome
 
 _ALL = "all"
 _BROKEN, _NOT_DONE = 1, 3
@@ -23,7 +20,9 @@ _USUAL_SPEED = 5.0
 
 @click.command(epilog="Example: tritonobs drill slow-preprocess worker-killed")
 @click.argument("names", nargs=-1, metavar="[NAME...|all]")
-@click.option("--list", "listed", is_flag=True, help="Show every drill and what it promises; breaks nothing.")
+@click.option(
+    "--list", "listed", is_flag=True, help="List every drill and its promises, without running one."
+)
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
@@ -33,14 +32,14 @@ _USUAL_SPEED = 5.0
 )
 @format_option
 def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> int:
-    """Break something on a stack for rehearsals, and see alert and verdict come as promised.
+    """Inject a fault on a practice stack, and check the promised alert and verdict.
 
     Each drill sends its own requests, causes one fault, waits until the promised alerts fire and triage names
     the cause first, undoes the fault and waits until the alerts are resolved. Ctrl-C undoes it as well, and
-    shows the drills that had ended. Exit status 0 when all was as promised, 1 when something was not, 3 when
-    a drill could not be done.
+    shows the drills that had ended. Exit status 0: as promised. 1: a promise was broken. 3: a drill could not
+    be done.
     """
-    from tritonobs.drill.registry import DRILLS  # noqa: PLC0415 (brings requests)
+    from tritonobs.lab.drill.registry import DRILLS  # noqa: PLC0415 (brings requests)
 
     if listed:
         _list(tuple(DRILLS.values()), state, form)
@@ -59,7 +58,9 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
 
 def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill, ...]:
     if not names:
-        raise click.UsageError("name a drill, or all of them: tritonobs drill all; --list shows them")
+        raise click.UsageError(
+            "name a drill, or run all of them with `tritonobs drill all`; --list shows them"
+        )
     if names == (_ALL,):
         return tuple(drills.values())
     unknown = [name for name in names if name not in drills]
@@ -73,11 +74,11 @@ def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill,
 
 
 def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
-    from tritonobs.drill.rig import Rig  # noqa: PLC0415 (brings requests)
-    from tritonobs.drill.run import Session  # noqa: PLC0415
-    from tritonobs.report.drill import drill_timeline  # noqa: PLC0415 (brings rich)
-    from tritonobs.stack.rehearsal import NoRehearsal  # noqa: PLC0415
-    from tritonobs.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.lab.drill.rig import Rig  # noqa: PLC0415 (brings requests)
+    from tritonobs.lab.drill.run import Session  # noqa: PLC0415
+    from tritonobs.lab.report.drill import drill_timeline  # noqa: PLC0415 (brings rich)
+    from tritonobs.lab.stack.rehearsal import NoRehearsal  # noqa: PLC0415
+    from tritonobs.lab.stack.services import Folders  # noqa: PLC0415
 
     try:
         rig = Rig(Folders(root=state.absolute()), str(state))
@@ -88,15 +89,15 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
 
 
 def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
+    from tritonobs.lab.report.drill import drill_table  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.drill import drill_table  # noqa: PLC0415
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 
     speed = _speed(state)
     if form == "table":
         print_table(drill_table(drills, speed))
         return
-    click.echo(
+    say(
         json_text(
             [
                 {
@@ -114,8 +115,8 @@ def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
 
 def _speed(state: Path) -> float:
     """That of the stack in the state folder; without one, what `up --drills` would give it."""
-    from tritonobs.stack.rehearsal import NoRehearsal, running  # noqa: PLC0415
-    from tritonobs.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.lab.stack.rehearsal import NoRehearsal, running  # noqa: PLC0415
+    from tritonobs.lab.stack.services import Folders  # noqa: PLC0415
 
     try:
         return running(Folders(root=state.absolute()), str(state)).speed
@@ -124,11 +125,11 @@ def _speed(state: Path) -> float:
 
 
 def _show(outcomes: Sequence[Outcome], form: str) -> None:
+    from tritonobs.lab.report.drill import outcome_table, outcome_values  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.drill import outcome_table, outcome_values  # noqa: PLC0415
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 
     if form == "json":
-        click.echo(json_text([outcome_values(outcome) for outcome in outcomes]))
+        say(json_text([outcome_values(outcome) for outcome in outcomes]))
     else:
         print_table(outcome_table(outcomes))

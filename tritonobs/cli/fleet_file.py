@@ -1,26 +1,19 @@
-"""A fleet file read for a command: everything that is wrong with it, or the plan it means."""
+"""A fleet file read for a command: its findings, or its plan."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Severity
+from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.check import check, in_order
-from tritonobs.spec.load import read_fleet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tritonobs.findings import Finding
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.spec.load import Reading
-
+from tritonobs.plan.fleet import Plan
+from tritonobs.spec.load import Reading, read_fleet
 
 FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 FORMAT = click.option(
@@ -29,7 +22,7 @@ FORMAT = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How to print.",
+    help="Format of the output.",
 )
 
 
@@ -52,7 +45,7 @@ def load_plan(path: Path) -> Plan:
 
 def _all(reading: Reading) -> tuple[Finding, ...]:
     found = [*reading.findings, *(check(reading.spec) if reading.spec else ())]
-    return in_order(found, reading.spec.source.file if reading.spec else "")
+    return abridged(in_order(found, reading.spec.source.file if reading.spec else ""))
 
 
 def line_of(finding: Finding) -> str:

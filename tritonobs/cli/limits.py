@@ -6,27 +6,24 @@ import getpass
 import json
 import socket
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
 from tritonobs.cli.limits_history import backtest, suggest
 from tritonobs.cli.parsed import Parsed
+from tritonobs.cli.say import say
+from tritonobs.limits import change
+from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import limits_at
 from tritonobs.report.console import print_table
 from tritonobs.report.formats import json_text
 from tritonobs.report.limits import history_line, limits_table, token_limits_table
-from tritonobs.serve import change
-from tritonobs.spec.values import parse_moment, parse_qps, parse_tokens
+from tritonobs.spec.values import moment_field, parse_qps, parse_tokens
 from tritonobs.units import format_number
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tritonobs.plan.fleet import QpsLimit, TokenLimit
-
-MOMENT = Parsed("moment", parse_moment)
+MOMENT = Parsed("moment", moment_field)
 
 
 @click.group(epilog="Example: tritonobs limits list fleet.yaml")
@@ -40,23 +37,23 @@ limits.add_command(backtest)
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")
 @FLEET
-@click.option("--at", type=MOMENT, help="At this moment instead of now.")
+@click.option("--at", type=MOMENT, help="Show another moment than now.")
 @FORMAT
 def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
-    """Show every limit in force, what it comes from, and until when it holds."""
+    """Show every limit in force, where it comes from and when it ends."""
     moment = at or datetime.now(timezone.utc)
     plan = load_plan(fleet)
     found, tokens = list(limits_at(plan.limits, moment)), plan.token_limits
     if form == "json":
         values = [*map(_value, found), *map(_value_of_tokens, tokens)]
-        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        say(json.dumps(values, ensure_ascii=False, indent=2))
         return
     if found:
         print_table(limits_table(found, f"limits of {fleet} at {moment.isoformat(timespec='seconds')}"))
     if tokens:
         print_table(token_limits_table(tokens, f"limits of tokens of {fleet}"))
     if not found and not tokens:
-        click.echo(f"{fleet} sets no limit", err=True)
+        say(f"{fleet} sets no limit", err=True)
 
 
 @limits.command(
@@ -69,13 +66,13 @@ def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     type=click.Choice(("in", "out")),
     help="Limit the tokens of prompts or of answers instead of requests.",
 )
-@click.option("--model", default="", help="The model; without one, the whole fleet.")
+@click.option("--model", default="", help="The model.  [default: the whole fleet]")
 @click.option("--version", default="", help="One version of the model.")
-@click.option("--default", is_flag=True, help="What models without a limit inherit.")
-@click.option("--from", "valid_from", type=MOMENT, help="Only from this moment on.")
-@click.option("--until", "valid_until", type=MOMENT, help="Only until this moment.")
-@click.option("--reason", required=True, help="Why; for the log.")
-@click.option("--who", help="Who; for the log.  [default: you, on this machine]")
+@click.option("--default", is_flag=True, help="The limit that models without their own inherit.")
+@click.option("--from", "valid_from", type=MOMENT, help="The limit begins at this moment.")
+@click.option("--until", "valid_until", type=MOMENT, help="The limit ends at this moment.")
+@click.option("--reason", required=True, help="The reason, for the log.")
+@click.option("--who", help="The author, for the log.  [default: USER@HOST]")
 @FORMAT
 def set_limit(
     *,
@@ -91,15 +88,15 @@ def set_limit(
     who: str | None,
     form: str,
 ) -> None:
-    """Set a limit (a number a second, or unlimited) in the fleet file, and tell the log.
+    """Set a limit (a number a second, or unlimited) in the fleet file and log the change.
 
-    Only that field of the file changes; comments and layout stay. A running `tritonobs serve` takes the limit
-    up within a second or two, without a reload of Prometheus.
+    Only that field of the file changes; comments and layout stay. A running `tritonobs serve` applies the
+    limit within two seconds, without a reload of Prometheus.
     """
     if (default and model) or (version and not model) or (default and (valid_from or valid_until)):
-        raise click.UsageError("--default goes with no model and no time, and --version needs --model")
+        raise click.UsageError("--default excludes --model, --from and --until; --version needs --model")
     if tokens and (valid_from or valid_until or not (model or default)):
-        raise click.UsageError("--tokens goes with --model or --default, and with no time")
+        raise click.UsageError("--tokens needs --model or --default, and excludes --from and --until")
     try:
         wanted = change.Change(
             per_second=parse_tokens(limit) if tokens else parse_qps(limit),
@@ -114,14 +111,14 @@ def set_limit(
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     for warning in changed.warnings:
-        click.echo(line_of(warning), err=True)
+        say(line_of(warning), err=True)
     if form == "json":
-        click.echo(json_text(changed.entries))
+        say(json_text(changed.entries))
         return
     for entry in changed.entries:
-        click.echo(f"{entry.field}: {entry.old or 'nothing'} → {entry.new}")
+        say(f"{entry.field}: {entry.old or 'nothing'} → {entry.new}")
     if not changed.entries:
-        click.echo("that is the limit already", err=True)
+        say("the limit has this value already", err=True)
 
 
 @limits.command("history", epilog="Example: tritonobs limits history fleet.yaml --model inspect")
@@ -133,34 +130,34 @@ def history(*, fleet: Path, model: str | None, form: str) -> None:
     log = change.log_of(fleet)
     entries = [entry for entry in log.read()[0] if model is None or entry.model == model]
     if form == "json":
-        click.echo(json_text(entries))
+        say(json_text(entries))
         return
     for entry in entries:
-        click.echo(history_line(entry))
+        say(history_line(entry))
     if not entries:
-        click.echo(f"{log.path} tells no change", err=True)
+        say(f"{log.path} holds no change", err=True)
 
 
 @limits.command("verify", epilog="Example: tritonobs limits verify fleet.yaml")
 @FLEET
 @click.option(
-    "--expect", default="", metavar="HASH", help="A hash noted earlier; it must still be in the log."
+    "--expect", default="", metavar="HASH", help="A hash printed earlier; the log must still contain it."
 )
 @FORMAT
 def verify(*, fleet: Path, expect: str, form: str) -> int:
-    """Check that no line of the log was changed, taken out or put in, and that it ends with today's limits.
+    """Check that no line of the log was changed, removed or inserted, and that it ends with today's limits.
 
-    Prints the last hash. Keep it elsewhere: a later `--expect` shows whether the log was cut or written anew.
+    Prints the last hash. Keep it elsewhere: a later `--expect` detects a log that was cut or replaced.
     """
     findings, last = change.verify_log(fleet, expect)
     if form == "json":
-        click.echo(json_text({"findings": [value_of(finding) for finding in findings], "hash": last}))
+        say(json_text({"findings": [value_of(finding) for finding in findings], "hash": last}))
         return int(bool(findings))
     for finding in findings:
-        click.echo(line_of(finding))
+        say(line_of(finding))
     if not findings:
-        click.echo(last)
-        click.echo(f"{change.log_of(fleet).path}: fine", err=True)
+        say(last)
+        say(f"{change.log_of(fleet).path}: intact", err=True)
     return int(bool(findings))
 
 

@@ -1,4 +1,4 @@
-"""`limits suggest` and `limits backtest`: which limit fits, and what an alert would have done with it."""
+"""`limits suggest` and `limits backtest`: which limit fits, and which alerts it would have caused."""
 
 from __future__ import annotations
 
@@ -8,16 +8,30 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs.cli.asking import asked_prometheus
 from tritonobs.cli.known import refuse_unknown
 from tritonobs.cli.parsed import Parsed
-from tritonobs.cli.values import Address, Duration, format_option, prometheus_option
+from tritonobs.cli.running import running_url
+from tritonobs.cli.say import say
+from tritonobs.cli.values import Address, Duration, cluster_option, format_option, prometheus_option
+from tritonobs.files import replace
 from tritonobs.spec.values import parse_qps
 from tritonobs.units import parse_ratio
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from tritonobs.live.suggest import Operation
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.history.suggest import Operation
+
+
+class _Replica(Address):
+    """An address, or `here`."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The address."""
+        text = running_url("triton", "http://127.0.0.1:8000") if value == "here" else value
+        return super().convert(text, param, ctx)
 
 
 def _ratio(value: object) -> Decimal:
@@ -26,12 +40,13 @@ def _ratio(value: object) -> Decimal:
 
 @click.command(epilog="Example: tritonobs limits suggest --model inspect --over 7d")
 @click.option("--model", required=True, help="The model that needs a limit.")
-@click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to look at.")
+@click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to read.")
 @click.option(
     "--drive",
     "url",
-    type=Address(),
-    help="Send load in rising steps to this replica instead of looking back.",
+    type=_Replica(),
+    help="Send load in rising steps to this replica instead of looking back; `here` is that of the stack "
+    "running here.",
 )
 @click.option(
     "--from",
@@ -59,12 +74,15 @@ def _ratio(value: object) -> Decimal:
     type=Parsed("share", _ratio),
     default="20%",
     show_default=True,
-    help="Left free below the knee.",
+    help="Share kept free below the knee.",
 )
 @click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Write the knee as an HTML page."
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a plot of the knee as an HTML page.",
 )
 @prometheus_option
+@cluster_option
 @format_option
 def suggest(
     *,
@@ -79,33 +97,38 @@ def suggest(
     headroom: Decimal,
     plot: Path | None,
     prometheus_url: str,
+    cluster: str,
     form: str,
 ) -> int:
-    """Find the rate at which requests begin to wait for each other, and a limit below it.
+    """Estimate the rate at which requests begin to queue, and suggest a limit below it.
 
-    Looks at history, or with --drive finds it out by load: only against a replica nobody else needs. Exit
-    status 3 when too little was seen to say.
+    Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
+    status 3 when there is too little data.
     """
-    from tritonobs.live.suggest import describe  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.live.suggest import suggest as find_knee  # noqa: PLC0415
+    from tritonobs.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.history.suggest import suggest as find_knee  # noqa: PLC0415
     from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
     from tritonobs.report.limits_history import suggestion_table  # noqa: PLC0415
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
     rates = [lowest + (highest - lowest) * at / (steps - 1) for at in range(steps)]
-    operations = _driven(url, model, mix, rates, seconds) if url else _history(prometheus_url, model, over)
+    operations = (
+        _driven(url, model, mix, rates, seconds)
+        if url
+        else _history(asked_prometheus(prometheus_url, cluster, timeout_seconds=60.0), model, over)
+    )
     try:
         found = find_knee(model, operations, headroom_ratio=float(headroom))
     except ValueError as error:
-        click.echo(f"tritonobs: {error}; look further back (--over) or find out by load (--drive)", err=True)
+        say(f"tritonobs: {error}; read more history (--over) or measure with load (--drive)", err=True)
         return 3
     if plot:
         from tritonobs.report.html import suggestion_page  # noqa: PLC0415 (brings jinja2)
 
-        plot.write_text(suggestion_page(found, describe(found)), encoding="utf-8")
+        replace(plot, suggestion_page(found, describe(found)).encode())
     if form == "json":
-        click.echo(json_text(found))
+        say(json_text(found))
     else:
         print_text(describe(found))
         print_table(suggestion_table(found))
@@ -114,12 +137,13 @@ def suggest(
 
 @click.command(epilog="Example: tritonobs limits backtest --model inspect --qps 12 --over 30d")
 @click.option("--model", required=True, help="The model the limit or objective is about.")
-@click.option("--version", default="", help="One version of it; without one, all together.")
+@click.option("--version", default="", help="One version of it.  [default: all versions together]")
 @click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests a second.")
-@click.option("--slo", default="availability", show_default=True, help="The SLO an objective is for.")
+@click.option("--slo", default="availability", show_default=True, help="The SLO that --objective is for.")
 @click.option("--objective", type=Parsed("objective", _ratio), help="The objective to try, like 99.9%.")
 @click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to replay.")
 @prometheus_option
+@cluster_option
 @format_option
 def backtest(
     *,
@@ -130,24 +154,24 @@ def backtest(
     objective: Decimal | None,
     over: float,
     prometheus_url: str,
+    cluster: str,
     form: str,
 ) -> int:
-    """Say how often, when and how long an alert would have fired under another limit or objective.
+    """List the alerts that another limit or objective would have caused.
 
-    Replays the rules that Prometheus runs, over what it recorded. Exit status 1 when an alert would have
-    fired.
+    Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.live.backtest import backtest_limit, backtest_objective  # noqa: PLC0415
-    from tritonobs.live.snapshot import Span  # noqa: PLC0415
+    from tritonobs.history.backtest import backtest_limit  # noqa: PLC0415
+    from tritonobs.history.burns import backtest_objective  # noqa: PLC0415
     from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.limits_history import backtest_table  # noqa: PLC0415
+    from tritonobs.timings.span import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
-    client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
     if qps is not None and not qps.is_finite():
         raise click.BadParameter("no alert fires without a limit; give a number", param_hint="--qps")
+    client, now = asked_prometheus(prometheus_url, cluster, timeout_seconds=60.0), time.time()
     span = Span(start=now - over, end=now)
     refuse_unknown(client, span, model, version)
     if qps is not None:
@@ -156,18 +180,17 @@ def backtest(
         assert objective is not None  # noqa: S101 (one of the two is given, see above)
         found = backtest_objective(client, span, model=model, slo=slo, objective=objective)
     if form == "json":
-        click.echo(json_text(found))
+        say(json_text(found))
     else:
         print_table(backtest_table(found))
     return int(bool(found.episodes))
 
 
-def _history(prometheus_url: str, model: str, over: float) -> tuple[Operation, ...]:
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.live.snapshot import Span  # noqa: PLC0415
-    from tritonobs.live.suggest import operations_in_history  # noqa: PLC0415
+def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
+    from tritonobs.history.suggest import operations_in_history  # noqa: PLC0415
+    from tritonobs.timings.span import Span  # noqa: PLC0415
 
-    client, now = PrometheusClient(prometheus_url, timeout_seconds=60.0), time.time()
+    now = time.time()
     span = Span(start=now - over, end=now)
     operations = operations_in_history(client, span, model=model)
     if not operations:
@@ -177,11 +200,11 @@ def _history(prometheus_url: str, model: str, over: float) -> tuple[Operation, .
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load, each waited for; ends early once a step is far too much."""
-    from tritonobs.live.suggest import Operation, far_too_much  # noqa: PLC0415
-    from tritonobs.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
-    from tritonobs.load.run import LoadPlan, run_load  # noqa: PLC0415
-    from tritonobs.load.schedule import Segment  # noqa: PLC0415
-    from tritonobs.report import load_progress  # noqa: PLC0415
+    from tritonobs.history.suggest import Operation, far_too_much  # noqa: PLC0415
+    from tritonobs.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
+    from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415
+    from tritonobs.lab.load.schedule import Segment  # noqa: PLC0415
+    from tritonobs.lab.report.load import load_progress  # noqa: PLC0415
 
     try:
         ingredients = parse_mix(mix)
@@ -196,8 +219,11 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
             result = run_load(plan, show)
         timing = result.latency_from_schedule
         failed = result.failed / result.sent if result.sent else 0.0
-        if timing:
+        if timing and result.ok:
             found.append(Operation(qps=qps, seconds=timing.mean, failed_ratio=failed))
+        if not result.ok:
+            say(f"stopped: at {qps:.3g} requests/s none of {result.sent} was answered well", err=True)
+            break
         if result.stopped or far_too_much(found):
             break
     return tuple(found)

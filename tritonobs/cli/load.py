@@ -1,4 +1,4 @@
-"""`load`: real images at a rate that does not wait for answers."""
+"""`load`: real images, or prompts, in an open loop."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 
 import click
 
+from tritonobs.cli.running import running_url
+from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, format_option
-from tritonobs.load.schedule import Segment
+from tritonobs.lab.load.schedule import Segment
 
 _SEGMENT = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?:(.+)")
 
@@ -21,7 +23,7 @@ class SegmentType(click.ParamType[Segment]):
         """The segment, or what is allowed."""
         match = _SEGMENT.fullmatch(str(value))
         if match is None:
-            self.fail(f"{value!r} is no segment; write 20:30s, or 5-50:2m for a ramp", param, ctx)
+            self.fail(f"{value!r} is not a segment; write 20:30s, or 5-50:2m for a ramp", param, ctx)
         seconds = Duration().convert(match[3], param, ctx)
         return Segment(qps=float(match[1]), end_qps=float(match[2]) if match[2] else None, seconds=seconds)
 
@@ -32,12 +34,15 @@ class SegmentType(click.ParamType[Segment]):
     "urls",
     type=Address(),
     multiple=True,
-    default=("http://127.0.0.1:8000",),
-    show_default=True,
+    default=lambda: (running_url("triton", "http://127.0.0.1:8000"),),
+    show_default="that of the stack running here, or http://127.0.0.1:8000",
     help="Replica to send to; several get requests in turn.",
 )
 @click.option(
-    "--model", default="inspect", show_default=True, help="A model whose only input is an image's bytes."
+    "--model",
+    default="inspect",
+    show_default=True,
+    help="A model whose only input is an image's bytes, or one with the input text_input for prompts.",
 )
 @click.option("--version", default="", help="Its version.  [default: the server's choice]")
 @click.option(
@@ -53,7 +58,7 @@ class SegmentType(click.ParamType[Segment]):
     type=Duration(),
     default="30s",
     show_default=True,
-    help="For how long to send.",
+    help="How long to send.",
 )
 @click.option(
     "--segment",
@@ -67,25 +72,29 @@ class SegmentType(click.ParamType[Segment]):
     default="1280x720",
     show_default=True,
     help="Kinds of images and their weights: WIDTHxHEIGHT (with grey:, png:, alpha:, cmyk: or turned: before "
-    "it), corrupt, empty, huge, unsupported.",
+    "it), corrupt, empty, huge, unsupported; or prompt:WORDSxTOKENS for a language model.",
 )
 @click.option(
     "--arrivals",
     type=click.Choice(["even", "poisson"]),
     default="even",
     show_default=True,
-    help="The same distance between requests, or that of independent clients.",
+    help="Evenly spaced requests, or those of independent clients.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed sends the same images.")
 @click.option(
-    "--timeout", type=Duration(), default="30s", show_default=True, help="How long an answer may take."
+    "--timeout",
+    type=Duration(),
+    default="30s",
+    show_default=True,
+    help="The longest time to wait for a response.",
 )
 @click.option(
     "--max-in-flight",
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="Requests beyond it wait, and show as late.",
+    help="More requests than this wait, and count as late.",
 )
 @format_option
 def load(
@@ -103,16 +112,16 @@ def load(
     max_in_flight: int,
     form: str,
 ) -> int:
-    """Send real images at a steady rate, whatever the answers do.
+    """Send real images, or prompts, in an open loop: the rate does not depend on responses.
 
-    The times of sending are fixed before the run, so a slow server cannot slow the questions. Ctrl-C ends it
-    and shows what was done. Exit status 1 when an image that should have been accepted was not.
+    The times of sending are fixed before the run. Ctrl-C ends the run and shows its results. Exit status 1
+    when a valid image was not accepted.
     """
-    from tritonobs.load.images import parse_mix, usable  # noqa: PLC0415 (brings OpenCV and numpy)
-    from tritonobs.load.run import LoadPlan, run_load  # noqa: PLC0415 (brings tritonclient)
+    from tritonobs.lab.load.images import parse_mix, usable  # noqa: PLC0415 (brings OpenCV and numpy)
+    from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415 (brings tritonclient)
+    from tritonobs.lab.report.load import load_progress, load_tables  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
-    from tritonobs.report.load import load_progress, load_tables  # noqa: PLC0415
 
     try:
         ingredients = parse_mix(mix)
@@ -132,7 +141,7 @@ def load(
     with load_progress(f"load on {model}") as show:
         result = run_load(plan, show)
     if form == "json":
-        click.echo(json_text(result))
+        say(json_text(result))
     else:
         for table in load_tables(result):
             print_table(table)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, examine, line_of, value_of, worst
-from tritonobs.findings import Severity
+from tritonobs.cli.say import say
+from tritonobs.cli.values import Address
+from tritonobs.findings import Finding, Severity
 from tritonobs.spec.reference import json_schema, markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 @click.command(epilog="Example: tritonobs validate fleet.yaml")
@@ -23,32 +22,50 @@ if TYPE_CHECKING:
     type=click.Choice(["error", "warning"]),
     default="error",
     show_default=True,
-    help="The mildest finding that makes the exit code 1.",
+    help="The mildest severity that makes the exit code 1.",
+)
+@click.option(
+    "--against", "prometheus_url", type=Address(), help="Compare with what this Prometheus has recorded."
 )
 @FORMAT
-def validate(*, fleet: Path, fail_on: str, form: str) -> int:
-    """Check a fleet file and print everything that is wrong with it, each at its line and column."""
+def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str) -> int:
+    """Check a fleet file and report every mistake with its line and column."""
     findings = examine(fleet)
+    if prometheus_url and worst(findings) is not Severity.ERROR:
+        findings = (*findings, *_compared(fleet, prometheus_url))
     if form == "json":
-        click.echo(json.dumps([value_of(finding) for finding in findings], ensure_ascii=False, indent=2))
+        say(json.dumps([value_of(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
         for finding in findings:
-            click.echo(line_of(finding))
-        click.echo(_summary(fleet, findings), err=True)
+            say(line_of(finding))
+        say(_summary(fleet, findings), err=True)
     found = worst(findings)
     return int(found is not None and found >= Severity[fail_on.upper()])
 
 
 @click.command(epilog="Example: tritonobs schema > fleet.schema.json")
-@click.option("--markdown", "as_markdown", is_flag=True, help="Tables for people instead.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown tables instead.")
 def schema(*, as_markdown: bool) -> None:
     """Print the JSON Schema of the fleet file, for editors."""
-    click.echo(markdown() if as_markdown else json.dumps(json_schema(), ensure_ascii=False, indent=2))
+    if as_markdown:
+        from tritonobs.render.rules import mixin_knobs  # noqa: PLC0415 (brings jsonnet)
+
+        say(markdown(mixin_knobs({})))
+    else:
+        say(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
-def _summary(fleet: Path, findings: Sequence[object]) -> str:
-    return (
-        f"{fleet}: {len(findings)} finding{'s' if len(findings) > 1 else ''}"
-        if findings
-        else f"{fleet}: fine"
-    )
+def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
+    """What the file says otherwise than what runs."""
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.discover.compare import unknown_stages  # noqa: PLC0415
+    from tritonobs.plan.build import build_plan  # noqa: PLC0415
+    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
+
+    plan = build_plan(load_fleet(fleet), fleet.parent)
+    return tuple(unknown_stages(plan, PrometheusClient(prometheus_url), str(fleet)))
+
+
+def _summary(fleet: Path, findings: Sequence[Finding]) -> str:
+    count = sum(finding.stands_for for finding in findings)
+    return f"{fleet}: {count:,} finding{'s' if count > 1 else ''}" if count else f"{fleet}: valid"

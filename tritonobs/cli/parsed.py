@@ -1,13 +1,11 @@
-"""Options whose values mean what they mean in the fleet file, and are refused with the same sentence."""
+"""Options with the values, and the error texts, of the fleet file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Value = TypeVar("Value")
 

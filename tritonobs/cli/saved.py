@@ -1,4 +1,4 @@
-"""`--load`: what `triage --save` kept, instead of asking anybody."""
+"""`--load`: what `triage --save` kept; no server is asked."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from tritonobs.live.snapshot import Snapshot
+    from tritonobs.triage.snapshot import Snapshot
 
 load_option = click.option(
     "--load",
     "saved",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Look at what triage --save kept; asks nobody.",
+    help="Read a file of triage --save instead of servers.",
 )
 
 
@@ -25,7 +25,7 @@ def loaded(path: Path) -> Snapshot:
         BadParameter: the file is none.
     """
     from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
-    from tritonobs.live.saved import load_snapshot  # noqa: PLC0415
+    from tritonobs.triage.saved import load_snapshot  # noqa: PLC0415
 
     try:
         return load_snapshot(path)

@@ -1,43 +1,87 @@
-"""`serve`, `notify test`: the daemon, and a message to see that it works."""
+"""`serve`, `notify test`: the daemon, and a test message."""
 
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 
 import click
 
 from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.say import say
+from tritonobs.escapes import shown
 from tritonobs.serve import trial
-from tritonobs.serve.daemon import Listen, run
+from tritonobs.serve.daemon import run
+from tritonobs.serve.logs import Sparing
+from tritonobs.serve.server import Listen
+
+_LEASE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+
+
+class _Safe(logging.Formatter):
+    """One line a message, also for text of several lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        """The line, with what does not print as escapes."""
+        return shown(super().formatMessage(record))
+
+
+def _lease(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Both parts of the name, or nothing."""
+    if value and not _LEASE.fullmatch(value):
+        raise click.BadParameter(f"found {value!r}; allowed is NAMESPACE/NAME, like monitoring/tritonobs")
+    return value
 
 
 @click.command(epilog="Example: tritonobs serve fleet.yaml")
 @click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of addresses.serve]")
 @click.option(
     "--dingtalk-url", default="", metavar="BASE", help="Send to this address instead of DingTalk's."
 )
-@click.option("--without-auth", is_flag=True, help="Let every machine that reaches HOST post alerts.")
-@click.option("-v", "--verbose", is_flag=True, help="Log what goes well, too.")
+@click.option("--without-auth", is_flag=True, help="Accept alerts from every machine that reaches HOST.")
+@click.option("--name", "names", multiple=True, help="Another host name under which it is asked.")
+@click.option(
+    "--lease",
+    default="",
+    metavar="NAMESPACE/NAME",
+    callback=_lease,
+    help="Of several serve, only the holder of this Lease of Kubernetes delivers alerts.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Log successes too.")
 def serve(
-    *, fleet: Path, host: str, port: int | None, dingtalk_url: str, without_auth: bool, verbose: bool
+    *,
+    fleet: Path,
+    host: str,
+    port: int | None,
+    dingtalk_url: str,
+    without_auth: bool,
+    names: tuple[str, ...],
+    lease: str,
+    verbose: bool,
 ) -> None:
     """Serve limits as series, and deliver alerts to DingTalk."""
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING,
-        format="%(asctime)s %(levelname)s %(message)s",
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Safe("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
+    handler.addFilter(Sparing())
     # Its debug lines carry the robots' tokens.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
-    listen = Listen(host=host, port=port, without_auth=without_auth)
-    run(fleet, listen, dingtalk_url=dingtalk_url, ready=lambda url: click.echo(f"serving at {url}", err=True))
+    listen = Listen(
+        host=host,
+        port=port,
+        without_auth=without_auth,
+        names=frozenset(name.lower() for name in names),
+        lease=lease,
+    )
+    run(fleet, listen, dingtalk_url=dingtalk_url, ready=lambda url: say(f"serving at {url}", err=True))
 
 
 @click.group()
 def notify() -> None:
-    """Try the way alerts take."""
+    """Test the delivery of alerts."""
 
 
 @notify.command(epilog="Example: tritonobs notify test oncall")
@@ -62,4 +106,4 @@ def notify() -> None:
 def test(*, robot: str, fleet: Path, via: trial.Via, dingtalk_url: str) -> None:
     """Send a test message to ROBOT and wait until DingTalk has accepted it."""
     trial.try_robot(load_plan(fleet), robot, via, dingtalk_url=dingtalk_url)
-    click.echo(f"robot {robot} accepted a test message")
+    say(f"robot {robot} accepted a test message")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 
 import click
 
+from tritonobs.cli.say import say
 from tritonobs.errors import StackError
+from tritonobs.lab.report.stack import stack_table, startup_progress
+from tritonobs.lab.stack import local, native
+from tritonobs.lab.stack.services import Folders
+from tritonobs.lab.undo import Undo
+from tritonobs.programs import binaries
 from tritonobs.report.console import print_table
-from tritonobs.report.stack import stack_table, startup_progress
-from tritonobs.stack import binaries, local, native
-from tritonobs.stack.services import Folders
 
 state_option = click.option(
     "--state",
@@ -25,15 +27,15 @@ state_option = click.option(
 
 @click.command(epilog="Example: tritonobs tools")
 def tools() -> None:
-    """Bring Prometheus and Alertmanager (and libpython) from the distribution's packages, without root.
+    """Install Prometheus, Alertmanager and libpython from distribution packages, without root.
 
-    They go to $TRITONOBS_TOOLS, or .tools here; what is on PATH already is used as it is.
+    The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
     missing = binaries.missing_packages()
-    binaries.install(missing, lambda text: click.echo(text, err=True))
+    binaries.install(missing, lambda text: say(text, err=True))
     for package in binaries.PACKAGES:
         for name in package.files:
-            click.echo(f"{name}: {binaries.find(name)}")
+            say(f"{name}: {binaries.find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")
@@ -45,21 +47,21 @@ def tools() -> None:
     help="Triton model repository.  [default: the inspection models]",
 )
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
-@click.option("--robot-double", is_flag=True, help="Send DingTalk messages to a local stand-in.")
+@click.option("--robot-double", is_flag=True, help="Send DingTalk messages to a local robot.")
 @click.option(
     "--drills",
     is_flag=True,
-    help="Rehearse on it: models take faults, DingTalk is a stand-in, rules may run faster.",
+    help="Practice stack: models accept faults, DingTalk is a local robot, rules may run faster.",
 )
 @click.option(
     "--drill-speed",
     type=click.FloatRange(1, 10),
     default=5.0,
     show_default=True,
-    help="With --drills: divide the rules' waits and long windows; 1 leaves them as they are.",
+    help="With --drills: divisor of the rules' `for` and long windows; 1 keeps them.",
 )
 @click.option(
-    "-d", "--detach", is_flag=True, help="Return when everything is ready; stop it with `tritonobs down`."
+    "-d", "--detach", is_flag=True, help="Return when everything is ready; `tritonobs down` stops it."
 )
 def up(
     *,
@@ -74,33 +76,34 @@ def up(
 ) -> None:
     """Start Triton, Prometheus, Alertmanager and `tritonobs serve` on loopback.
 
-    FLEET is a fleet file; without one it is the example with the inspection models, and a stand-in for
-    DingTalk. Runs until Ctrl-C, which leaves no process behind.
+    FLEET is a fleet file. The default is the example with the inspection models and a local DingTalk robot.
+    Runs until Ctrl-C, which ends every process.
     """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with startup_progress() as on_ready:
-        running = local.start(
-            fleet,
-            Folders(root=state.absolute()),
-            on_ready,
-            models=models,
-            robot_double=robot_double,
-            move_ports=free_ports,
-            drills_speed=drill_speed if drills else None,
-        )
-    for part in running.parts:
-        click.echo(f"{part.name:<13} {part.url}")
-    if detach:
-        click.echo("stop it with: tritonobs down", err=True)
-        return
-    try:
-        click.echo("running; Ctrl-C stops it", err=True)
+    folders = Folders(root=state.absolute())
+    with Undo(lambda: say("still stopping …", err=True)) as undo:
+        with startup_progress() as on_ready:
+            running = local.start(
+                fleet,
+                folders,
+                on_ready,
+                models=models,
+                robot_double=robot_double,
+                move_ports=free_ports,
+                drills_speed=drill_speed if drills else None,
+                held=undo.held,
+                began=lambda: undo.callback(native.down, folders),
+            )
+        for part in running.parts:
+            say(f"{part.name:<13} {part.url}")
+        if detach:
+            say(f"stop it with: {native.down_command(folders)}", err=True)
+            undo.keep()
+            return
+        say("running; Ctrl-C stops it", err=True)
+        undo.callback(say, "stopping …", err=True)
         while drills:  # rehearsals end parts and start them again: no reason to stop
             signal.pause()
         native.watch(running.parts)
-    finally:
-        click.echo("stopping …", err=True)
-        native.down(running.folders)
 
 
 @click.command(epilog="Example: tritonobs status")
@@ -119,4 +122,4 @@ def status(*, state: Path) -> int:
 def down(*, state: Path) -> None:
     """Stop every process of the stack."""
     stopped = native.down(Folders(root=state.absolute()))
-    click.echo(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")
+    say(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")

@@ -11,15 +11,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.cli.asking import asked_prometheus, fleet_cluster
+from tritonobs.cli.running import running_fleet
+from tritonobs.cli.say import say
+from tritonobs.cli.values import Address, Duration, cluster_option, format_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tritonobs.live.timings import Subject
-    from tritonobs.live.top import TopView
+    from tritonobs.timings.measured import Subject
+    from tritonobs.timings.top import TopView
 
-_SMOOTH_SECONDS, _FIRST_SECONDS = 5.0, 2.0
+
+_SMOOTH_SECONDS, _FIRST_SECONDS = 5.0, 4.0
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
 
@@ -31,21 +35,25 @@ _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 @click.option(
     "--prometheus", "prometheus_url", type=Address(), help="Ask Prometheus instead of the replicas."
 )
-@click.option("--interval", type=Duration(), default="1s", show_default=True, help="Between two looks.")
+@cluster_option
 @click.option(
-    "--window", type=Duration(), default="30s", show_default=True, help="How far Prometheus looks back."
+    "--interval", type=Duration(), default="1s", show_default=True, help="Time between two readings."
 )
 @click.option(
-    "--sort", type=click.Choice(_SORTS), default="qps", show_default=True, help="What stands first."
+    "--window", type=Duration(), default="30s", show_default=True, help="Window of the rates from Prometheus."
+)
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="qps", show_default=True, help="Column to sort by."
 )
 @click.option("--model", "chosen", default="", help="Only models whose name contains this.")
-@click.option("--once", is_flag=True, help="Look once and print; also what happens without a terminal.")
+@click.option("--once", is_flag=True, help="Print once and end; the default without a terminal.")
 @format_option
 def top(
     *,
     fleet: Path | None,
     pages: tuple[str, ...],
     prometheus_url: str | None,
+    cluster: str,
     interval: float,
     window: float,
     sort: str,
@@ -53,15 +61,21 @@ def top(
     once: bool,
     form: str,
 ) -> int:
-    """Watch every model version: requests against limits, errors, latency, queue, stages, workers.
+    """Show every model version: requests and limits, errors, latency, queue, stages, workers.
 
     Reads the replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of
-    --metrics, or the one of this machine. Exit status 3 when nothing could be seen.
+    --metrics, those of the stack running here, or the one of this machine. Exit status 3 when nothing
+    could be seen.
     """
-    from tritonobs.live.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
 
-    urls, limits = _replicas(fleet, pages)
-    look = _prometheus(prometheus_url, window) if prometheus_url else _pages(urls, limits, interval)
+    if fleet is None and not pages and not prometheus_url:
+        fleet = running_fleet()
+    look = (
+        _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window)
+        if prometheus_url
+        else _pages(*_replicas(fleet, pages), interval)
+    )
     key = next(name for name in SORT_KEYS if name == sort)
     if once or form == "json" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         view = look()
@@ -69,7 +83,7 @@ def top(
         if form == "json":
             from tritonobs.report.formats import json_text  # noqa: PLC0415
 
-            click.echo(json_text(view))
+            say(json_text(view))
         else:
             from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
 
@@ -86,33 +100,39 @@ def top(
 
 def _refuse_unseen(view: TopView, chosen: str) -> None:
     """End with wrong usage when there are models, and none of them was meant."""
-    from tritonobs.live.known import unknown_word  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.live.top import sorted_rows  # noqa: PLC0415
+    from tritonobs.timings.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
 
     if view.rows and not sorted_rows(view.rows, "model", chosen):
         there = tuple(sorted({row.model for row in view.rows}))
         raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
 
 
-def _replicas(fleet: Path | None, pages: tuple[str, ...]) -> tuple[tuple[str, ...], dict[Subject, float]]:
-    """Which pages to read, and the limits in force, which only a fleet file knows."""
+def _replicas(
+    fleet: Path | None, pages: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[Subject, float], frozenset[str]]:
+    """Which pages to read, and what a fleet file knows: limits in force, and which models are ensembles."""
     if fleet is None:
-        return pages or ("http://127.0.0.1:8002/metrics",), {}
+        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset()
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
     from tritonobs.plan.limits import limits_at  # noqa: PLC0415
+    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
     limits = limits_at(plan.limits, datetime.now(timezone.utc))
-    urls = pages or tuple(replica.metrics_url for replica in plan.replicas)
-    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}
+    urls = pages or tuple(replica.metrics_url for replica in find_replicas(plan))
+    ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
+    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles
 
 
-def _pages(urls: tuple[str, ...], limits: dict[Subject, float], interval: float) -> Callable[[], TopView]:
-    from tritonobs.live.pages import read_pages  # noqa: PLC0415 (brings requests)
-    from tritonobs.live.top import view_of_pages  # noqa: PLC0415
+def _pages(
+    urls: tuple[str, ...], limits: dict[Subject, float], ensembles: frozenset[str], interval: float
+) -> Callable[[], TopView]:
+    from tritonobs.timings.pages import read_pages  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.top import view_of_pages  # noqa: PLC0415
 
     # Models hand over their numbers once a second: shorter than some seconds, a rate would jump.
     looks = deque([read_pages(urls)], maxlen=max(2, math.ceil(_SMOOTH_SECONDS / interval)))
@@ -120,14 +140,13 @@ def _pages(urls: tuple[str, ...], limits: dict[Subject, float], interval: float)
 
     def look() -> TopView:
         looks.append(read_pages(urls))
-        return view_of_pages(looks[0], looks[-1], limits)
+        return view_of_pages(looks[0], looks[-1], limits, ensembles)
 
     return look
 
 
-def _prometheus(url: str, window: float) -> Callable[[], TopView]:
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.live.top import view_of_prometheus  # noqa: PLC0415
+def _prometheus(url: str, cluster: str, window: float) -> Callable[[], TopView]:
+    from tritonobs.timings.top import view_of_prometheus  # noqa: PLC0415
 
-    client = PrometheusClient(url)
+    client = asked_prometheus(url, cluster)
     return lambda: view_of_prometheus(client, window_seconds=window)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs.cli.asking import asked_prometheus, plan_cluster
 from tritonobs.cli.known import refuse_unknown
+from tritonobs.cli.running import running_fleet
 from tritonobs.cli.saved import load_option, loaded
-from tritonobs.cli.values import Address, Duration, prometheus_option
+from tritonobs.cli.say import say
+from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option
 
 if TYPE_CHECKING:
-    from tritonobs.live.snapshot import Snapshot, Span
-    from tritonobs.live.triage import Verdict
+    from tritonobs.timings.span import Span
+    from tritonobs.triage.judge import Verdict
+    from tritonobs.triage.snapshot import Snapshot
+
 
 _STATUS = {"healthy": 0, "wrong": 1, "blind": 3}
 _PATH = click.Path(path_type=Path, dir_okay=False)
@@ -27,27 +31,33 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option("--model", default="", help="Only this model and what it calls.  [default: the whole fleet]")
 @click.option("--version", default="", help="Only this version of it.")
 @click.option(
-    "--since", type=Duration(), default="10m", show_default=True, help="When the trouble began, or before."
+    "--since",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="How long ago the incident began, or longer.",
 )
 @click.option(
     "--at",
     "until",
+    type=When(),
     default="now",
     show_default=True,
-    help="When it ended, for a look back: 2026-05-01T10:00Z.",
+    help="When it ended, for a past incident: 2026-05-01T10:00Z, now-2h.",
 )
 @click.option(
     "--baseline",
     default="previous",
     show_default=True,
-    help="Held against: previous, yesterday, last-week, or how long before, like 3h.",
+    help="Compare with: previous, yesterday, last-week, or a time before, like 3h.",
 )
 @prometheus_option
+@cluster_option
 @click.option(
     "--alertmanager", "alertmanager_url", type=Address(), help="Alertmanager to ask about silences."
 )
 @click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Replica to ask about itself.")
-@click.option("--save", type=_PATH, help="Keep what was seen in this file.")
+@click.option("--save", type=_PATH, help="Save what was read to this file.")
 @load_option
 @click.option(
     "--format",
@@ -63,9 +73,10 @@ def triage(
     model: str,
     version: str,
     since: float,
-    until: str,
+    until: float,
     baseline: str,
     prometheus_url: str,
+    cluster: str,
     alertmanager_url: str | None,
     triton_urls: tuple[str, ...],
     save: Path | None,
@@ -74,29 +85,59 @@ def triage(
 ) -> int:
     """Say what is wrong, since when, why, and what to do now.
 
-    Compares the time of the trouble with a time before it. FLEET is a fleet file; it names Prometheus,
-    Alertmanager, Grafana and the replicas. Exit status 0 when nothing is wrong, 1 when something is, 3 when
-    that could not be seen.
+    Compares the time of the incident with a time before it. FLEET is a fleet file; it names Prometheus,
+    Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: nothing
+    is wrong. 1: something is wrong. 3: a server could not be reached.
     """
-    from tritonobs.live.triage import triage as judge  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
 
-    where = _where(fleet, prometheus_url, alertmanager_url, triton_urls)
+    if fleet is None and not saved and _is_default("prometheus_url"):
+        fleet = running_fleet()
+    where = _where(fleet, prometheus_url, cluster, alertmanager_url, triton_urls)
     spans = _spans(until, since, baseline)
     snapshot = loaded(saved) if saved else _taken(where, spans, model, version)
     if save:
-        from tritonobs.live.saved import save_snapshot  # noqa: PLC0415
+        from tritonobs.triage.saved import save_snapshot  # noqa: PLC0415
 
         save_snapshot(snapshot, save)
-        click.echo(
-            f"kept what was seen in {save}; judge it again with: tritonobs triage --load {save}", err=True
-        )
+        say(f"saved the readings in {save}; judge them again with: tritonobs triage --load {save}", err=True)
     verdict = judge(snapshot)
     if verdict.status == "blind" and not verdict.unseen and not saved:
-        from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-
-        refuse_unknown(PrometheusClient(where.prometheus), spans[0], model, version)
+        refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
     _show(verdict, snapshot, where, form)
+    if form in {"table", "text"} and verdict.causes and where.traces and not saved:
+        _show_slowest(verdict, where.traces)
     return _STATUS[verdict.status]
+
+
+def _show_slowest(verdict: Verdict, receiver: str) -> None:
+    """The slowest traced requests of the incident, of each model that is to blame."""
+    from tritonobs.clients.traces import TracesClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.clients.transport import as_documented  # noqa: PLC0415
+    from tritonobs.errors import ClientError  # noqa: PLC0415
+    from tritonobs.report.waterfall import slow_lines  # noqa: PLC0415 (brings rich)
+    from tritonobs.traces.kept import from_json  # noqa: PLC0415
+
+    client = TracesClient(receiver)
+    try:
+        for model in dict.fromkeys(cause.model for cause in verdict.causes if cause.model):
+            answer = client.slow(model, time.time() - verdict.incident.start)
+            with as_documented(client.address, "the list of slow requests"):
+                found = [
+                    slow
+                    for slow in from_json(answer)
+                    if slow.call.request.end_ns <= verdict.incident.end * 1e9
+                ]
+            for line in slow_lines(model, found):
+                say(line)
+    except ClientError as error:
+        say(f"Slowest requests: not read: {error}", err=True)
+
+
+def _is_default(option: str) -> bool:
+    """Whether it was set neither on the command line nor in the environment."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,21 +146,26 @@ class _Where:
 
     prometheus: str
     prometheus_link: str
+    cluster: str = ""
     alertmanager: str = ""
     grafana: str = ""
+    serve: str = ""
+    traces: str = ""
     replicas: tuple[str, ...] = ()
 
 
 def _where(
-    fleet: Path | None, prometheus: str, alertmanager: str | None, replicas: tuple[str, ...]
+    fleet: Path | None, prometheus: str, cluster: str, alertmanager: str | None, replicas: tuple[str, ...]
 ) -> _Where:
     if fleet is None:
         return _Where(
             prometheus=prometheus,
             prometheus_link=prometheus,
+            cluster=cluster,
             alertmanager=alertmanager or "",
             replicas=replicas,
         )
+    from tritonobs.cli.running import found_replicas  # noqa: PLC0415
     from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
@@ -127,43 +173,35 @@ def _where(
     return _Where(
         prometheus=plan.addresses.prometheus_url,
         prometheus_link=plan.addresses.prometheus_link,
+        cluster=cluster or plan_cluster(plan),
         alertmanager=alertmanager or plan.addresses.alertmanager_url,
         grafana=plan.addresses.grafana_url,
-        replicas=replicas or tuple(replica.http_url for replica in plan.replicas),
+        serve=plan.addresses.serve_link,
+        traces=plan.traces.receiver_url,
+        replicas=replicas or tuple(replica.http_url for replica in found_replicas(plan)),
     )
 
 
-def _spans(until: str, since: float, baseline: str) -> tuple[Span, Span]:
-    from tritonobs.live.windows import windows  # noqa: PLC0415 (only this command needs it)
+def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
+    from tritonobs.triage.windows import windows  # noqa: PLC0415 (only this command needs it)
 
     try:
-        return windows(_moment(until), since, baseline)
+        return windows(until, since, baseline)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--baseline") from None
 
 
 def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) -> Snapshot:
     from tritonobs.clients.alertmanager import AlertmanagerClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415
-    from tritonobs.live.snapshot import Sources, take_snapshot  # noqa: PLC0415
+    from tritonobs.triage.snapshot import Sources, take_snapshot  # noqa: PLC0415
 
     sources = Sources(
-        prometheus=PrometheusClient(where.prometheus, timeout_seconds=15.0),
+        prometheus=asked_prometheus(where.prometheus, where.cluster),
         alertmanager=AlertmanagerClient(where.alertmanager) if where.alertmanager else None,
         replicas=tuple(TritonClient(url, timeout_seconds=2.0) for url in where.replicas),
     )
     return take_snapshot(sources, incident=spans[0], baseline=spans[1], model=model, version=version)
-
-
-def _moment(text: str) -> float:
-    if text == "now":
-        return time.time()
-    try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is no time; write 2026-05-01T10:00Z", param_hint="--at") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
@@ -171,16 +209,22 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
 
     asked = tuple(report.questions(verdict, snapshot.asked))
     urls = tuple(
-        report.links(verdict, snapshot.asked, prometheus_url=where.prometheus_link, grafana_url=where.grafana)
+        report.links(
+            verdict,
+            snapshot.asked,
+            prometheus_url=where.prometheus_link,
+            grafana_url=where.grafana,
+            serve_url=where.serve,
+        )
     )
     if form == "json":
-        click.echo(report.json_text(verdict, links=dict(urls), questions=dict(asked)))
+        say(report.json_text(verdict, links=dict(urls), questions=dict(asked)))
     elif form == "html":
         from tritonobs.report.html import verdict_page  # noqa: PLC0415 (brings jinja2)
 
-        click.echo(verdict_page(verdict, links=urls, questions=asked))
+        say(verdict_page(verdict, links=urls, questions=asked))
     elif form == "text":
-        click.echo(report.verdict_text(verdict, tables=False))
+        say(report.verdict_text(verdict, tables=False))
     else:
         report.print_verdict(verdict)
         for name, url in urls:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import click
 
-from tritonobs.units import parse_duration
+from tritonobs.cli.running import running_url
+from tritonobs.units import parse_duration, parse_moment
 
 
 class Duration(click.ParamType[float]):
@@ -21,8 +25,30 @@ class Duration(click.ParamType[float]):
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if seconds <= 0:
-            self.fail(f"{value!r} is no time to look at; write one like 30s or 5m", param, ctx)
+            self.fail(f"{value!r} is not a duration; write one like 30s or 5m", param, ctx)
         return seconds
+
+
+class When(click.ParamType[float]):
+    """`now`, `now-2h`, a moment with its time zone, or Unix seconds; gives Unix seconds."""
+
+    name = "time"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Unix seconds."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            if text == "now":
+                return time.time()
+            if text.startswith("now-"):
+                return time.time() - float(parse_duration(text.removeprefix("now-")))
+            if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
+                return float(text)
+            return parse_moment(text).timestamp()
+        except ValueError as error:
+            self.fail(f"{error}, or now, now-2h or Unix seconds", param, ctx)
 
 
 class Address(click.ParamType[str]):
@@ -46,14 +72,22 @@ format_option = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="For people or for programs.",
+    help="Format of the output.",
+)
+cluster_option = click.option(
+    "--cluster",
+    default="",
+    envvar="TRITONOBS_CLUSTER",
+    show_envvar=True,
+    help="Which cluster, where Prometheus has several; LABEL=NAME for another label than cluster.  "
+    "[default: that of the fleet file]",
 )
 prometheus_option = click.option(
     "--prometheus",
     "prometheus_url",
     type=Address(),
-    default="http://127.0.0.1:9090",
-    show_default=True,
+    default=lambda: running_url("prometheus", "http://127.0.0.1:9090"),
+    show_default="that of the stack running here, or http://127.0.0.1:9090",
     envvar="TRITONOBS_PROMETHEUS",
     show_envvar=True,
     help="Prometheus to ask.",

@@ -1,4 +1,4 @@
-"""The queries of a panel, asked."""
+"""The answers to the queries of a panel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LABEL: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """What is looked at, in Unix seconds, and how often Prometheus scrapes."""
+    """What is read, in Unix seconds, and how often Prometheus scrapes."""
 
     start: float
     end: float

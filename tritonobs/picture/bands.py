@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.picture import theme
-from tritonobs.picture.canvas import shortened, width_of
+from tritonobs.picture.answers import Answer, Line, Times
+from tritonobs.picture.canvas import Box, shortened, width_of
 from tritonobs.picture.clock import time_ticks
-
-if TYPE_CHECKING:
-    from tritonobs.picture.answers import Answer, Line, Times
-    from tritonobs.picture.canvas import Box
 
 _TALLEST: Final = 26.0
 _SHORTEST: Final = 13.0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from tritonobs.picture import theme
-from tritonobs.picture.canvas import shortened, width_of
+from tritonobs.picture.answers import Answer, Line
+from tritonobs.picture.canvas import Box, shortened, width_of
 from tritonobs.picture.values import text_of
-
-if TYPE_CHECKING:
-    from tritonobs.picture.answers import Answer
-    from tritonobs.picture.canvas import Box
 
 _TALLEST: Final = 34.0
 _SHORTEST: Final = 13.0
@@ -20,7 +18,7 @@ _VALUE_WIDTH: Final = 74.0
 
 def draw_bars(box: Box, answer: Answer) -> None:
     """A panel of the type bargauge: name, bar, value, a line each."""
-    lines = sorted(answer.lines, key=lambda line: line.name)
+    lines: Sequence[Line] = answer.lines
     axes = box.blank()
     room_for = int(box.height // _SHORTEST)
     hidden = len(lines) - room_for + 1 if len(lines) > room_for else 0

@@ -1,15 +1,13 @@
-"""What a board's JSON says, as far as drawing needs it."""
+"""The parts of a board's JSON that drawing needs."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-SORTS: Final = frozenset({"timeseries", "stat", "bargauge", "heatmap", "table", "state-timeline"})
+KINDS: Final = frozenset({"timeseries", "stat", "bargauge", "heatmap", "table", "state-timeline"})
 """The types of panels that can be drawn."""
 
 
@@ -55,7 +53,7 @@ class Look:
 class Panel:
     """One panel and its place on a grid 24 columns wide."""
 
-    sort: str
+    kind: str
     title: str
     description: str
     place: tuple[int, int, int, int]
@@ -70,6 +68,10 @@ class Panel:
     """Of a table: the largest value of the first column on top."""
     most_points: int = 0
     shortest_step_seconds: float = 0
+    counted: str = "reqps"
+    """Of a heatmap: the unit of what is in a cell."""
+    empty: str = "no data"
+    """What a panel without series says."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Of a table: `Value #A` → title."""
 
@@ -140,13 +142,13 @@ def read_board(board: Mapping[str, Any]) -> Board:
 
 
 def _panel(panel: Mapping[str, Any]) -> Panel:
-    sort = panel["type"]
-    if sort not in SORTS:
-        raise ValueError(f"panel {panel['title']!r} is a {sort}; can be drawn: {', '.join(sorted(SORTS))}")
+    kind = panel["type"]
+    if kind not in KINDS:
+        raise ValueError(f"panel {panel['title']!r} is a {kind}; can be drawn: {', '.join(sorted(KINDS))}")
     defaults, place = panel["fieldConfig"]["defaults"], panel["gridPos"]
     custom = defaults.get("custom", {})
     return Panel(
-        sort=sort,
+        kind=kind,
         title=panel["title"],
         description=panel["description"],
         place=(place["x"], place["y"], place["w"], place["h"]),
@@ -162,6 +164,8 @@ def _panel(panel: Mapping[str, Any]) -> Panel:
         descending=panel["options"].get("sortBy", [{"desc": True}])[0]["desc"],
         most_points=panel.get("maxDataPoints", 0),
         shortest_step_seconds=60 if panel.get("interval") == "1m" else 0,
+        counted=panel["options"].get("cellValues", {}).get("unit", "reqps"),
+        empty=defaults.get("noValue", "no data"),
         columns=next(
             (one["options"]["renameByName"] for one in panel["transformations"] if one["id"] == "organize"),
             {},

@@ -89,11 +89,11 @@ def saved(box: Box, form: str) -> bytes:
 
     file = io.BytesIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tritonobs"}), warnings.catch_warnings():
-        # A letter that no installed font has is drawn as an empty box; that is no reason to complain.
+        # A letter that no installed font has is drawn as an empty box; that is not worth a warning.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         metadata: dict[str, Any] = {"Date": None} if form == "svg" else {}
         for text in box.figure.findobj(Text):
-            # Names of models may hold dollar signs; they are no formulas.
+            # Names of models may hold dollar signs; they are not formulas.
             text.set_parse_math(False)
             text.set_fontfamily(_fonts())
         box.figure.savefig(file, format=form, facecolor=box.figure.get_facecolor(), metadata=metadata)

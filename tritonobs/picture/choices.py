@@ -1,4 +1,4 @@
-"""The board's variables: what can be chosen, what is, and how it enters a query."""
+"""The board's variables: the choices, the chosen values, and how they enter a query."""
 
 from __future__ import annotations
 

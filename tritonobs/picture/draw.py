@@ -1,22 +1,18 @@
-"""One panel into one box, whatever its type."""
+"""One panel of any type into one box."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from tritonobs.picture import theme
+from tritonobs.picture.answers import Answer, Moment, Times
 from tritonobs.picture.bands import draw_bands
 from tritonobs.picture.bars import draw_bars
+from tritonobs.picture.canvas import Box
 from tritonobs.picture.graph import draw_graph
 from tritonobs.picture.grid import draw_grid
 from tritonobs.picture.heat import draw_heat
 from tritonobs.picture.stat import draw_stat
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tritonobs.picture.answers import Answer, Moment, Times
-    from tritonobs.picture.canvas import Box
 
 
 def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
@@ -24,7 +20,7 @@ def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]
     if answer.trouble or not answer.lines:
         _nothing(box, answer)
         return
-    match answer.panel.sort:
+    match answer.panel.kind:
         case "timeseries":
             draw_graph(box, answer, times, moments)
         case "stat":
@@ -44,7 +40,7 @@ def _nothing(box: Box, answer: Answer) -> None:
     axes.text(
         box.width / 2,
         box.height / 2,
-        "could not be asked" if answer.trouble else "no data",
+        "could not be asked" if answer.trouble else answer.panel.empty,
         color=theme.FAINT,
         fontsize=theme.SIZE + 2,
         ha="center",

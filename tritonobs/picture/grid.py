@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.picture import theme
-from tritonobs.picture.canvas import shortened
+from tritonobs.picture.answers import Answer
+from tritonobs.picture.board import Look
+from tritonobs.picture.canvas import Box, shortened
 from tritonobs.picture.values import text_of
-
-if TYPE_CHECKING:
-    from tritonobs.picture.answers import Answer
-    from tritonobs.picture.board import Look
-    from tritonobs.picture.canvas import Box
 
 _ROW: Final = 24.0
 _HEAD: Final = 24.0

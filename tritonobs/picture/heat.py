@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.picture import theme
+from tritonobs.picture.answers import Answer, Times
+from tritonobs.picture.canvas import Box
 from tritonobs.picture.clock import time_ticks
 from tritonobs.picture.values import text_of
-
-if TYPE_CHECKING:
-    from tritonobs.picture.answers import Answer, Times
-    from tritonobs.picture.canvas import Box
 
 _SCALE_WIDTH: Final = 90
 _RAMP: Final = ("#2a2118", "#6b3f14", "#b5651d", "#e69f00", "#ffe9a8")
 _LABELS: Final = 9
+_LEAST_FOR_LINES: Final = 6
 
 
 def draw_heat(box: Box, answer: Answer, times: Times) -> None:
@@ -39,7 +38,8 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
         cmap=ramp,
         norm=PowerNorm(0.5, vmin=0, vmax=most),
         edgecolors=theme.PANEL,
-        linewidth=1,
+        # Lines between rows of a few pixels would cover the rows.
+        linewidth=1 if axes.bbox.height / len(rows) >= _LEAST_FOR_LINES else 0,
     )
     every = max(1, math.ceil(len(rows) / _LABELS))
     axes.set_yticks(
@@ -54,7 +54,7 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
     bar = axes.figure.colorbar(mesh, cax=scale)
     bar.outline.set_visible(False)
     marks = [most * share for share in (0.0, 0.25, 0.5, 1.0)]
-    bar.set_ticks(marks, labels=[text_of(mark, "reqps", like=most) for mark in marks])
+    bar.set_ticks(marks, labels=[text_of(mark, answer.panel.counted, like=most) for mark in marks])
     scale.tick_params(colors=theme.FAINT, labelsize=theme.SIZE - 0.5, length=0)
 
 

@@ -10,6 +10,8 @@ from tritonobs.errors import BadAnswer
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tritonobs.clients.prometheus import PrometheusClient
 
 _SHORT: Final = "replica_model_version:triton_requests_succeeded:rate"
@@ -24,13 +26,21 @@ def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str,
         ClientError: Prometheus could not be asked.
     """
     short = _window(client, _SHORT, start, end)
-    series = client.query(f"count by ({names.REPLICA}) (last_over_time({_SHORT}{short}[1h]))", at=end)
-    named = any(names.REPLICA in one.labels for one in series)
+    series = client.query(f"last_over_time({_SHORT}{short}[1h])", at=end)
     return {
         "short": short,
         "medium": _window(client, _MEDIUM, start, end, otherwise="1m"),
-        "replica": names.REPLICA if named else names.INSTANCE,
+        "replica": _replica_label([one.labels for one in series]),
     }
+
+
+def _replica_label(series: Sequence[Mapping[str, str]]) -> str:
+    """The label of a replica's record that tells most of them apart; no fleet file is at hand."""
+    own = {"__name__", names.MODEL, names.VERSION, names.CLUSTER}
+    labels = {label for labels in series for label in labels} - own
+    return max(
+        sorted(labels), key=lambda label: len({one.get(label) for one in series}), default=names.INSTANCE
+    )
 
 
 def _window(client: PrometheusClient, record: str, start: float, end: float, *, otherwise: str = "") -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.picture import theme
 from tritonobs.picture.canvas import Box, new_box, saved, shortened
 from tritonobs.picture.clock import span_text
 from tritonobs.picture.draw import draw_panel
-
-if TYPE_CHECKING:
-    from tritonobs.picture.story import Story
+from tritonobs.picture.drawing import Drawing
 
 COLUMN: Final = 58.0
 ROW: Final = 30.0
@@ -22,20 +20,20 @@ _HEAD: Final = 74.0
 _COLUMNS: Final = 24
 
 
-def sheet(story: Story) -> bytes:
+def sheet(drawing: Drawing) -> bytes:
     """A PNG with every panel in its place, as wide as a screen.
 
     Raises:
         TritonobsError: matplotlib is not installed.
     """
-    bottom = max(place[1] + place[3] for place in (answer.panel.place for answer in story.answers))
+    bottom = max(place[1] + place[3] for place in (answer.panel.place for answer in drawing.answers))
     width = 2 * _MARGIN + _COLUMNS * COLUMN
     page = new_box(width, _HEAD + bottom * ROW + _MARGIN, theme.PAGE)
-    _head(page, story)
-    for title, top in story.board.rows:
+    _head(page, drawing)
+    for title, top in drawing.board.rows:
         axes = page.inner(left=_MARGIN, top=_HEAD + top * ROW, bottom=0).blank()
         axes.text(2, ROW * 0.55, title, color=theme.TEXT, fontsize=theme.SIZE + 2.5, va="center")
-    for answer in story.answers:
+    for answer in drawing.answers:
         left, top, wide, high = answer.panel.place
         box = Box(
             figure=page.figure,
@@ -46,17 +44,19 @@ def sheet(story: Story) -> bytes:
         )
         _frame(box, answer.panel.title)
         body = box.inner(left=PAD, top=TITLE + 4, right=PAD, bottom=PAD)
-        draw_panel(body, answer, story.times, story.moments)
+        draw_panel(body, answer, drawing.times, drawing.moments)
     return saved(page, "png")
 
 
-def _head(page: Box, story: Story) -> None:
+def _head(page: Box, drawing: Drawing) -> None:
     axes = page.inner(left=_MARGIN, right=_MARGIN, bottom=page.height - _HEAD).blank()
-    axes.text(2, 22, story.board.title, color=theme.TEXT, fontsize=theme.SIZE + 7, weight="bold", va="center")
-    question = shortened(story.board.question, page.width - 2 * _MARGIN, theme.SIZE + 1)
+    axes.text(
+        2, 22, drawing.board.title, color=theme.TEXT, fontsize=theme.SIZE + 7, weight="bold", va="center"
+    )
+    question = shortened(drawing.board.question, page.width - 2 * _MARGIN, theme.SIZE + 1)
     axes.text(2, 50, question, color=theme.FAINT, fontsize=theme.SIZE + 1, va="center")
     right = page.width - 2 * _MARGIN - GAP
-    span = span_text(story.times.start, story.times.end)
+    span = span_text(drawing.times.start, drawing.times.end)
     axes.text(right, 22, span, color=theme.TEXT, fontsize=theme.SIZE + 1, va="center", ha="right")
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.picture import theme
-from tritonobs.picture.canvas import shortened
+from tritonobs.picture.answers import Answer, Line
+from tritonobs.picture.board import Look
+from tritonobs.picture.canvas import Box, shortened
 from tritonobs.picture.values import text_of
-
-if TYPE_CHECKING:
-    from tritonobs.picture.answers import Answer, Line
-    from tritonobs.picture.board import Look
-    from tritonobs.picture.canvas import Box
 
 _MOST: Final = 6
 _DARK: Final = "#101216"
@@ -30,7 +27,8 @@ def draw_stat(box: Box, answer: Answer) -> None:
 
 
 def _number(box: Box, line: Line, look: Look, *, named: bool) -> None:
-    colour = look.colour_at(line.last) or theme.TEXT
+    # A single threshold says neither good nor bad.
+    colour = (len(look.steps) > 1 and look.colour_at(line.last)) or theme.TEXT
     axes = box.blank()
     if len(line.points) > 1:
         _spark(box, line, colour)

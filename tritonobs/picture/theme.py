@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 from zlib import crc32
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 PAGE: Final = "#0f1115"
 PANEL: Final = "#181b20"

@@ -13,15 +13,28 @@ _SECONDS: Final = (
     (3600.0, "h", 1 / 3600),
     (86400.0, "d", 1 / 86400),
 )
+_TIMES: Final = frozenset({"s", "dthms", "dtdhms"})
 _LONG_SECONDS: Final = 120.0
 _SHORT: Final = ((1.0, "", 1.0), (1e3, " K", 1e-3), (1e6, " M", 1e-6), (1e9, " G", 1e-9))
 _BYTES: Final = tuple(
     (float(1024**power), f" {name}", 1 / 1024**power)
     for power, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))
 )
+_PREFIXES: Final = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"))
+_SCALES: Final = {
+    "short": _SHORT,
+    "bytes": _BYTES,
+    "hertz": tuple((size, f" {prefix}Hz", 1 / size) for size, prefix in _PREFIXES),
+    "Bps": tuple((size, f" {prefix}B/s", 1 / size) for size, prefix in _PREFIXES),
+}
 _AFTER: Final = {
     "reqps": " req/s",
     "cps": " /s",
+    "eps": " /s",
+    "mpm": " /min",
+    "epm": " /min",
+    "opm": " /min",
+    "reqpm": " req/min",
     "watt": " W",
     "celsius": " °C",
     "none": "",
@@ -34,11 +47,11 @@ _MOST_DECIMALS: Final = 4
 def text_of(value: float, unit: str, decimals: int | None = None, *, like: float | None = None) -> str:
     """The value in its unit; `like` is a value whose scale it shares, so that an axis has one unit."""
     scale = abs(value if like is None else like)
-    if unit == "s":
+    if unit in _TIMES:
         number, after = _scaled(value, scale, _SECONDS if scale >= _LONG_SECONDS else _SECONDS[:3])
         after = f" {after}"
-    elif unit in {"short", "bytes"}:
-        number, after = _scaled(value, scale, _SHORT if unit == "short" else _BYTES)
+    elif unit in _SCALES:
+        number, after = _scaled(value, scale, _SCALES[unit])
     else:
         number, after = value * (100 if unit == "percentunit" else 1), _AFTER.get(unit, f" {unit}")
     return f"{_digits(number, decimals)}{after}"

@@ -2,15 +2,12 @@
 
 from tritonobs.report.console import print_link, print_table, print_text, progress_bar, table_text
 from tritonobs.report.formats import json_text
-from tritonobs.report.load import load_progress, load_tables
 from tritonobs.report.stages import stage_table, stages_table
 from tritonobs.report.triage import links, print_verdict, questions, verdict_text
 
 __all__ = [
     "json_text",
     "links",
-    "load_progress",
-    "load_tables",
     "print_link",
     "print_table",
     "print_text",

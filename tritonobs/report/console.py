@@ -10,9 +10,10 @@ import io
 import sys
 import textwrap
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TextIO
+from typing import Literal, TextIO
 
 from rich import box
 from rich.console import Console
@@ -21,8 +22,7 @@ from rich.style import Style as RichStyle
 from rich.table import Table as RichTable
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from tritonobs.escapes import shown
 
 _QUIET_SECONDS = 10.0
 Style = Literal["", "bold", "dim", "red", "yellow", "green"]
@@ -114,10 +114,7 @@ def print_link(name: str, url: str, *, file: TextIO | None = None) -> None:
 
 def plain(text: str) -> str:
     """The text with control characters spelled out, so that a name cannot drive the terminal."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
+    return shown(text)
 
 
 @contextmanager

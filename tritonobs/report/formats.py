@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NOTHING = "-"
 _Value: TypeAlias = Any
@@ -44,8 +42,17 @@ def _mapping(value: Mapping[_Value, _Value]) -> dict[str, _Value]:
 
 
 def latency(seconds: float | None) -> str:
-    """`85 ms`, or a dash for what nobody measured."""
+    """`85 ms`, or a dash for what was not measured."""
     return NOTHING if seconds is None else format_latency(seconds)
+
+
+def bounded(seconds: float | None, lowest: float | None, highest: float | None) -> str:
+    """A quantile from buckets: `<1 ms` in the lowest of them, `>10 s` above the highest, else exact."""
+    if seconds is not None and lowest is not None and seconds <= lowest:
+        return f"<{format_latency(lowest)}"
+    if seconds is not None and highest is not None and seconds >= highest:
+        return f">{format_latency(highest)}"
+    return latency(seconds)
 
 
 def share(ratio: float | None) -> str:

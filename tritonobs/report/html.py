@@ -8,14 +8,16 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tritonobs.report.formats import latency, rate
 from tritonobs.report.triage import clock, evidence_text, slowdown_table
+from tritonobs.report.waterfall import rows, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from jinja2 import Template
 
-    from tritonobs.live.suggest import Suggestion
-    from tritonobs.live.triage import Verdict
+    from tritonobs.history.suggest import Suggestion
+    from tritonobs.traces.slowest import Slow
+    from tritonobs.triage.judge import Verdict
 
 _WIDTH, _HEIGHT, _MARGIN = 720, 360, 60
 
@@ -31,6 +33,23 @@ def verdict_page(
         questions=list(questions),
         clock=clock,
         evidence_text=evidence_text,
+    )
+
+
+def slow_page(model: str, slow: Sequence[Slow]) -> str:
+    """The slowest requests of a model, each as a waterfall."""
+    return _template("slow.html").render(
+        title=f"Slowest traced requests to {model}",
+        latency=latency,
+        requests=[
+            {
+                "slow": each,
+                "rows": rows(each),
+                "sentence": sentence(each),
+                "at": clock(each.call.request.start_ns / 1e9),
+            }
+            for each in slow
+        ],
     )
 
 

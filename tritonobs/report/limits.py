@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from datetime import timezone
 
+from tritonobs.limits.entry import Entry
+from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.tokens import FIELD
 from tritonobs.report.console import Column, Line, Table, plain
-from tritonobs.units import format_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tritonobs.plan.fleet import QpsLimit, TokenLimit
-    from tritonobs.serve.audit import Entry
+from tritonobs.units import format_number, parse_moment
 
 
 def limits_table(limits: Sequence[QpsLimit], title: str) -> Table:
@@ -72,8 +68,8 @@ def _line(limit: QpsLimit) -> Line:
 
 
 def _when(text: str) -> str:
-    """The moment in UTC to the second, or whatever stands there."""
+    """The moment in UTC to the second, or the text as it is."""
     try:
-        return f"{datetime.fromisoformat(text).astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+        return f"{parse_moment(text).astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
     except ValueError:
         return text

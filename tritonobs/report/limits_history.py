@@ -10,8 +10,8 @@ from tritonobs.report.triage import clock
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from tritonobs.live.backtest import Backtest
-    from tritonobs.live.suggest import Suggestion
+    from tritonobs.history.backtest import Backtest
+    from tritonobs.history.suggest import Suggestion
 
 _MOST_EPISODES = 30
 _MOST_OF = 0.98
@@ -76,4 +76,4 @@ def _share_of_time(backtest: Backtest) -> str:
     seen = format_duration(round(backtest.seen_seconds))
     short = backtest.seen_seconds < _MOST_OF * backtest.span_seconds
     history = f"the {seen} that Prometheus holds" if short else "the time"
-    return f"Firing {ratio} of {history}, looked at every {step}."
+    return f"Firing {ratio} of {history}, read every {step}."

@@ -1,4 +1,4 @@
-"""The live view: rows on a terminal, keys that sort, filter, pause and quit."""
+"""The live view: rows on a terminal, keys to sort, filter, pause and quit."""
 
 from __future__ import annotations
 
@@ -8,32 +8,26 @@ import sys
 import termios
 import time
 import tty
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from tritonobs.live.timings import Subject
-from tritonobs.live.top import SORT_KEYS, sorted_rows
 from tritonobs.report.console import plain
-from tritonobs.report.formats import latency, rate, share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from tritonobs.live.top import SortKey, TopRow, TopView
+from tritonobs.report.formats import bounded, latency, rate, share
+from tritonobs.timings.measured import Subject
+from tritonobs.timings.top import SORT_KEYS, SortKey, TopRow, TopView, sorted_rows
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _WIDE, _WIDEST = 110, 150
 _NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
 """Rows keep their places that long: models that call each other have the same rate, and would change them."""
-_TINY_SECONDS, _MILLISECOND = 1e-5, 1e-3
-_HELP = "q quit · space pause · s sort · / filter"
+_HELP = "q quit · space pause · s sort · / filter · p99 in: in the model, without the queue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +78,7 @@ def draw(
     head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
     head += "  PAUSED" if screen.paused else ""
     lines = [Text(head[:width], style="bold")]
-    titles = ("model", "ver", "qps", "limit", "err", "mean", "p99", "queue", "wait", "batch")
+    titles = ("model", "ver", "qps", "limit", "err", "mean", "p99 in", "queue", "wait", "batch")
     lines.append(Text((_columns(titles, width) + "  stages")[:width], style="dim"))
     rows = sorted_rows(view.rows, screen.sort, screen.chosen)
     if order is not None:
@@ -122,7 +116,8 @@ def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval
                 order = {(row.model, row.version): place for place, row in enumerate(rows)}
                 ordered_by, ordered_until = screen.sort, time.monotonic() + _ORDER_SECONDS
             foot = f"filter: {screen.chosen}_" if screen.typing else _HELP
-            foot += f" · only {screen.chosen!r}" if screen.chosen and not screen.typing else ""
+            # First, so that a narrow terminal does not cut it off.
+            foot = f"only {screen.chosen!r} · {foot}" if screen.chosen and not screen.typing else foot
             picture = draw(view, screen, console.width, console.height - 1, order)
             live.update(Group(picture, Text(plain(foot)[: console.width], style="reverse")), refresh=True)
             for key in pressed(max(0.0, due - time.monotonic())):
@@ -150,7 +145,9 @@ def _row(row: TopRow, width: int) -> Text:
         rate(row.qps),
         "-" if row.limit is None else rate(row.limit),
         share(row.error_ratio),
-        *(_short(value) for value in (row.mean, row.p99, row.queue)),
+        _short(row.mean),
+        bounded(row.p99, *(row.bounds or (None, None))).replace(" ", ""),
+        _short(row.queue),
         f"{row.pending:.0f}",
         "-" if row.batch is None else f"{row.batch:.1f}",
     )
@@ -164,9 +161,7 @@ def _row(row: TopRow, width: int) -> Text:
 
 
 def _short(seconds: float | None) -> str:
-    """A latency in at most seven letters: `0.063ms`, `85ms`, `1.2s`."""
-    if seconds and _TINY_SECONDS < seconds < _MILLISECOND:
-        return f"{seconds * 1000:.2g}ms"
+    """A latency in at most seven letters: `63µs`, `85ms`, `1.2s`."""
     return latency(seconds).replace(" ", "")
 
 

@@ -1,4 +1,4 @@
-"""A verdict for people: the sentence first, then what it rests on, then what to do."""
+"""A verdict as text: the sentence, then the evidence, then the next steps."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from tritonobs.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tritonobs.live.cause import Cause, Evidence
-    from tritonobs.live.triage import Slowdown, Verdict
     from tritonobs.report.console import Style
+    from tritonobs.triage.cause import Cause, Evidence
+    from tritonobs.triage.judge import Slowdown, Verdict
 
-PAGE_URL = "https://github.com/tritonobs/tritonobs/blob/main/docs/checks/{}.md"
 _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
 _ALL_THE_SAME = {"healthy": " all the same, perhaps for what was before"}
@@ -28,6 +27,8 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     """The verdict as a message of plain lines, short enough for a chat."""
     yield f"{_HEADS[verdict.status]}: {verdict.sentence}"
     yield f"({_window(verdict)})"
+    if verdict.baseline_note:
+        yield f"({verdict.baseline_note})"
     for number, cause in enumerate(verdict.causes):
         if number:
             yield ""
@@ -42,11 +43,18 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         yield "What follows from it:"
     for cause in verdict.following:
         yield f"  {cause.sentence} ({cause.check})"
+    yield from _beside(verdict)
+
+
+def _beside(verdict: Verdict) -> Iterator[str]:
+    """What is not a part of the verdict: alerts, budgets that burn for what was before, what was not seen."""
     if verdict.firing:
         yield ""
         yield f"Alerts firing{_ALL_THE_SAME.get(verdict.status, '')}: {', '.join(verdict.firing)}"
+    for burning in verdict.still_burning:
+        yield f"Note: {burning}"
     for unseen in verdict.unseen:
-        yield f"Not looked at: {unseen.what}: {unseen.why}"
+        yield f"Not read: {unseen.what}: {unseen.why}"
 
 
 def slowdown_table(slowdown: Slowdown) -> Table:
@@ -104,17 +112,18 @@ def questions(verdict: Verdict, asked: Mapping[str, str]) -> Iterator[tuple[str,
 
 
 def links(
-    verdict: Verdict, asked: Mapping[str, str], *, prometheus_url: str, grafana_url: str
+    verdict: Verdict, asked: Mapping[str, str], *, prometheus_url: str, grafana_url: str, serve_url: str
 ) -> Iterator[tuple[str, str]]:
     """Where to look next, each once: pages of the checks, boards of a Grafana, trends in Prometheus."""
-    yield from dict(_links(verdict, asked, prometheus_url, grafana_url)).items()
+    yield from dict(_links(verdict, asked, prometheus_url, grafana_url, serve_url)).items()
 
 
 def _links(
-    verdict: Verdict, asked: Mapping[str, str], prometheus_url: str, grafana_url: str
+    verdict: Verdict, asked: Mapping[str, str], prometheus_url: str, grafana_url: str, serve_url: str
 ) -> Iterator[tuple[str, str]]:
     for cause in verdict.causes:
-        yield f"page of {cause.check}", PAGE_URL.format(cause.check)
+        if serve_url:
+            yield f"page of {cause.check}", f"{serve_url.rstrip('/')}/checks/{cause.check}"
         if grafana_url and cause.model:
             times = f"from={verdict.baseline.start * 1000:.0f}&to={verdict.incident.end * 1000:.0f}"
             version = (

@@ -5,12 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tritonobs.clients.secrets import Secret, read_secret
-
-if TYPE_CHECKING:
-    from tritonobs.plan.notify import Auth
+from tritonobs.plan.notify import Auth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +42,7 @@ class Gate:
 
 
 def read_gate(auth: Auth | None) -> Gate | None:
-    """The gate of this section, or None when everybody is let in.
+    """The gate of this section, or None when every client is let in.
 
     Raises:
         SecretUnusable: the file is missing, empty or readable by every user.

@@ -3,80 +3,98 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tritonobs.errors import SpecInvalid, TritonobsError
-from tritonobs.findings import Finding, Place
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.delivery.secrets import check_secrets
+from tritonobs.delivery.template import load_templates
+from tritonobs.errors import FileUnusable, TimedOut, TritonobsError
+from tritonobs.files import read_bytes
 from tritonobs.plan.build import build_plan
+from tritonobs.plan.fleet import Plan
 from tritonobs.serve.auth import Gate, read_gate
-from tritonobs.serve.secrets import check_secrets
-from tritonobs.serve.template import try_template
+from tritonobs.serve.hosts import known_names
 from tritonobs.spec.load import load_fleet
+from tritonobs.tasks.threads import Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from jinja2 import Template
-
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Notify
-    from tritonobs.serve.metrics import DeliveryMetrics
 
 _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0
 _LOOK_AGAIN_SECONDS = 5.0
+_LOAD_SECONDS = 60.0
+_MOST_BYTES = 32 * 2**20
+_MOST_LOADS = 3
+_MOST_AT_ONCE = 4
+"""One that never comes back (a file server that is gone) leaves room for the next look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Everything that came of one reading of the fleet file."""
+    """Everything that came of one reading of the fleet file.
+
+    `signature` is what stood in `files`, all that were read, just before.
+    """
 
     plan: Plan
     templates: Mapping[str, Template]
     gate: Gate | None
+    host_names: frozenset[str]
+    files: tuple[Path, ...]
+    signature: tuple[str, ...]
 
 
-def load_served(path: Path) -> Served:
-    """Read the fleet file, the templates and the secrets it names.
+def load_served(path: Path, like: Served | None = None) -> Served:
+    """Read the fleet file, the templates and the secrets it names; `like` is what was read before.
 
     Raises:
         SpecInvalid: the file or a template cannot be used; every finding with its place.
         SecretUnusable: a secret is missing or readable by every user.
     """
-    plan = build_plan(load_fleet(path), path.resolve().parent)
+    files = like.files if like else (path,)
+    for _ in range(_MOST_LOADS):
+        # Taken before the load: what changes during it is seen at the next look.
+        signature = signature_of(files)
+        served = _load(path, files, signature)
+        if served.files == files:
+            break
+        # It names files that were not looked at before they were read.
+        files = served.files
+    return served
+
+
+def signature_of(files: Sequence[Path]) -> tuple[str, ...]:
+    """What these files hold, and who may read them."""
+    return tuple(_state(file) for file in files)
+
+
+def _load(path: Path, seen: Sequence[Path], signature: tuple[str, ...]) -> Served:
+    # Not resolved: a ConfigMap's file is a link into a folder that goes with its next version.
+    plan = build_plan(load_fleet(path), path.absolute().parent)
     templates = load_templates(plan.notify)
     check_secrets(plan.notify)
-    return Served(plan=plan, templates=templates, gate=read_gate(plan.notify.auth))
-
-
-def load_templates(notify: Notify) -> Mapping[str, Template]:
-    """By robot. Each was tried on a sample.
-
-    Raises:
-        SpecInvalid: with a finding for each that cannot be used.
-    """
-    templates, findings = {}, []
-    for robot in notify.robots:
-        if robot.template_file is None:
-            continue
-        try:
-            templates[robot.name] = try_template(robot.template_file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            problem = error.strerror if isinstance(error, OSError) else str(error)
-            findings.append(
-                Finding(
-                    place=Place(file=str(robot.template_file)),
-                    path=f"notify.dingtalk.{robot.name}.template_file",
-                    message=f"the template cannot be used: {problem}",
-                )
-            )
-    if findings:
-        raise SpecInvalid(findings)
-    return templates
+    gate = read_gate(plan.notify.auth)
+    robots, auth = plan.notify.robots, plan.notify.auth
+    files = (
+        path,
+        *(robot.template_file for robot in robots if robot.template_file),
+        *([auth.file] if auth else []),
+    )
+    return Served(
+        plan=plan,
+        templates=templates,
+        gate=gate,
+        host_names=known_names(plan),
+        files=files,
+        signature=signature if tuple(seen) == files else (),
+    )
 
 
 class Watcher:
@@ -89,37 +107,44 @@ class Watcher:
         self._apply = apply
         self._metrics = metrics
         self._served = served
-        self._seen = self._signature()
+        self._threads = Threads("fleet file", most=_MOST_AT_ONCE)
         self._complaint = ""
         self._note()
 
-    async def run(self) -> None:
-        """Look until cancelled."""
-        while True:
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS if self._complaint else _LOOK_SECONDS)
-            await self.look()
+    async def watch(self) -> None:
+        """One round: wait a moment, look."""
+        await asyncio.sleep(_LOOK_AGAIN_SECONDS if self._complaint else _LOOK_SECONDS)
+        await self.look()
 
     async def look(self) -> None:
-        """Load what changed. A bad file is read anew each time: a file it names may be the cure."""
-        signature = self._signature()
-        if signature == self._seen and not self._complaint:
-            return
-        self._seen = signature
+        """Load what changed. A bad file is read again each time: a file it names may be the cure.
+
+        Raises:
+            Exception: the new file could not be read for a reason that is not in it, or not be put to use.
+        """
         try:
-            served = await asyncio.to_thread(load_served, self._path)
+            served = await self._threads.run(self._changed, seconds=_LOAD_SECONDS)
+            if served is None:
+                return
+            self._apply(served)
+        except TimedOut as error:
+            self._refuse(str(error))
+            raise
         except TritonobsError as error:
             self._refuse(str(error))
             return
-        except Exception as error:  # noqa: BLE001 (a slip of ours must not end the watching)
-            _log.exception("%s could not be read", self._path)
-            self._refuse(f"internal error: {type(error).__name__}")
-            return
+        except Exception as error:
+            self._refuse(f"internal error: {type(error).__name__}: {error}")
+            raise
         self._served = served
-        self._seen = self._signature()
         self._complaint = ""
-        self._apply(served)
         self._note()
-        _log.info("%s: loaded anew", self._path)
+        _log.info("%s: loaded again", self._path)
+
+    def _changed(self) -> Served | None:
+        """The fleet file as it is now, if that is not what is in use."""
+        same = signature_of(self._served.files) == self._served.signature
+        return None if same and not self._complaint else load_served(self._path, self._served)
 
     def _refuse(self, complaint: str) -> None:
         self._metrics.valid.set(0)
@@ -132,16 +157,10 @@ class Watcher:
         self._metrics.generation.inc()
         self._metrics.loaded.set(time.time())
 
-    def _signature(self) -> tuple[object, ...]:
-        notify = self._served.plan.notify
-        files = [self._path, *(robot.template_file for robot in notify.robots if robot.template_file)]
-        files += [*([notify.auth.file] if notify.auth else []), *self._served.plan.read_files]
-        return tuple(_stat(file) for file in files)
 
-
-def _stat(path: Path) -> tuple[int, ...]:
+def _state(path: Path) -> str:
     try:
-        status = path.stat()
-    except OSError:
-        return ()
-    return status.st_mtime_ns, status.st_size, status.st_ino, status.st_mode
+        mode = path.stat().st_mode
+        return f"{mode:o} {hashlib.sha256(read_bytes(path, most=_MOST_BYTES)).hexdigest()}"
+    except (OSError, FileUnusable) as error:
+        return f"{error}"

@@ -1,65 +1,75 @@
-"""`tritonobs serve`: one process, one event loop, nothing on disk."""
+"""`tritonobs serve`: one process, one event loop, no state on disk; slow calls run in threads."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ipaddress
 import logging
-import signal
 import socket
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
-import h11
-import uvicorn
 from prometheus_client import disable_created_metrics
 
 from tritonobs.clients.dingtalk import DingTalk
+from tritonobs.clients.lease import Lease
 from tritonobs.clients.relay import Relay
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.delivery.payload import MOST_BYTES
+from tritonobs.delivery.robots import Delivery
 from tritonobs.errors import TritonobsError
+from tritonobs.limits.in_force import LiveLimits
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
-from tritonobs.serve.delivery import Delivery
+from tritonobs.serve.discovery import Targets
 from tritonobs.serve.exposition import ObjectivePage
-from tritonobs.serve.limits import LiveLimits
-from tritonobs.serve.metrics import DeliveryMetrics
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
+from tritonobs.serve.hosts import is_loopback
+from tritonobs.serve.leading import Leading, lease_of
+from tritonobs.serve.replicas import Found
+from tritonobs.serve.room import Room
+from tritonobs.serve.server import Listen, listening, until_told, url_of
+from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks.threads import Threads
+from tritonobs.traces.receiver import Receiver
 
 _log = logging.getLogger(__name__)
-_LAST_ANSWERS_SECONDS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listen:
-    """Where to listen. Other machines are let in only with credentials, or when `without_auth` says so."""
-
-    host: str = "127.0.0.1"
-    port: int | None = None
-    """That of `addresses.serve` in the fleet file, when None; any free one, when 0."""
-    without_auth: bool = False
+_RELAYED_AT_ONCE = 16
+_BODIES_AT_ONCE = 4
 
 
 class Daemon:
     """What the HTTP surface works with. Made inside the event loop."""
 
-    def __init__(self, path: Path, served: Served, dingtalk: DingTalk) -> None:
+    def __init__(self, path: Path, served: Served, dingtalk: DingTalk, lease: Lease | None = None) -> None:
+        self.names: frozenset[str] = frozenset()
+        """Host names under which it is asked, besides those of the fleet file."""
+        self._loaded = served
+        self.found = Found(self._use)
+        self.found.apply(served.plan)
         self.served = served
         self.stopping = False
         self.metrics = DeliveryMetrics()
-        self.delivery = Delivery(served, dingtalk, self.metrics)
-        self.watcher = Watcher(path, served, self.apply, self.metrics)
-        self.limits = LiveLimits(path, served.plan)
-        self.metrics.registry.register(self.limits)
+        self.supervisor = Supervisor()
+        self.delivery = Delivery(
+            served.plan, served.templates, dingtalk, metrics=self.metrics, supervisor=self.supervisor
+        )
+        self.supervisor.keep("fleet file", Watcher(path, served, self.apply, self.metrics).watch)
+        self.leading = Leading(lease, self.delivery.begin)
+        if lease:
+            self.supervisor.keep("lease", self.leading.keep)
+        self.limits = LiveLimits(path, served.plan, self.supervisor, lambda: self.leading.here)
+        self.supervisor.keep("replicas", self.found.look)
+        self.targets = Targets()
+        for collector in (self.supervisor, self.limits, self.targets, self.leading):
+            self.metrics.registry.register(collector)
         self._objectives = ObjectivePage()
         self.relay = Relay()
         self._dingtalk = dingtalk
+        self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
+        self.traces = Receiver(served.plan, self.supervisor)
+        self.reading, self.paging = Threads("webhook"), Threads("metrics page")
+        self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
 
     def objectives(self) -> bytes:
         """The plan's part of the metrics page, with the limits from wherever else they come."""
@@ -67,17 +77,28 @@ class Daemon:
 
     def apply(self, served: Served) -> None:
         """Use a fleet file that was loaded anew."""
-        self.served = served
-        self.delivery.apply(served)
+        self._loaded = served
+        self.found.apply(served.plan)
+        self._use()
+
+    def _use(self) -> None:
+        """Put the fleet file to use, with the replicas there are now."""
+        self.served = served = replace(self._loaded, plan=self.found.filled(self._loaded.plan))
+        self.delivery.apply(served.plan, served.templates)
         self.limits.apply(served.plan)
+        self.traces.apply(served.plan)
 
     async def close(self) -> None:
         """Answer every waiting call; take no more."""
         self.stopping = True
         await self.delivery.close()
+        self.supervisor.drop("lease")
+        await self.leading.close()
         self.limits.close()
+        self.supervisor.close()
         self._dingtalk.close()
         self.relay.close()
+        self.traces.close()
 
 
 def run(
@@ -88,85 +109,25 @@ def run(
     Raises:
         SpecInvalid: the fleet file or a template cannot be used.
         SecretUnusable: a secret is missing or readable by every user.
-        TritonobsError: the address cannot be listened at, or must not be without credentials.
+        TritonobsError: the address cannot be listened at, or must not be without credentials; or there is no
+            API server to ask for the Lease.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus_client types it not
     served = load_served(path)
-    if served.gate is None and not listen.without_auth and not _loopback(listen.host):
+    if served.gate is None and not listen.without_auth and not is_loopback(listen.host):
         raise TritonobsError(
             f"{listen.host} lets other machines post alerts without credentials; "
             "add notify.auth to the fleet file, or say --without-auth"
         )
-    with _listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
+    with listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
         # It listens already: who connects from now on is answered as soon as the loop runs.
-        ready(_url(listener))
-        asyncio.run(_serve(path, served, DingTalk(base_url=dingtalk_url), listener))
+        ready(url_of(listener))
+        asyncio.run(_serve(path, served, DingTalk(base_url=dingtalk_url), listener, listen))
 
 
-async def _serve(path: Path, served: Served, dingtalk: DingTalk, listener: socket.socket) -> None:
-    daemon = Daemon(path, served, dingtalk)
-    config = uvicorn.Config(
-        _forgiving(make_app(daemon)),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
-    )
-    server = _Server(config)
-    ends: set[asyncio.Task[None]] = set()
-
-    async def end() -> None:
-        await daemon.close()
-        server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: ends.add(loop.create_task(end())))
-    watching = loop.create_task(daemon.watcher.run())
-    try:
-        await server.serve(sockets=[listener])
-    finally:
-        watching.cancel()
-
-
-def _forgiving(app: ASGIApp) -> ASGIApp:
-    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
-
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await app(scope, receive, send)
-        except h11.LocalProtocolError as error:
-            _log.info("a caller broke off in the middle of its request: %s", error)
-
-    return answer
-
-
-class _Server(uvicorn.Server):
-    """Leaves signals to us: waiting calls are answered before the connections close."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Nothing."""
-        yield
-
-
-def _url(listener: socket.socket) -> str:
-    host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _listening(listen: Listen, usual_port: int) -> socket.socket:
-    port = usual_port if listen.port is None else listen.port
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    try:
-        return socket.create_server((listen.host, port), family=family, backlog=1024)
-    except OSError as error:
-        raise TritonobsError(f"cannot listen at {listen.host}:{port}: {error.strerror}") from None
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+async def _serve(
+    path: Path, served: Served, dingtalk: DingTalk, listener: socket.socket, listen: Listen
+) -> None:
+    daemon = Daemon(path, served, dingtalk, lease_of(served.plan, listen.lease))
+    daemon.names = listen.names
+    await until_told(make_app(daemon), listener, dropped=daemon.metrics.dropped, close=daemon.close)

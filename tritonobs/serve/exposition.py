@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from tritonobs.plan.fleet import Plan, QpsLimit
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.series import objective_series
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.plan.fleet import Plan, QpsLimit
 
 _HELP = "From the fleet file; see docs/delivery.md."
 
 
 class ObjectivePage:
-    """The part of the page that is the plan's; made anew only when another limit has begun to hold.
+    """The part of the page that is the plan's; made again only when another limit has begun to hold.
 
     Empty when the series reach Prometheus by a rules file: the same series twice would be an error.
     """

@@ -1,25 +1,23 @@
-"""A test message, through as much of the real path as wanted."""
+"""A test message, through the chosen part of the delivery path."""
 
 from __future__ import annotations
 
 import time
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.dingtalk import MOST_BYTES, DingTalk
 from tritonobs.clients.serve import ServeClient
+from tritonobs.delivery.composer import Composer
+from tritonobs.delivery.payload import Payload, read_payload
+from tritonobs.delivery.sample import TEST_ALERT, trial_payload
+from tritonobs.delivery.secrets import robot_secrets
+from tritonobs.delivery.template import load_templates
 from tritonobs.errors import BadAnswer, TimedOut, TritonobsError
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
 from tritonobs.serve.auth import read_gate
-from tritonobs.serve.composer import Composer
-from tritonobs.serve.config import load_templates
-from tritonobs.serve.payload import Payload, read_payload
-from tritonobs.serve.sample import TEST_ALERT, trial_payload
-from tritonobs.serve.secrets import robot_secrets
-
-if TYPE_CHECKING:
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Robot
 
 Via = Literal["direct", "serve", "alertmanager"]
 PATHS: Final[tuple[Via, ...]] = ("direct", "serve", "alertmanager")
@@ -83,7 +81,7 @@ def _raise(plan: Plan, robot: Robot) -> None:
         while serve.alerts_named(robot.name) <= before:
             if time.monotonic() > deadline:
                 raise TimedOut(
-                    f"Alertmanager took the alert {TEST_ALERT}, but serve told robot {robot.name} nothing "
+                    f"Alertmanager took the alert {TEST_ALERT}, but serve sent robot {robot.name} nothing "
                     f"for {_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
                 )
             time.sleep(_LOOK_SECONDS)

@@ -1,7 +1,7 @@
-"""Alertmanager's calls: let in, read, delivered, answered.
+"""Alertmanager's calls: admitted, read, delivered, answered.
 
 Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is said only
-where repeating cannot help; whatever may be better later is a 503.
+where repeating cannot help; a fault that may pass is a 503.
 """
 
 from __future__ import annotations
@@ -13,38 +13,43 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, Response
 
 from tritonobs.clients.secrets import read_secret
-from tritonobs.errors import TritonobsError
-from tritonobs.serve.payload import MOST_BYTES, read_payload
+from tritonobs.delivery.payload import TooLarge, read_payload
+from tritonobs.errors import TimedOut, TritonobsError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from tritonobs.serve.commit import Committer
+    from tritonobs.delivery.commit import Committer
+    from tritonobs.delivery.payload import Payload
+    from tritonobs.plan.receivers import SecretSource
     from tritonobs.serve.daemon import Daemon
-    from tritonobs.serve.payload import Payload
+
 
 _BODY_SECONDS = 15.0
+_READ_SECONDS = 20.0
+_RELAY_SECONDS = 10.0
 _GONE = 499
-"""Nobody reads this answer; nginx' number for a caller who left."""
+"""The caller has left and reads no answer; nginx uses the same number."""
 
 
 async def receive(request: Request, daemon: Daemon) -> Response:
     """A call to be delivered to a robot."""
-    refusal = _unauthorized(request, daemon)
+    refusal = _refused(request, daemon)
     if refusal:
         return refusal
     committer = daemon.delivery.committer(request.path_params["robot"])
     if committer is None:
         daemon.metrics.refused("unknown_robot")
         return PlainTextResponse("the fleet file has no such robot\n", 404)
+    body = await _body(request, daemon)
+    if isinstance(body, Response):
+        return body
     try:
-        body = await asyncio.wait_for(_body(request), _BODY_SECONDS)
-    except (ClientDisconnect, asyncio.TimeoutError):
-        return _come_again("the body did not arrive")
-    try:
-        payload = read_payload(body)
+        payload = await daemon.reading.run(lambda: read_payload(body), seconds=_READ_SECONDS)
+    except TimedOut:
+        return _come_again("too much to read at once")
     except ValueError as error:
-        large = len(body) > MOST_BYTES
+        large = isinstance(error, TooLarge)
         daemon.metrics.refused("too_large" if large else "unreadable")
         return PlainTextResponse(f"{error}\n", 413 if large else 400)
     return await _deliver(request, committer, payload)
@@ -52,7 +57,7 @@ async def receive(request: Request, daemon: Daemon) -> Response:
 
 async def pass_on(request: Request, daemon: Daemon) -> Response:
     """A call for a service whose address is a secret: passed on as it is, answered as the service does."""
-    refusal = _unauthorized(request, daemon)
+    refusal = _refused(request, daemon)
     if refusal:
         return refusal
     relayed = {webhook.name: webhook.secret for webhook in daemon.served.plan.notify.relayed}
@@ -61,12 +66,11 @@ async def pass_on(request: Request, daemon: Daemon) -> Response:
     if source is None:
         daemon.metrics.refused("unknown_webhook")
         return PlainTextResponse("the fleet file has no such webhook with a secret address\n", 404)
+    body = await _body(request, daemon)
+    if isinstance(body, Response):
+        return body
     try:
-        body = await asyncio.wait_for(_body(request), _BODY_SECONDS)
-        address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
-        await asyncio.to_thread(daemon.relay.post, address, body)
-    except (ClientDisconnect, asyncio.TimeoutError):
-        return _come_again("the body did not arrive")
+        await daemon.relaying.run(lambda: _relay(daemon, name, source, body), seconds=_RELAY_SECONDS)
     except TritonobsError as error:
         daemon.metrics.relayed(name, passed=False)
         return _come_again(str(error))
@@ -74,20 +78,30 @@ async def pass_on(request: Request, daemon: Daemon) -> Response:
     return PlainTextResponse("passed on\n")
 
 
-def _unauthorized(request: Request, daemon: Daemon) -> Response | None:
+def _relay(daemon: Daemon, name: str, source: SecretSource, body: bytes) -> None:
+    address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
+    daemon.relay.post(address, body)
+
+
+def _refused(request: Request, daemon: Daemon) -> Response | None:
+    """Why the call is not even read: no credentials, what any web page sends, or another serve delivers."""
     gate = daemon.served.gate
-    if gate is None or gate.admits(request.headers.get("authorization", "")):
-        return None
-    daemon.metrics.refused("unauthorized")
-    return PlainTextResponse("wrong or no credentials\n", 401, {"WWW-Authenticate": gate.challenge})
+    if gate is not None and not gate.admits(request.headers.get("authorization", "")):
+        daemon.metrics.refused("unauthorized")
+        return PlainTextResponse("wrong or no credentials\n", 401, {"WWW-Authenticate": gate.challenge})
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        daemon.metrics.refused("no_json")
+        return PlainTextResponse("the call needs Content-Type: application/json\n", 415)
+    return None if daemon.leading.here else _elsewhere()
 
 
-async def _body(request: Request) -> bytes:
-    """The body; of one that is too large, one byte too many."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk[: MOST_BYTES + 1 - len(body)]
-    return bytes(body)
+async def _body(request: Request, daemon: Daemon) -> bytes | Response:
+    try:
+        body = await asyncio.wait_for(daemon.room.read(request), _BODY_SECONDS)
+    except (ClientDisconnect, asyncio.TimeoutError):
+        return _come_again("the body did not arrive")
+    return _come_again("too many large calls at once") if body is None else body
 
 
 async def _deliver(request: Request, committer: Committer, payload: Payload) -> Response:
@@ -108,6 +122,12 @@ async def _deliver(request: Request, committer: Committer, payload: Payload) -> 
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _elsewhere() -> Response:
+    """A caller that keeps its connection would come back to this one for ever, so it is closed."""
+    reason = "not delivered here: another tritonobs serve holds the Lease\n"
+    return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
 
 
 def _come_again(reason: str) -> Response:

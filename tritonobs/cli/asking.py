@@ -1,0 +1,66 @@
+"""The Prometheus that commands ask, and one cluster in it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from tritonobs import names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.plan.fleet import Plan
+
+
+_DAY_SECONDS = 86_400.0
+
+
+def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
+    """A client that asks about this cluster, or about the only one there is.
+
+    `cluster` is its name, or `LABEL=NAME` where series carry another label than `cluster`.
+
+    Raises:
+        BadParameter: none was named, and Prometheus has several.
+        ClientError: it did not answer.
+    """
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.spec.words import listed  # noqa: PLC0415
+    from tritonobs.timings.known import known_clusters  # noqa: PLC0415
+    from tritonobs.timings.span import Span  # noqa: PLC0415
+
+    label, named, name = cluster.rpartition("=")
+    client = PrometheusClient(
+        url,
+        cluster=name,
+        cluster_label=label if named else names.CLUSTER,
+        timeout_seconds=timeout_seconds,
+    )
+    if not cluster:
+        now = time.time()
+        there = known_clusters(client, Span(start=now - _DAY_SECONDS, end=now))
+        if len(there) > 1:
+            raise click.BadParameter(
+                f"{client.address} has the clusters {listed(there)}; name one", param_hint="--cluster"
+            )
+    return client
+
+
+def fleet_cluster(fleet: Path | None) -> str:
+    """The cluster of a fleet file, as `asked_prometheus` takes it; "" without one."""
+    if fleet is None:
+        return ""
+    from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
+    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
+
+    return plan_cluster(build_plan(load_fleet(fleet), fleet.parent))
+
+
+def plan_cluster(plan: Plan) -> str:
+    """The cluster of a fleet, as `asked_prometheus` takes it; "" where series carry no label for it."""
+    label = plan.rules.cluster_label
+    return plan.cluster if label == names.CLUSTER else f"{label}={plan.cluster}" if label else ""

@@ -1,0 +1,12 @@
+"""Prints all text of the command line, without terminal control characters."""
+
+from __future__ import annotations
+
+from click import secho  # noqa: TID251 (this is the place it may be used)
+
+from tritonobs.escapes import shown_lines
+
+
+def say(text: str, *, err: bool = False, nl: bool = True, bold: bool = False) -> None:
+    """Print a text: results to stdout, all else (`err`) to stderr."""
+    secho(shown_lines(text), err=err, nl=nl, bold=bold or None)

@@ -1,0 +1,164 @@
+"""The sending budget of one robot: what it may send in this minute, and when it may send again.
+
+The vendor mutes a robot for ten minutes after 20 messages in one. Nothing about it is kept on disk: a
+process uses at most 70 % of a minute's messages, and the other 30 % in its first minute, so that the last
+minute of a killed process and the first of its successor stay within the vendor's limit together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections import defaultdict, deque
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.dingtalk import MOST_BYTES, MUTE_SECONDS, Verdict
+from tritonobs.delivery.sent import Sent
+from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut, TritonobsError, Unreachable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from tritonobs.clients.dingtalk import Markdown, Reply
+    from tritonobs.delivery.metrics import DeliveryMetrics
+    from tritonobs.plan.notify import Robot
+
+    Send = Callable[[Robot, Markdown], Awaitable[Reply]]
+
+_log = logging.getLogger(__name__)
+_MINUTE = 60.0
+_SHARE_OF_FIRST_MINUTE = 0.3
+_MUTE_MARGIN_SECONDS = 5.0
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
+_SHRINK = 0.5
+_SMALLEST_BYTES = 200
+
+
+class Outcome(enum.Enum):
+    """What became of a message."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    """The robot said so, or never had it."""
+    UNKNOWN = "unknown"
+    """It may have been taken: the answer did not arrive."""
+
+
+class Lane:
+    """One robot. It outlives reloads of the fleet file, as its budget does. Times are the event loop's."""
+
+    def __init__(self, robot: Robot, send: Send, metrics: DeliveryMetrics, *, now: float) -> None:
+        self.robot = robot
+        self.most_bytes = MOST_BYTES
+        self.trouble = ""
+        since = datetime.now(timezone.utc)
+        self._chats: defaultdict[str, Sent] = defaultdict(lambda: Sent(since=since))
+        self._send = send
+        self._metrics = metrics
+        self._started = now
+        self._sent: deque[float] = deque()
+        self._muted_until = self._paused_until = now
+        self._failures = 0
+        self._busy = asyncio.Lock()
+
+    def sent(self, robot: str) -> Sent:
+        """What this robot's chat was sent of the alerts for `robot`: itself, or one that it replaces."""
+        return self._chats[robot]
+
+    def allowed(self, now: float) -> int:
+        """Messages a minute at this moment."""
+        first = max(1, int(self.robot.messages_per_minute * _SHARE_OF_FIRST_MINUTE))
+        return first if now - self._started < _MINUTE else self.robot.messages_per_minute - first
+
+    def remaining(self, now: float) -> int:
+        """Messages left in this minute; 0 while muted."""
+        self._forget(now)
+        return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
+
+    def muted(self, now: float) -> bool:
+        """Whether the vendor said so, less than ten minutes ago."""
+        return now < self._muted_until
+
+    def open_at(self, now: float) -> float:
+        """The first moment from `now` on at which the vendor would take a message."""
+        self._forget(now)
+        allowed, used = self.allowed(now), len(self._sent)
+        opens = max(now, self._muted_until, self._paused_until)
+        if used < allowed:
+            return opens
+        freed = self._sent[used - allowed] + _MINUTE
+        ramp = self._started + _MINUTE
+        return max(opens, min(freed, ramp) if now < ramp else freed)
+
+    def ready_at(self, now: float) -> float:
+        """The first moment from `now` on at which a new digest may begin.
+
+        After the first few of a minute, what is left is spread over the rest of it: no alert has to wait for
+        the whole window.
+        """
+        opens = self.open_at(now)
+        allowed, used = self.allowed(now), len(self._sent)
+        if not used or used >= allowed or used <= (0 if now - self._started < _MINUTE else allowed // 4):
+            return opens
+        rest = self._sent[0] + _MINUTE - self._sent[-1]
+        return max(opens, self._sent[-1] + rest / (allowed - used))
+
+    async def send(self, message: Markdown) -> Outcome:
+        """What became of it; unless it was taken, `trouble` says why and `ready_at` when to try again."""
+        async with self._busy:
+            try:
+                reply = await self._send(self.robot, message)
+            except TritonobsError as error:
+                self._spent()
+                self._pause(str(error), _code(error))
+                lost = isinstance(error, TimedOut | ConnectionBroken | BadAnswer)
+                return Outcome.UNKNOWN if lost else Outcome.REFUSED
+            except Exception as error:  # noqa: BLE001 (every failure of the sender)
+                # A slip of ours with one robot must not keep its failover robots from sending.
+                _log.exception("robot %s: a message could not be sent", self.robot.name)
+                self._spent()
+                self._pause(f"internal error: {type(error).__name__}", "internal")
+                return Outcome.UNKNOWN
+            self._spent()
+            return self._judge(reply, message)
+
+    def _judge(self, reply: Reply, message: Markdown) -> Outcome:
+        now = asyncio.get_running_loop().time()
+        verdict = reply.verdict
+        if verdict is Verdict.ACCEPTED:
+            self._failures, self.trouble = 0, ""
+            self._metrics.accepted(self.robot.name)
+            _log.info("robot %s accepted a message of %d bytes", self.robot.name, len(message.body()))
+            return Outcome.TAKEN
+        self._pause(f"DingTalk said {reply.errcode}: {reply.errmsg}", str(reply.errcode))
+        if verdict is Verdict.TOO_FAST:
+            self._muted_until = now + MUTE_SECONDS + _MUTE_MARGIN_SECONDS
+            self._metrics.muted(self.robot.name)
+        elif verdict is Verdict.TOO_LONG:
+            self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))
+            self._paused_until = now
+        return Outcome.REFUSED
+
+    def _pause(self, trouble: str, code: str) -> None:
+        self.trouble = trouble
+        _log.warning("robot %s did not take a message: %s", self.robot.name, trouble)
+        pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures)
+        self._failures = min(self._failures + 1, 10)
+        self._paused_until = asyncio.get_running_loop().time() + pause
+        self._metrics.failed(self.robot.name, code)
+
+    def _spent(self) -> None:
+        # Counted when it is over, not when it began: the vendor counts somewhere between the two.
+        self._sent.append(asyncio.get_running_loop().time())
+
+    def _forget(self, now: float) -> None:
+        while self._sent and self._sent[0] <= now - _MINUTE:
+            self._sent.popleft()
+
+
+def _code(error: TritonobsError) -> str:
+    if isinstance(error, TimedOut):
+        return "timeout"
+    return "unreachable" if isinstance(error, Unreachable) else "bad_answer"

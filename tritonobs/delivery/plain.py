@@ -1,0 +1,68 @@
+"""Text from outside for a Markdown message: escaped, so that it is shown and not interpreted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from urllib.parse import quote, urlsplit
+
+# Bidirectional overrides and isolates could show a text in another order than it is read in.
+_UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
+_JOINERS = "\u200c\u200d\ufe0f"
+# Look-alikes, because DingTalk documents no way to escape.
+_LOOKS = str.maketrans(
+    {
+        "*": "\N{ASTERISK OPERATOR}",
+        "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
+        "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+        ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+        "|": "\N{BROKEN BAR}",
+        "~": "\N{TILDE OPERATOR}",
+        "\\": "\N{REVERSE SOLIDUS OPERATOR}",
+    }
+)
+_BLOCK = re.compile(r"^(#+(?= |$)|[-=_+]{3,}|[-+](?= |$)|[0-9]+[.)](?= |$))")
+_STARTS = str.maketrans(
+    {
+        "#": "\N{FULLWIDTH NUMBER SIGN}",
+        "-": "\N{NON-BREAKING HYPHEN}",
+        "=": "\N{MODIFIER LETTER SHORT EQUALS SIGN}",
+        "_": "\N{FULLWIDTH LOW LINE}",
+        "+": "\N{FULLWIDTH PLUS SIGN}",
+        ".": "\N{ONE DOT LEADER}",
+        ")": "\N{FULLWIDTH RIGHT PARENTHESIS}",
+    }
+)
+_URL_SAFE = "%:/?#@!$&*+,;=~-._"
+
+
+def plain(text: str, most: int) -> str:
+    """At most `most` characters on one line, without markup, links, control or direction characters."""
+    seen = "".join(map(_seen, text[: most * 4].translate(_LOOKS)))
+    line = _BLOCK.sub(_inline, " ".join(seen.split()).replace("](", "] ("))
+    cut = len(line) > most or len(text) > most * 4
+    return line[: most - 1].rstrip() + "…" if cut else line
+
+
+def _seen(character: str) -> str:
+    if character in _JOINERS or character.isspace():
+        return character if character in _JOINERS else " "
+    if unicodedata.category(character) in _UNSEEN_CATEGORIES:
+        return f"\N{REVERSE SOLIDUS OPERATOR}u{ord(character):04x}"
+    return character
+
+
+def _inline(start: re.Match[str]) -> str:
+    """What would begin a heading, a list or a rule at the start of a line, as text that looks like it."""
+    return start[0].translate(_STARTS)
+
+
+def web_address(text: str) -> str:
+    """The address, encoded so that it cannot end the link around it; "" if it is not http or https."""
+    try:
+        parts = urlsplit(text.strip())
+    except ValueError:
+        return ""
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        return ""
+    return quote(text.strip(), safe=_URL_SAFE)

@@ -1,0 +1,149 @@
+"""All robots together: one committer for each, lanes shared by robots that replace each other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
+from tritonobs.delivery.commit import Committer, Pace
+from tritonobs.delivery.composer import Composer
+from tritonobs.delivery.digest import DigestPage
+from tritonobs.delivery.evidence import Evidence
+from tritonobs.delivery.lane import Lane
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.secrets import robot_secrets
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
+from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks.threads import Threads
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_SEND_SECONDS = 10.0
+"""More than the client's own patience: what is left is the name service and the disk."""
+_WRITE_SECONDS = 20.0
+
+
+class Delivery:
+    """Delivers alerts to the robots of the fleet file in use. Made and used inside one event loop."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        templates: Mapping[str, Template],
+        dingtalk: DingTalk,
+        *,
+        metrics: DeliveryMetrics,
+        supervisor: Supervisor,
+        pace: Pace | None = None,
+    ) -> None:
+        self._supervisor = supervisor
+        self._dingtalk = dingtalk
+        self._metrics = metrics
+        self._pace = pace or Pace()
+        self._writing = Threads("messages")
+        self._sending: dict[str, Threads] = {}
+        self._lanes: dict[str, Lane] = {}
+        self._committers: dict[str, Committer] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._evidence = Evidence(plan.addresses.prometheus_url, metrics)
+        self.apply(plan, templates)
+
+    def apply(self, plan: Plan, templates: Mapping[str, Template]) -> None:
+        """Use this fleet file from now on. A robot that stays keeps its budget and its waiting calls."""
+        self._composer = Composer(
+            plan=plan, templates=templates, unshown=lambda robot: self._metrics.unshown(robot.name)
+        )
+        now = asyncio.get_running_loop().time()
+        robots = {robot.name: robot for robot in plan.notify.robots}
+        for name, robot in robots.items():
+            if name in self._lanes:
+                self._lanes[name].robot = robot
+            else:
+                self._lanes[name] = Lane(robot, self._send, self._metrics, now=now)
+                self._sending[name] = Threads(f"robot {name}")
+                self._committers[name] = self._committer(name)
+                self._supervisor.keep(_task(name), self._committers[name].deliver)
+                self._metrics.known(name)
+        for name in self._committers.keys() - robots.keys():
+            del self._lanes[name], self._sending[name]
+            self._metrics.forget(name)
+            self._leave(self._retire(name, self._committers.pop(name)))
+        if plan.addresses.prometheus_url != self._evidence.url:
+            self._evidence.close()
+            self._evidence = Evidence(plan.addresses.prometheus_url, self._metrics)
+
+    def begin(self) -> None:
+        """Deliver from now on, in the place of another process.
+
+        Its last minute and our first one share the robots' budgets, as after a restart; and what it told its
+        chats nobody here has heard.
+        """
+        now = asyncio.get_running_loop().time()
+        for name, lane in self._lanes.items():
+            self._lanes[name] = Lane(lane.robot, self._send, self._metrics, now=now)
+
+    def committer(self, robot: str) -> Committer | None:
+        """Where calls for this robot go, if the fleet file has it."""
+        return self._committers.get(robot)
+
+    def measure(self) -> None:
+        """Bring the gauges up to now."""
+        now = asyncio.get_running_loop().time()
+        for name, lane in self._lanes.items():
+            self._metrics.budget.labels(name).set(lane.remaining(now))
+            self._metrics.mute.labels(name).set(lane.muted(now))
+            self._metrics.waiting.labels(name).set(self._committers[name].waiting)
+
+    async def close(self) -> None:
+        """Finish the digests on their way; answer all others with 503, so that they try again."""
+        closing = [committer.close("tritonobs serve is stopping") for committer in self._committers.values()]
+        await asyncio.gather(*closing, *self._leaving)
+        self._evidence.close()
+
+    def _committer(self, name: str) -> Committer:
+        return Committer(name, lambda: self._line_of(name), self._compose, self._metrics, self._pace)
+
+    def _line_of(self, name: str) -> Sequence[Lane]:
+        """The robot and its failover robots."""
+        lane = self._lanes.get(name)
+        if lane is None:
+            return ()
+        return (lane, *(self._lanes[other] for other in lane.robot.failover if other in self._lanes))
+
+    async def _send(self, robot: Robot, message: Markdown) -> Reply:
+        def send() -> Reply:
+            return self._dingtalk.send(*robot_secrets(robot), message)
+
+        # The lane may have gone while its last message waited.
+        threads = self._sending.get(robot.name) or Threads(f"robot {robot.name}")
+        return await threads.run(send, seconds=_SEND_SECONDS)
+
+    async def _compose(
+        self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
+    ) -> tuple[DigestPage, ...]:
+        composer = self._composer
+        label = composer.plan.rules.cluster_label
+        shares = await self._evidence.shares(composer.models(alerts), label)
+        # Thousands of alerts take seconds; everybody else is answered meanwhile.
+        return await self._writing.run(
+            lambda: composer.write(alerts, shares, robot, most_bytes), seconds=_WRITE_SECONDS
+        )
+
+    async def _retire(self, name: str, committer: Committer) -> None:
+        await committer.close(f"robot {name} is no longer in the fleet file")
+        if name not in self._committers:
+            self._supervisor.drop(_task(name))
+
+    def _leave(self, closing: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(closing)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+
+def _task(robot: str) -> str:
+    return f"robot {robot}"

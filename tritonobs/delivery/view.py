@@ -1,0 +1,185 @@
+"""An alert as a message shows it: every text plain, every link checked, in the reader's language."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from tritonobs import names
+from tritonobs.delivery.mentions import matching
+from tritonobs.delivery.plain import plain, web_address
+from tritonobs.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, tzinfo
+
+    from tritonobs.delivery.payload import Alert
+    from tritonobs.delivery.words import Words
+    from tritonobs.plan.notify import Mention
+
+ALERTNAME: Final = "alertname"
+SEVERITY: Final = "severity"
+_RANKS = {"critical": 0, "warning": 1, "info": 2, "none": 3}
+_ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵"}
+_RESOLVED_ICON = "✅"
+_LONGEST_NAME, _LONGEST_TEXT = 120, 400
+_LONGEST_LINK = 1500
+_OTHER_SUBJECTS = ("instance", names.ROBOT, "job")
+_LONGEST_MATCHER = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A word and where it leads."""
+
+    word: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertView:
+    """What a template may show of an alert. All texts are safe inside a line of Markdown.
+
+    `full` says whether there is room for everything; when not, name, subject and time are enough.
+    """
+
+    state: tuple[str, str, str]
+    rank: tuple[bool, int, float, str]
+    firing: bool
+    icon: str
+    name: str
+    subject: str
+    severity: str
+    text: str
+    time: str
+    links: tuple[Link, ...] = ()
+    evidence: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    mentions: tuple[Mention, ...] = ()
+    full: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """For whom: the words, the time zone, where silences are made, and where our runbooks are."""
+
+    words: Words
+    zone: tzinfo
+    now: datetime
+    alertmanager_url: str
+    manual_url: str = ""
+    chinese: bool = False
+    mentions: tuple[Mention, ...] = ()
+    replica_label: str = names.REPLICA
+
+
+def view(alert: Alert, reader: Reader, evidence: str = "") -> AlertView:
+    """The alert for this reader."""
+    severity = alert.labels.get(SEVERITY, "")
+    began = alert.starts_at.timestamp() if alert.starts_at else 0.0
+    return AlertView(
+        state=alert.state,
+        rank=(not alert.firing, _RANKS.get(severity, 1), began, alert.labels.get(ALERTNAME, "")),
+        firing=alert.firing,
+        icon=_ICONS.get(severity, "🟠") if alert.firing else _RESOLVED_ICON,
+        name=plain(alert.labels.get(ALERTNAME, ""), _LONGEST_NAME) or "?",
+        subject=_subject(alert.labels, reader),
+        severity=plain(reader.words.severities.get(severity, severity), _LONGEST_NAME),
+        text=_text(alert, reader) if alert.firing else "",
+        time=_time(alert, reader),
+        links=_links(alert, reader),
+        evidence=evidence if alert.firing else "",
+        mentions=matching(reader.mentions, alert.labels) if alert.firing else (),
+        labels={
+            plain(key, _LONGEST_NAME): plain(value, _LONGEST_NAME) for key, value in alert.labels.items()
+        },
+    )
+
+
+def bare_view(alert: Alert, reader: Reader) -> AlertView:
+    """As much of an alert as nothing in it can spoil: its name, its subject, that it is damaged."""
+    return AlertView(
+        state=alert.state,
+        rank=(not alert.firing, _RANKS.get(alert.labels.get(SEVERITY, ""), 1), 0.0, ""),
+        firing=alert.firing,
+        icon=_ICONS["warning"] if alert.firing else _RESOLVED_ICON,
+        name=plain(alert.labels.get(ALERTNAME, ""), _LONGEST_NAME) or "?",
+        subject=_subject(alert.labels, reader),
+        severity="",
+        text=reader.words.unshown,
+        time="",
+    )
+
+
+def _subject(labels: Mapping[str, str], reader: Reader) -> str:
+    """Model, version, stage; or, without a model, the label that says what it is about."""
+    words = reader.words
+    parts = [
+        plain(labels.get(names.MODEL, ""), _LONGEST_NAME),
+        words.version.format(version) if (version := plain(labels.get(names.VERSION, ""), 40)) else "",
+        words.stage.format(stage) if (stage := plain(labels.get(names.STAGE, ""), _LONGEST_NAME)) else "",
+        plain(labels.get(names.SLO, ""), _LONGEST_NAME),
+    ]
+    if not any(parts):
+        others = dict.fromkeys((reader.replica_label, *_OTHER_SUBJECTS))
+        parts = [plain(labels[key], _LONGEST_NAME) for key in others if labels.get(key)][:2]
+    return " ".join(part for part in parts if part)
+
+
+def _text(alert: Alert, reader: Reader) -> str:
+    """The description, or the summary; in Chinese where the rules have it."""
+    keys = ["description", "summary", "message"]
+    if reader.chinese:
+        keys = [f"{key}_zh" for key in keys] + keys
+    return next((plain(text, _LONGEST_TEXT) for key in keys if (text := alert.annotations.get(key, ""))), "")
+
+
+def _time(alert: Alert, reader: Reader) -> str:
+    if not alert.starts_at:
+        return ""
+    began = alert.starts_at
+    ended = reader.now if alert.firing else alert.ends_at or reader.now
+    lasted = format_duration(Decimal(max(0, round((ended - began).total_seconds()))))
+    zone = f" {began.astimezone(reader.zone):%Z}"
+    if alert.firing:
+        return reader.words.since.format(_clock(began, reader) + zone, lasted)
+    return reader.words.lasted.format(_clock(began, reader), _clock(ended, reader) + zone, lasted)
+
+
+def _clock(moment: datetime, reader: Reader) -> str:
+    """The time of day; the date too unless it is today's."""
+    local, today = moment.astimezone(reader.zone), reader.now.astimezone(reader.zone).date()
+    return f"{local:%H:%M:%S}" if local.date() == today else f"{local:%m-%d %H:%M:%S}"
+
+
+def _links(alert: Alert, reader: Reader) -> tuple[Link, ...]:
+    words, annotations = reader.words, alert.annotations
+    board = annotations.get("dashboard_url", "") or alert.generator_url
+    wanted = [
+        (words.board, web_address(board)),
+        (words.runbook, web_address(_runbook(annotations.get("runbook_url", ""), reader))),
+    ]
+    if alert.firing:
+        wanted.append((words.silence, _silence(alert.labels, reader.alertmanager_url)))
+    return tuple(Link(word=word, url=url) for word, url in wanted if url and len(url) <= _LONGEST_LINK)
+
+
+def _runbook(url: str, reader: Reader) -> str:
+    """The page; of our own, the Chinese part first where the reader's language is."""
+    return f"{url}?lang=zh" if reader.chinese and url.startswith(f"{reader.manual_url}/") else url
+
+
+def _silence(labels: Mapping[str, str], alertmanager_url: str) -> str:
+    """Alertmanager's page for a new silence, its matchers filled in with every label."""
+    matchers = ",".join(
+        f"{key}={json.dumps(value, ensure_ascii=False)}"
+        for key, value in sorted(labels.items())
+        if len(value) <= _LONGEST_MATCHER
+    )
+    return web_address(
+        f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote('{' + matchers + '}', safe='')}"
+    )

@@ -1,0 +1,1 @@
+"""A fleet file from what runs."""

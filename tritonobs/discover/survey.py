@@ -1,0 +1,245 @@
+"""What running replicas serve, as they tell it themselves: models, versions, pipelines, traffic."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import urlsplit
+
+from tritonobs import names
+from tritonobs.clients.exposition import read_page
+from tritonobs.errors import ClientError
+from tritonobs.plan.objectives import shown
+from tritonobs.stage import parse_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tritonobs.clients.exposition import MetricsPage
+    from tritonobs.clients.triton import ModelConfig, ModelStats, RepositoryEntry, TritonClient
+
+CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
+"""Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""
+
+_METRICS_PORT = 8002
+_A_MOMENT_SECONDS = 0.1
+_CALL = re.compile(r"([^:,\s][^:,]*?)(?::(\d+(?:\.\d+)?))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundVersion:
+    """A ready version, with its traffic since it was loaded and its requests a second just now."""
+
+    version: str
+    requests: float | None
+    mean_seconds: float | None
+    qps: float = 0.0
+    latency_buckets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundModel:
+    """A ready model. `calls` are stage, model and calls per request; `kind` is model, bls or ensemble."""
+
+    name: str
+    kind: str
+    versions: tuple[FoundVersion, ...]
+    calls: tuple[tuple[str, str, float], ...] = ()
+    latency_buckets: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundReplica:
+    """A running server; `remarks` say what could not be seen."""
+
+    url: str
+    metrics_url: str
+    release: str
+    models: tuple[FoundModel, ...]
+    remarks: tuple[str, ...] = ()
+
+
+_Traffic: TypeAlias = "Mapping[tuple[str, str], FoundVersion]"
+
+
+def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: float = 2.0) -> FoundReplica:
+    """Ask one replica what it serves, and watch its traffic for a moment.
+
+    Raises:
+        ClientError: it does not answer; a missing metrics page is only remarked.
+    """
+    page_url = metrics_url or _usual_page(triton.address)
+    first, began = triton.stats(), time.monotonic()
+    page, remarks = _page(page_url)
+    time.sleep(watch_seconds)
+    traffic = _traffic(first, triton.stats(), time.monotonic() - began)
+    if page and not metrics_url and not _is_its_page(page, first, traffic):
+        page = None
+        remarks.append(f"{page_url} is another server's; say which page is this one's (--metrics)")
+    entries = triton.repository_index()
+    ready = [entry for entry in entries if entry.ready]
+    remarks += _failed(entries)
+    versions: dict[str, list[str]] = {}
+    for entry in ready:
+        versions.setdefault(entry.name, []).append(entry.version)
+    models = tuple(
+        _model(triton.model_config(name), sorted(found, key=_number), page, traffic)
+        for name, found in sorted(versions.items())
+    )
+    return FoundReplica(
+        url=triton.address,
+        metrics_url=page_url,
+        release=triton.server_version(),
+        models=models,
+        remarks=tuple(remarks),
+    )
+
+
+def _failed(entries: tuple[RepositoryEntry, ...]) -> list[str]:
+    """Versions that could not be loaded, with the first line of why."""
+    return [
+        f"{entry.name} version {entry.version or '?'} is not loaded, not in this file: {_why(entry.reason)}"
+        for entry in entries
+        if not entry.ready and entry.reason and entry.reason != "unloaded"
+    ]
+
+
+def _why(reason: str) -> str:
+    return next(line for line in reason.splitlines() if line.strip()).removeprefix("Internal: ")
+
+
+def _page(url: str) -> tuple[MetricsPage | None, list[str]]:
+    try:
+        return read_page(url, prefixes=("nv_inference_", names.HEARTBEAT)), []
+    except (ClientError, ValueError) as error:
+        return None, [f"no metrics page, so nothing is said of stages: {error}"]
+
+
+def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], seconds: float) -> _Traffic:
+    """What every version served: since it was loaded, and a second just now."""
+    before = {(item.name, item.version): item.successes for item in first}
+    return {
+        (item.name, item.version): FoundVersion(
+            version=item.version,
+            requests=float(item.successes),
+            mean_seconds=item.success_seconds / item.successes if item.successes else None,
+            qps=max(0, item.successes - before.get((item.name, item.version), item.successes))
+            / max(seconds, _A_MOMENT_SECONDS),
+        )
+        for item in last
+    }
+
+
+def _is_its_page(page: MetricsPage, first: tuple[ModelStats, ...], last: _Traffic) -> bool:
+    """Whether a page nobody named shows what this server counted: no less than before, no more than after."""
+    return all(
+        item.successes
+        <= page.total(names.TRITON_SUCCESS, **{names.MODEL: item.name})
+        <= sum(version.requests or 0.0 for (name, _), version in last.items() if name == item.name)
+        for item in first
+        if sum(other.name == item.name for other in first) == 1
+    )
+
+
+def merged_models(replicas: tuple[FoundReplica, ...]) -> tuple[FoundModel, ...]:
+    """Every model once, with the versions and the traffic of all replicas together."""
+    found: dict[str, FoundModel] = {}
+    for model in (model for replica in replicas for model in replica.models):
+        known = found.get(model.name)
+        found[model.name] = model if known is None else _together(known, model)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _together(one: FoundModel, other: FoundModel) -> FoundModel:
+    versions = {version.version: version for version in one.versions}
+    for version in other.versions:
+        known = versions.get(version.version)
+        versions[version.version] = version if known is None else _added(known, version)
+    return FoundModel(
+        name=one.name,
+        kind=one.kind,
+        versions=tuple(versions[name] for name in sorted(versions, key=_number)),
+        calls=one.calls or other.calls,
+        latency_buckets=one.latency_buckets,
+        remarks=tuple(dict.fromkeys((*one.remarks, *other.remarks))),
+    )
+
+
+def _added(one: FoundVersion, other: FoundVersion) -> FoundVersion:
+    requests = (one.requests or 0.0) + (other.requests or 0.0)
+    spent = sum((each.requests or 0.0) * (each.mean_seconds or 0.0) for each in (one, other))
+    return FoundVersion(
+        version=one.version,
+        requests=None if one.requests is None and other.requests is None else requests,
+        mean_seconds=spent / requests if requests else None,
+        qps=one.qps + other.qps,
+        latency_buckets=one.latency_buckets,
+    )
+
+
+def _model(
+    config: ModelConfig, versions: list[str], page: MetricsPage | None, traffic: _Traffic
+) -> FoundModel:
+    calls, remarks = _calls(config)
+    kind = "ensemble" if config.steps else "bls" if calls else "model"
+    if config.decoupled:
+        remarks.append("decoupled: Triton's request time ends before the last response")
+    # A worker that reports stages beats from its first second on, whether anybody asks it or not.
+    if page and not config.steps and not page.total(names.HEARTBEAT, model=config.name):
+        remarks.append("reports no stages: see docs/instrument.md")
+    if not calls and config.platform in {"python", ""}:
+        remarks.append(
+            f"Python code: models it may call cannot be seen; set parameter {CALLS_PARAMETER} to tell"
+        )
+    return FoundModel(
+        name=config.name,
+        kind=kind,
+        versions=tuple(
+            replace(
+                traffic.get(
+                    (config.name, version), FoundVersion(version=version, requests=None, mean_seconds=None)
+                ),
+                latency_buckets=_buckets(config.parameters, f"{BUCKETS_PARAMETER}.{version}"),
+            )
+            for version in versions
+        ),
+        calls=calls,
+        latency_buckets=_buckets(config.parameters, BUCKETS_PARAMETER),
+        remarks=tuple(remarks),
+    )
+
+
+def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], list[str]]:
+    """Stage, model and calls per request; and what is wrong with what the configuration tells."""
+    if config.steps:
+        times: dict[str, float] = {}
+        for step in config.steps:
+            times[step.model] = times.get(step.model, 0.0) + 1
+        return tuple((model, model, number) for model, number in times.items()), []
+    text = config.parameters.get(CALLS_PARAMETER, "")
+    matches = [(part, _CALL.fullmatch(part.strip())) for part in text.split(",") if part.strip()]
+    wrong = [part for part, match in matches if match is None]
+    calls = tuple((match[1], match[1], float(match[2] or 1)) for _, match in matches if match)
+    return calls, [f"parameter {CALLS_PARAMETER} holds {part!r}; write model:calls" for part in wrong]
+
+
+def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """Bucket bounds as the fleet file has them; none if there are none, or nobody can read them."""
+    try:
+        return tuple(shown(Decimal(repr(bound))) for bound in parse_bounds(parameters[name]))
+    except (KeyError, ValueError):
+        return ()
+
+
+def _number(version: str) -> tuple[int, str]:
+    return (int(version), "") if version.isdecimal() else (-1, version)
+
+
+def _usual_page(url: str) -> str:
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"

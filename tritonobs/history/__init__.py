@@ -1,0 +1,1 @@
+"""Limits and objectives compared with recorded history."""

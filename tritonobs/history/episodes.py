@@ -1,0 +1,79 @@
+"""When a rule fires, from the moments at which its condition held."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tritonobs.clients.prometheus import Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """A time during which an alert would have been firing; `peak` is the largest value of its condition."""
+
+    alert: str
+    start: float
+    end: float
+    peak: float
+
+    @property
+    def seconds(self) -> float:
+        """How long."""
+        return self.end - self.start
+
+
+def episodes_of(
+    points: Sequence[tuple[float, float]], rule: Rule, step_seconds: float, until: float = math.inf
+) -> tuple[Episode, ...]:
+    """When a rule fires, from the moments at which its condition held: waits and keeps as Prometheus does.
+
+    What goes on at `until` (Unix seconds) ends there.
+    """
+    found: list[Episode] = []
+    for run in _runs(points, step_seconds):
+        began, ended = run[0][0] + rule.wait_seconds, run[-1][0] + step_seconds
+        if began >= ended:
+            continue
+        peak = max(value for _, value in run)
+        if found and began <= found[-1].end:
+            last = found.pop()
+            began, peak = last.start, max(peak, last.peak)
+        end = min(ended + rule.keep_seconds, until)
+        if began < end:
+            found.append(Episode(alert=rule.name, start=began, end=end, peak=peak))
+    return tuple(found)
+
+
+def _runs(points: Sequence[tuple[float, float]], step_seconds: float) -> list[list[tuple[float, float]]]:
+    """Points without a gap between them."""
+    runs: list[list[tuple[float, float]]] = []
+    for point in points:
+        if runs and point[0] - runs[-1][-1][0] <= 1.5 * step_seconds:
+            runs[-1].append(point)
+        else:
+            runs.append([point])
+    return runs
+
+
+def joined(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
+    """Episodes of one alert that overlap are one: a model and its version burn, and one message is sent."""
+    found: list[Episode] = []
+    for episode in sorted(episodes, key=lambda each: each.start):
+        if found and episode.start <= found[-1].end:
+            last = found.pop()
+            found.append(
+                Episode(
+                    alert=last.alert,
+                    start=last.start,
+                    end=max(last.end, episode.end),
+                    peak=max(last.peak, episode.peak),
+                )
+            )
+        else:
+            found.append(episode)
+    return tuple(found)

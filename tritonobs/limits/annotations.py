@@ -1,0 +1,176 @@
+"""Limits from the annotations of Kubernetes objects; keeps what they said while it cannot ask.
+
+Every change goes to the log of limits. After a restart the limits are those the log ends with, until the API
+server has answered: a limit does not vanish because two things were restarted at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+
+from tritonobs.clients import kubernetes
+from tritonobs.clients.kubernetes import Change, Listing
+from tritonobs.limits.entry import ANNOTATION, state
+from tritonobs.limits.follow import Follower, Watchable
+from tritonobs.limits.log import LimitsLog
+from tritonobs.names import MAX_QPS_ANNOTATION
+from tritonobs.plan.annotations import Annotated, annotated_limits, overrides
+from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.spec.values import parse_qps
+
+Told = Callable[[kubernetes.Annotated, str, str], None]
+"""An object, and what is in force or what is wrong on it."""
+_log = logging.getLogger(__name__)
+
+
+class AnnotationFeed:
+    """What the objects of several kinds say; `limits` may be read from any thread.
+
+    `clients` are by the name of the kind. `log` gives the log of limits as it is on disk. `changed` is called
+    with what the annotations say now, `told` with each object whose limit is news; both in whatever thread.
+    """
+
+    def __init__(
+        self,
+        clients: Mapping[str, Watchable],
+        models: tuple[Model, ...],
+        log: Callable[[], LimitsLog],
+        changed: Callable[[Annotated], None],
+        *,
+        annotation: str = MAX_QPS_ANNOTATION,
+        told: Told | None = None,
+    ) -> None:
+        self._models = models
+        self._annotation = annotation
+        self._log_of = log
+        self._changed = changed
+        self._told = told
+        self._lock = threading.Lock()
+        self._remembered = self._closed = False
+        self._seen: dict[str, dict[str, kubernetes.Annotated]] = {}
+        self._now = Annotated(limits={}, writers={}, complaints={})
+        self.followers = {kind: self._follower(kind, client) for kind, client in clients.items()}
+        """The caller calls `follow` of each again and again."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether the API server answered for every kind when it was last asked."""
+        return all(one.connected for one in self.followers.values())
+
+    @property
+    def limits(self) -> Mapping[tuple[str, str], QpsLimit]:
+        """What the annotations say now, or said last, by model and version."""
+        return overrides(self._now.limits.values())
+
+    @property
+    def refused(self) -> int:
+        """How many annotations are not valid."""
+        return len(self._now.complaints)
+
+    def close(self) -> None:
+        """Follow no longer."""
+        self._closed = True
+        for follower in self.followers.values():
+            follower.close()
+
+    def use_models(self, models: tuple[Model, ...]) -> None:
+        """Judge the annotations anew, by another fleet file."""
+        with self._lock:
+            self._models = models
+            self._judge()
+
+    def _follower(self, kind: str, client: Watchable) -> Follower:
+        return Follower(
+            _Remembering(client, self._remember),
+            listed=lambda listing: self._replace(kind, listing),
+            changed=lambda change: self._take(kind, change),
+        )
+
+    def _remember(self) -> None:
+        """What the log ends with. A log that cannot be read does not keep this from asking the server."""
+        with self._lock:
+            if self._remembered:
+                return
+            self._remembered = True
+            try:
+                limits = _ended_with(self._log_of())
+            except Exception as error:  # noqa: BLE001 (the log may hold anything)
+                _log.warning("the limits of annotations before the restart are not known: %s", error)
+                limits = {}
+            self._now = Annotated(limits=limits, writers={}, complaints={})
+
+    def _replace(self, kind: str, listing: Listing) -> None:
+        with self._lock:
+            self._seen[kind] = {one.key: one for one in listing.objects}
+            self._judge()
+
+    def _take(self, kind: str, change: Change) -> None:
+        if change.annotated is None:
+            return
+        with self._lock:
+            seen = self._seen.setdefault(kind, {})
+            before = seen.pop(change.annotated.key, None)
+            if change.kind != "DELETED":
+                seen[change.annotated.key] = change.annotated
+            if seen.get(change.annotated.key) != before:
+                self._judge()
+
+    def _judge(self) -> None:
+        if not self._seen or self._closed:
+            return
+        last = self._now
+        objects = [one for seen in self._seen.values() for one in seen.values()]
+        found = annotated_limits(objects, self._models, last.limits, self._annotation)
+        # What a kind said before the restart holds until that kind was listed.
+        unseen = {
+            origin: limit
+            for origin, limit in last.limits.items()
+            if (kind := origin.partition(" ")[0]) in self.followers and kind not in self._seen
+        }
+        self._now = Annotated(
+            limits={**unseen, **found.limits}, writers=found.writers, complaints=found.complaints
+        )
+        for origin, complaint in self._now.complaints.items():
+            if last.complaints.get(origin) != complaint:
+                _log.warning("%s: %s", origin, complaint)
+        self._changed(self._now)
+        if self._told:
+            self._tell(last, {one.key: one for one in objects})
+
+    def _tell(self, last: Annotated, objects: Mapping[str, kubernetes.Annotated]) -> None:
+        """Each object whose limit is another one than before, or wrong in another way."""
+        now = self._now
+        for origin in sorted({*now.limits, *now.complaints}):
+            one = objects.get(origin.rpartition(" ")[0])
+            limit, complaint = now.limits.get(origin), now.complaints.get(origin, "")
+            before = (last.limits.get(origin), last.complaints.get(origin, ""))
+            if one is not None and self._told and (limit, complaint) != before:
+                of = f"{limit.model}{f' version {limit.version}' if limit.version else ''}" if limit else ""
+                self._told(one, f"limit {limit.qps:f} in force for {of}" if limit else "", complaint)
+
+
+class _Remembering:
+    """Reads the log of limits before the first question to the server, beside the event loop like it."""
+
+    def __init__(self, client: Watchable, remember: Callable[[], None]) -> None:
+        self._client, self._remember = client, remember
+        self.watch, self.close = client.watch, client.close
+
+    def list(self) -> Listing:
+        """Every object."""
+        self._remember()
+        return self._client.list()
+
+
+def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
+    """The annotations' limits as the log ends with them."""
+    limits = {}
+    for field, entry in state(log.read()[0], ANNOTATION).items():
+        try:
+            qps = parse_qps(entry.new)
+        except ValueError:
+            continue
+        limits[field] = QpsLimit(model=entry.model, version=entry.version, qps=qps, origin=field)
+    return limits

@@ -1,0 +1,205 @@
+"""Change a limit in the fleet file: wrong values refused, comments kept, changes logged."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Final
+
+from tritonobs.errors import FileUnusable, SpecInvalid
+from tritonobs.files import read_bytes
+from tritonobs.findings import Finding, Place, Severity
+from tritonobs.limits.entry import COMMAND, FILE, FIRST, Author, Entry, describe, state
+from tritonobs.limits.log import LimitsLog
+from tritonobs.plan.check import check
+from tritonobs.plan.declared import written_limits
+from tritonobs.plan.fleet import Limit
+from tritonobs.plan.tokens import FIELD as TOKENS_FIELD
+from tritonobs.plan.tokens import written_token_limits
+from tritonobs.spec.edit import append_entry, set_field
+from tritonobs.spec.load import MAX_BYTES, load_fleet, read_text
+from tritonobs.spec.schema import Spec
+from tritonobs.spec.words import listed, nearest, quoted
+from tritonobs.units import format_number
+
+LIMITS_LOG_VARIABLE: Final = "TRITONOBS_LIMITS_LOG"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A limit to be set: of a model, of one of its versions, or with neither of the fleet, or as the default.
+
+    Limits requests, or with a `kind` the tokens of that kind, which the fleet has no limit of.
+    With a time it becomes a scheduled limit, of requests. `per_second` may be infinite, for `unlimited`.
+    """
+
+    per_second: Decimal
+    kind: str = ""
+    model: str = ""
+    version: str = ""
+    default: bool = False
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What became of it: the new entries of the log, and warnings about the file as it is now."""
+
+    entries: tuple[Entry, ...]
+    warnings: tuple[Finding, ...]
+
+
+def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
+    """Write a limit into the fleet file at `path`, and into its log.
+
+    Raises:
+        ValueError: there is no such model or version, or the file's layout does not let one field be changed.
+        SpecInvalid: the file was wrong before or would be afterwards, or cannot be written.
+    """
+    real = path.resolve()
+    log = log_of(path)
+    with log.turn():
+        before = load_fleet(path)
+        data = _bytes_of(real)
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        edited = _edited(data.decode("utf-8-sig"), before, change)
+        after, warnings = _judged(edited, str(path))
+        log.record(_written(before), _whoever(real), _now())
+        author = Author(who=who, source=COMMAND, reason=reason)
+        with log.with_file(real, mark + edited.encode()):
+            entries = log.record(_written(after), author, _now())
+        return Changed(entries=entries, warnings=warnings)
+
+
+def log_path(spec: Spec, path: Path) -> Path:
+    """The log of this fleet's limit changes: beside the fleet file unless configured otherwise.
+
+    The environment takes precedence: a container reads the same file as its host, and writes elsewhere.
+    """
+    named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log or f"{path.stem}.limits.jsonl"
+    return path.resolve().parent / named
+
+
+def _written(spec: Spec) -> dict[str, Limit]:
+    """Every limit of the file, by the field that holds it."""
+    return {**written_limits(spec), **written_token_limits(spec)}
+
+
+def _edited(text: str, spec: Spec, change: Change) -> str:
+    number = format_number(change.per_second) if change.per_second.is_finite() else "unlimited"
+    section = _section(spec, change)
+    if change.valid_from is not None or change.valid_until is not None:
+        times = (("valid_from", change.valid_from), ("valid_until", change.valid_until))
+        written = (f'{name}: "{moment.isoformat()}"' for name, moment in times if moment)
+        entry = ", ".join((f"qps_limit: {number}", *written))
+        return append_entry(text, section, "scheduled_limits", f"{{{entry}}}")
+    if change.kind:
+        return set_field(text, (*section, TOKENS_FIELD), change.kind, number)
+    return set_field(text, section, "qps_limit", number)
+
+
+def _section(spec: Spec, change: Change) -> tuple[str, ...]:
+    """The path of the mapping that holds the limit."""
+    if change.default:
+        return ("defaults",)
+    if not change.model:
+        return ()
+    model = spec.models.get(change.model)
+    if model is None:
+        raise ValueError(_unknown("model", change.model, list(spec.models)))
+    if change.version and change.version not in model.versions:
+        raise ValueError(_unknown(f"version of {change.model}", change.version, list(model.versions)))
+    return ("models", change.model, *(("versions", change.version) if change.version else ()))
+
+
+def _unknown(kind: str, name: str, known: list[str]) -> str:
+    hint = nearest(name, known)
+    return f"{quoted(name)} is not a {kind}; there are {listed(known)}" + (f" ({hint})" if hint else "")
+
+
+def _judged(text: str, file: str) -> tuple[Spec, tuple[Finding, ...]]:
+    """The spec of the new text, and what it is warned about."""
+    reading = read_text(text, file)
+    findings = (*reading.findings, *(check(reading.spec) if reading.spec else ()))
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if errors or reading.spec is None:
+        raise SpecInvalid(errors)
+    return reading.spec, findings
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return read_bytes(path, most=MAX_BYTES)
+    except FileUnusable as error:
+        raise SpecInvalid([Finding(place=Place(file=str(path)), path="", message=error.reason)]) from error
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def log_of(path: Path) -> LimitsLog:
+    """The log of the fleet file at `path`.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong.
+    """
+    return LimitsLog(log_path(load_fleet(path), path))
+
+
+def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str]:
+    """What is wrong with the log of a fleet file, and the hash it ends with.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong.
+    """
+    log, limits = log_of(path), _written(load_fleet(path))
+    if log.needs_healing():
+        # A user who may only read still sees the log.
+        with suppress(SpecInvalid), log.turn():
+            limits = _written(load_fleet(path))
+    entries, findings = log.read()
+    known = {field: entry.new for field, entry in state(entries, FILE).items()}
+    written = {field: describe(limit) for field, limit in limits.items()}
+    place = Place(file=str(log.path))
+    more = [
+        Finding(
+            place=place,
+            path=field,
+            message=f"the log ends with {known.get(field, 'nothing')}, "
+            f"the fleet file says {written.get(field, 'nothing')}",
+            hint="changed without the log, or the log was cut",
+        )
+        for field in sorted(known.keys() | written.keys())
+        if known.get(field) != written.get(field)
+    ]
+    if expected and expected not in {entry.hash for entry in entries}:
+        message = f"no entry has the hash {expected}: the log was cut or rewritten"
+        more.append(Finding(place=place, path="", message=message))
+    return (*findings, *more), entries[-1].hash if entries else FIRST
+
+
+def note_file(path: Path) -> tuple[Entry, ...]:
+    """Write down what was changed in the fleet file by other means than `set_limit`.
+
+    Raises:
+        SpecInvalid: the fleet file is wrong, or the log cannot be written.
+    """
+    log = log_of(path)
+    with log.turn():
+        # Read in turn: what was read before might be older than what the log already tells.
+        return log.record(_written(load_fleet(path)), _whoever(path), _now())
+
+
+def _whoever(path: Path) -> Author:
+    try:
+        owner = f"unknown, file of {path.owner()}"
+    except (KeyError, OSError):
+        owner = "unknown"
+    return Author(who=owner, source=FILE, reason="found in the fleet file")

@@ -1,1 +1,0 @@
-"""Readings of a running fleet, and judgements over them."""

@@ -1,0 +1,127 @@
+"""Connections that are closed before their time: half a request, an answer that is not read, too many.
+
+uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_SECONDS = 10.0
+REQUEST_SECONDS = 90.0
+"""From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
+_MOST, _SHARE_OF_FILES = 2048, 0.75
+_WANTED_FILES = 4096
+
+
+def most_connections() -> int:
+    """As many as leave a quarter of the files this process may open to its own work. Raises that limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(soft, min(hard, _WANTED_FILES) if hard != resource.RLIM_INFINITY else _WANTED_FILES)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return max(8, min(_MOST, int(soft * _SHARE_OF_FILES)))
+
+
+class Careful(H11Protocol):
+    """HTTP as uvicorn speaks it, with limits; `careful_protocol` gives a subclass its values."""
+
+    dropped: ClassVar[Callable[[str], None]]
+    most: ClassVar[int]
+    header_seconds: ClassVar[float]
+    request_seconds: ClassVar[float]
+    _timer: asyncio.TimerHandle | None = None
+    _whole = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin with the time for a header, in the place of another where all are taken."""
+        super().connection_made(transport)
+        self._limit(self.header_seconds, "header_time")
+        if len(self.connections) > self.most:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ended by either side."""
+        self._unlimited()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Mind the time of what is not whole yet."""
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.waits_for_header:
+            # The first piece sets the time for the rest.
+            if self._timer is None:
+                self._limit(self.header_seconds, "header_time")
+        elif not self._whole:
+            self._whole = True
+            self._limit(self.request_seconds, "request_time")
+
+    def on_response_complete(self) -> None:
+        """The next request has its own time."""
+        self._unlimited()
+        self._whole = False
+        super().on_response_complete()
+
+    @property
+    def waits_for_header(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def waits_for_body(self) -> bool:
+        """Whether the caller has not sent all of its request."""
+        return self.waits_for_header or self.cycle.more_body
+
+    def drop(self, reason: str) -> None:
+        """Close, and drop what was being sent."""
+        type(self).dropped(reason)
+        self._unlimited()
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _make_room(self) -> None:
+        # A set has no order; the one with the oldest timer is not worth a list of its own.
+        others: list[Any] = [one for one in self.connections if one is not self]
+        unfinished = [one for one in others if one.waits_for_body and not one.transport.is_closing()]
+        victim = min(unfinished, key=lambda one: (not one.waits_for_header, one.since), default=self)
+        victim.drop("crowded")
+
+    @property
+    def since(self) -> float:
+        """When its time runs out."""
+        return self._timer.when() if self._timer else 0.0
+
+    def _limit(self, seconds: float, reason: str) -> None:
+        self._unlimited()
+        self._timer = self.loop.call_later(seconds, self.drop, reason)
+
+    def _unlimited(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None
+
+
+def careful_protocol(
+    dropped: Callable[[str], None],
+    most: int,
+    *,
+    header_seconds: float = HEADER_SECONDS,
+    request_seconds: float = REQUEST_SECONDS,
+) -> type[Careful]:
+    """The protocol for one server; `most` connections at once, and whom to tell of those that are cut."""
+    values = {
+        "dropped": staticmethod(dropped),
+        "most": most,
+        "header_seconds": header_seconds,
+        "request_seconds": request_seconds,
+    }
+    return type("CarefulProtocol", (Careful,), values)

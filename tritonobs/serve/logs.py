@@ -1,0 +1,49 @@
+"""Lines of the log, bounded: a million equal complaints do not fill the disk."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+
+_SECONDS = 60.0
+_MOST_LINES = 30
+_MOST_KINDS = 500
+
+
+class Sparing(logging.Filter):
+    """At most 30 lines a minute from each place; the next one says how many were left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: OrderedDict[tuple[str, int], _Kind] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        key = record.pathname, record.lineno
+        kind = self._kinds.pop(key, None) or _Kind()
+        self._kinds[key] = kind
+        if len(self._kinds) > _MOST_KINDS:
+            self._kinds.popitem(last=False)
+        written, left_out = kind.take(time.monotonic())
+        if written and left_out:
+            record.msg, record.args = f"{record.getMessage()} ({left_out} lines like this were left out)", ()
+        return written
+
+
+class _Kind:
+    __slots__ = ("began", "left_out", "lines")
+
+    def __init__(self) -> None:
+        self.began, self.lines, self.left_out = 0.0, 0, 0
+
+    def take(self, now: float) -> tuple[bool, int]:
+        """Whether one more line is written, and how many were left out before it."""
+        if now - self.began >= _SECONDS:
+            left_out, self.began, self.lines, self.left_out = self.left_out, now, 1, 0
+            return True, left_out
+        self.lines += 1
+        if self.lines <= _MOST_LINES:
+            return True, 0
+        self.left_out += 1
+        return False, 0

@@ -1,0 +1,1 @@
+"""What a fleet measures: times per stage and model version, tables, the live view."""

@@ -1,0 +1,27 @@
+"""Quantiles from histogram buckets, as Prometheus computes them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+
+def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | None:
+    """The value that `ratio` of the observations do not exceed, from cumulative counts by upper bound.
+
+    Linear within a bucket, from 0 in the lowest; the highest finite bound for what lies above it. None
+    without observations.
+    """
+    bounds = sorted(buckets)
+    if not bounds or not math.isinf(bounds[-1]) or buckets[bounds[-1]] <= 0:
+        return None
+    rank = ratio * buckets[bounds[-1]]
+    lower, below = 0.0, 0.0
+    for bound in bounds:
+        count = max(buckets[bound], below)
+        if count >= rank:
+            if math.isinf(bound):
+                return lower
+            return lower + (bound - lower) * ((rank - below) / (count - below) if count > below else 1.0)
+        lower, below = bound, count
+    return lower

@@ -1,0 +1,93 @@
+"""Pieces of PromQL: selectors that quote any name, sums of rates, quantiles."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from tritonobs import names
+from tritonobs.units import format_duration
+
+MODEL_VERSION = (names.MODEL, names.VERSION)
+MODEL_VERSION_STAGE = (*MODEL_VERSION, names.STAGE)
+COMPUTE_US = (names.TRITON_COMPUTE_INPUT_US, names.TRITON_COMPUTE_INFER_US, names.TRITON_COMPUTE_OUTPUT_US)
+
+
+def labels_of(subject: tuple[str, ...]) -> dict[str, str]:
+    """The labels that select a model, a version of it, or a stage of that version."""
+    return dict(zip(MODEL_VERSION_STAGE, subject, strict=False))
+
+
+class Asked(Protocol):
+    """Who is asked; `clients.prometheus.PrometheusClient` is one."""
+
+    cluster: str
+    cluster_label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which series a question is about: of one cluster ("": of all), and of these models (none: of all).
+
+    Series without the label are of every cluster: where no series has it, there is only one.
+    """
+
+    cluster: str = ""
+    models: tuple[str, ...] = ()
+    label: str = names.CLUSTER
+    """The label that says which cluster series are of."""
+
+    @classmethod
+    def asked(cls, prometheus: Asked, models: tuple[str, ...] = ()) -> Scope:
+        """The cluster that this client asks about."""
+        return cls(cluster=prometheus.cluster, label=prometheus.cluster_label, models=models)
+
+    def about(self, models: Iterable[str]) -> Scope:
+        """The same cluster, and these models of it."""
+        return replace(self, models=tuple(sorted(set(models))))
+
+    def of(self, *matchers: str) -> str:
+        """`{…}` for series of the models."""
+        return self.around(one_of(names.MODEL, self.models), *matchers)
+
+    def around(self, *matchers: str) -> str:
+        """`{…}` for series of the cluster that belong to no model, or are wanted of all of them."""
+        return selector(one_of(self.label, ("", self.cluster)) if self.cluster else "", *matchers)
+
+
+def quoted(text: str) -> str:
+    """A PromQL string literal; JSON's escapes are among those PromQL reads."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def one_of(label: str, values: Iterable[str]) -> str:
+    """A matcher for exactly these values; no values match everything."""
+    choices = sorted(set(values))
+    if len(choices) == 1:
+        return f"{label}={quoted(choices[0])}"
+    return f"{label}=~{quoted('|'.join(map(re.escape, choices)))}" if choices else ""
+
+
+def selector(*matchers: str) -> str:
+    """`{…}` of the matchers that are not empty; nothing without any."""
+    kept = ",".join(matcher for matcher in matchers if matcher)
+    return f"{{{kept}}}" if kept else ""
+
+
+def rate(metric: str, chosen: str, window_seconds: float) -> str:
+    """The per-second rate of a counter over the window."""
+    return f"rate({metric}{chosen}[{format_duration(window_seconds)}])"
+
+
+def summed(expression: str, by: Iterable[str]) -> str:
+    """The sum over every label but these."""
+    return f"sum by ({', '.join(by)}) ({expression})"
+
+
+def quantile(ratio: float, metric: str, chosen: str, window_seconds: float, by: Iterable[str]) -> str:
+    """A quantile of a histogram's buckets over the window."""
+    buckets = summed(rate(f"{metric}_bucket", chosen, window_seconds), (*by, names.LE))
+    return f"histogram_quantile({ratio:g}, {buckets})"

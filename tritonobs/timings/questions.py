@@ -1,0 +1,168 @@
+"""What triage asks Prometheus: every question with its name, in PromQL over one window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tritonobs import names
+from tritonobs.timings import alive, promql
+from tritonobs.timings.language import language_questions
+from tritonobs.timings.measured import bucket_questions, mean_questions
+from tritonobs.units import format_duration
+
+_MODEL_VERSION = promql.MODEL_VERSION
+_OBJECTIVE = (*_MODEL_VERSION, names.SLO)
+_PEAK_SECONDS = 30
+_BURST_SECONDS, _BURST_STEPS = 5, 120
+
+
+def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
+    """Questions about a window: means and counts of the chosen models, and the machines under them."""
+    span, chosen, around = format_duration(window_seconds), scope.of(), scope.around()
+
+    def rates(metric: str, *by: str) -> str:
+        return promql.summed(promql.rate(metric, chosen, window_seconds), by)
+
+    replica = (names.INSTANCE, *_MODEL_VERSION)
+    our_rules = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
+    stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
+    return (
+        mean_questions(scope, window_seconds)
+        | language_questions(scope, window_seconds)
+        | {
+            "size_sum": rates(f"{names.STAGE_SIZE}_sum", *stage_kind),
+            "size_count": rates(f"{names.STAGE_SIZE}_count", *stage_kind),
+            "items": rates(names.STAGE_ITEMS, *stage_kind),
+            "stage_errors": rates(names.STAGE_ERRORS, *_MODEL_VERSION, names.STAGE, names.REASON),
+            "outcomes": rates(names.REQUESTS, *replica, names.OUTCOME),
+            "failures": rates(names.TRITON_FAILURE, *replica, names.REASON),
+            "inferences": rates(names.TRITON_INFERENCES, *_MODEL_VERSION),
+            "executions": rates(names.TRITON_EXECUTIONS, *_MODEL_VERSION),
+            "cache_hits": rates(names.TRITON_CACHE_HITS, *_MODEL_VERSION),
+            "cache_misses": rates(names.TRITON_CACHE_MISSES, *_MODEL_VERSION),
+            "replica_requests": rates(names.TRITON_SUCCESS, *replica),
+            "replica_us": rates(names.TRITON_REQUEST_US, *replica),
+            "first_beats": f"min by ({', '.join(alive.LABELS)}) "
+            f"(min_over_time({names.HEARTBEAT}{chosen}[{span}]))",
+            "pending": promql.summed(
+                f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
+            ),
+            "peak": f"max_over_time({_recent_rate(chosen)}[{span}:{_PEAK_SECONDS // 3}s])",
+            "burst": f"max_over_time({promql.summed(_last_rate(chosen), _MODEL_VERSION)}"
+            f"[{span}:{format_duration(max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS)))}])",
+            "flush_dropped": promql.summed(
+                f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
+            ),
+            "flush_errors": promql.summed(f"increase({names.FLUSH_ERRORS}{chosen}[{span}])", _MODEL_VERSION),
+            "gpu_utilization": f"avg_over_time({names.TRITON_GPU_UTILIZATION}{around}[{span}])",
+            "gpu_memory": f"max_over_time({names.TRITON_GPU_MEMORY_USED}{around}[{span}])"
+            f" / {names.TRITON_GPU_MEMORY_TOTAL}{around}",
+            "gpu_clock": f"avg_over_time({names.DCGM_SM_CLOCK}{around}[{span}])",
+            "gpu_temperature": f"max_over_time({names.DCGM_TEMPERATURE}{around}[{span}])",
+            "cpu": f"avg_over_time({names.TRITON_CPU_UTILIZATION}{around}[{span}])",
+            "delivery_errors": promql.summed(
+                f"increase({names.DELIVERY_ERRORS}{around}[{span}])", (names.ROBOT, "code")
+            ),
+            "slo_bad": promql.summed(f"sum_over_time({names.SLO_BAD}{chosen}[{span}])", _OBJECTIVE),
+            "slo_valid": promql.summed(f"sum_over_time({names.SLO_VALID}{chosen}[{span}])", _OBJECTIVE),
+            "rule_failures": promql.summed(
+                f"increase({names.RULE_FAILURES}{our_rules}[{span}])", (names.RULE_GROUP,)
+            ),
+        }
+    )
+
+
+def moment_questions(scope: promql.Scope, scrape_seconds: float) -> dict[str, str]:
+    """Questions about the end of a window: what exists, and what it should do."""
+    chosen, around = scope.of(), scope.around()
+    return {
+        "heartbeats": f"max by ({', '.join(alive.LABELS)}) ({names.HEARTBEAT}{chosen})",
+        "alive": alive.question(scope, scrape_seconds),
+        "loaded": f"group by ({', '.join(_MODEL_VERSION)}) ({names.TRITON_SUCCESS}{chosen})",
+        "filling": promql.summed(
+            f"deriv({names.TRITON_PENDING}{chosen}[{format_duration(alive.SCRAPES * scrape_seconds)}])",
+            _MODEL_VERSION,
+        ),
+        "waiting": promql.summed(f"{names.TRITON_PENDING}{chosen}", _MODEL_VERSION),
+        "burning": f"{names.BURN_RATE}{around}",
+        "budgets": f"{names.ERROR_BUDGET}{around}",
+        "ensembles": ensemble_question(replace(scope, models=())),
+        "up": f"min by (job, {names.INSTANCE}) (up{around})",
+        "scraped": f"min by (job, {names.INSTANCE}) (scrape_samples_scraped{around})",
+        "limits": f"max by ({', '.join(_MODEL_VERSION)}) ({names.QPS_LIMIT}{around})",
+        "token_limits": f"max by ({', '.join((*_MODEL_VERSION, names.KIND))}) ({names.TOKENS_LIMIT}{around})",
+        "robot_muted": f"{names.ROBOT_MUTED}{around}",
+        "config_valid": f"{names.CONFIG_VALID}{around}",
+    }
+
+
+def ensemble_question(scope: promql.Scope) -> str:
+    """PromQL for the models that the fleet file calls ensembles."""
+    ensembles = scope.of('kind="ensemble"')
+    return f"group by ({names.MODEL}) ({names.MODEL_INFO}{ensembles})"
+
+
+def close_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
+    """Questions that read every bucket; asked only about models worth it."""
+    chosen = scope.of()
+    by = (*_MODEL_VERSION, names.STAGE, names.KIND)
+    sizes = promql.quantile(0.99, names.STAGE_SIZE, chosen, window_seconds, by)
+    return bucket_questions(scope, window_seconds) | {"size_p99": sizes}
+
+
+def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
+    """Questions over time: the numbers whose change shows the start."""
+    chosen, around = scope.of(), scope.around()
+
+    def mean(metric: str, *by: str) -> str:
+        parts = (promql.rate(f"{metric}_{part}", chosen, step_seconds) for part in ("sum", "count"))
+        return " / ".join(f"({promql.summed(part, by)} > 0)" for part in parts)
+
+    def rates(metric: str, *by: str) -> str:
+        return promql.summed(promql.rate(metric, chosen, step_seconds), by)
+
+    def spent(metric: str, *by: str) -> str:
+        return f"{rates(metric, *by)} / 1e6 / ({rates(names.TRITON_SUCCESS, *by)} > 0)"
+
+    return {
+        "stage": mean(names.STAGE_DURATION, *promql.MODEL_VERSION_STAGE),
+        "size": mean(names.STAGE_SIZE, *_MODEL_VERSION, names.STAGE, names.KIND),
+        "requests": rates(names.TRITON_SUCCESS, *_MODEL_VERSION),
+        "request": spent(names.TRITON_REQUEST_US, *_MODEL_VERSION),
+        "replica": spent(names.TRITON_REQUEST_US, names.INSTANCE, *_MODEL_VERSION),
+        "told": rates(names.REQUESTS, *_MODEL_VERSION, names.OUTCOME),
+        "failed": rates(names.TRITON_FAILURE, *_MODEL_VERSION, names.REASON),
+        "errors": rates(names.STAGE_ERRORS, *_MODEL_VERSION, names.REASON),
+        "hits": rates(names.TRITON_CACHE_HITS, *_MODEL_VERSION),
+        "up": f"min by ({names.INSTANCE}) (up{around})",
+        "scraped": f"min by ({names.INSTANCE}) (scrape_samples_scraped{around})",
+        "queue": spent(names.TRITON_QUEUE_US, *_MODEL_VERSION),
+    }
+
+
+def usual_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
+    """Questions over the baseline's own parts: how much a number moves when nothing is wrong."""
+    chosen = scope.of()
+    request, requests = (
+        promql.summed(promql.rate(metric, chosen, step_seconds), _MODEL_VERSION)
+        for metric in (names.TRITON_REQUEST_US, names.TRITON_SUCCESS)
+    )
+    p99 = promql.quantile(0.99, names.STAGE_DURATION, chosen, step_seconds, promql.MODEL_VERSION_STAGE)
+    return {
+        "requests": requests,
+        "request": f"{request} / 1e6 / ({requests} > 0)",
+        "stage": trend_questions(scope, step_seconds)["stage"],
+        "p99": p99,
+    }
+
+
+def _last_rate(chosen: str) -> str:
+    """Between two scrapes: what no average shows."""
+    return f"irate({names.TRITON_SUCCESS}{chosen}[1m])"
+
+
+def _recent_rate(chosen: str) -> str:
+    """Answers are what `qps_limit` is about: all requests, not only good ones."""
+    good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, _PEAK_SECONDS), _MODEL_VERSION)
+    bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, _PEAK_SECONDS), _MODEL_VERSION)
+    return f"({good} + {bad})"

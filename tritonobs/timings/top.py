@@ -1,0 +1,254 @@
+"""A fleet at a glance: one row per model version, from the replicas' pages or from Prometheus."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from tritonobs import names
+from tritonobs.clients.prometheus import PrometheusClient, Reading
+from tritonobs.timings import alive, outcomes, promql, questions
+from tritonobs.timings.alive import Worker, workers
+from tritonobs.timings.ask import Unseen, ask_all
+from tritonobs.timings.buckets import bucket_quantile
+from tritonobs.timings.measured import Subject, mean_questions
+from tritonobs.timings.outcomes import Ended, ended
+from tritonobs.timings.pages import Pages, increases, moved
+from tritonobs.timings.scrapes import scrape_interval_seconds
+
+SortKey = Literal["model", "qps", "errors", "mean", "p99", "queue"]
+SORT_KEYS: tuple[SortKey, ...] = ("qps", "errors", "mean", "p99", "queue", "model")
+_SERVER = (names.MODEL, names.VERSION)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopRow:
+    """A model version now; durations in seconds, None where unmeasured. `stages` are seconds a request.
+
+    `mean` is a whole request. `p99` is that of the time in the model, without its wait in Triton's queue;
+    `bounds` are
+    the lowest and the highest value its buckets can tell. `silent_workers` are those that were not replaced.
+    """
+
+    model: str
+    version: str
+    qps: float
+    limit: float | None
+    error_ratio: float | None
+    mean: float | None
+    p99: float | None
+    queue: float | None
+    pending: float
+    batch: float | None
+    stages: tuple[tuple[str, float], ...]
+    workers: int
+    silent_workers: int
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopView:
+    """All rows at one moment; `source` says where from, `seconds` over which time."""
+
+    at: float
+    seconds: float
+    source: str
+    rows: tuple[TopRow, ...]
+    unseen: tuple[Unseen, ...] = ()
+
+
+def view_of_pages(
+    before: Pages, now: Pages, limits: Mapping[Subject, float], ensembles: Collection[str] = ()
+) -> TopView:
+    """What happened between two readings of the pages; `ensembles` are the models that are one."""
+    seconds = max(now.at - before.at, 1e-9)
+
+    def grew(name: str, *labels: str) -> dict[tuple[str, ...], float]:
+        return {key: value / seconds for key, value in increases(before, now, name, *labels).items()}
+
+    buckets: dict[tuple[str, ...], dict[float, float]] = {}
+    for (model, version, stage, le), rate in grew(
+        f"{names.STAGE_DURATION}_bucket", *_SERVER, names.STAGE, names.LE
+    ).items():
+        if stage == names.TOTAL_STAGE:
+            buckets.setdefault((model, version), {})[float(le)] = rate
+    succeeded = grew(names.TRITON_SUCCESS, *outcomes.LABELS)
+    numbers = _Numbers(
+        ended=ended(
+            succeeded,
+            grew(names.TRITON_FAILURE, *outcomes.LABELS, names.REASON),
+            grew(names.REQUESTS, *outcomes.LABELS, names.OUTCOME),
+            ensembles,
+        ),
+        requests=grew(names.TRITON_SUCCESS, *_SERVER),
+        request=grew(names.TRITON_REQUEST_US, *_SERVER),
+        queue=grew(names.TRITON_QUEUE_US, *_SERVER),
+        inferences=grew(names.TRITON_INFERENCES, *_SERVER),
+        executions=grew(names.TRITON_EXECUTIONS, *_SERVER),
+        stages=grew(f"{names.STAGE_DURATION}_sum", *_SERVER, names.STAGE),
+        counts=grew(f"{names.STAGE_DURATION}_count", *_SERVER, names.STAGE),
+        buckets=buckets,
+        pending=now.rows(names.TRITON_PENDING, *_SERVER),
+        workers=workers(moved(before, now), [(key[0], key[1], key[2]) for key in succeeded]),
+        limits=limits,
+    )
+    return TopView(
+        at=now.at,
+        seconds=seconds,
+        source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
+        rows=numbers.rows(),
+        unseen=now.unseen,
+    )
+
+
+def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -> TopView:
+    """What Prometheus saw in the last seconds.
+
+    Raises:
+        ClientError: it did not answer all of it.
+    """
+    scope = promql.Scope.asked(prometheus)
+    at, asked = time.time(), mean_questions(scope, window_seconds)
+    window = questions.window_questions(scope, window_seconds)
+    moment = questions.moment_questions(scope, scrape_interval_seconds(prometheus.targets()))
+    for name in ("outcomes", "failures", "inferences", "executions", "replica_requests"):
+        asked[name] = window[name]
+    for name in ("alive", "limits", "ensembles"):
+        asked[name] = moment[name]
+    asked["pending"] = promql.summed(f"{names.TRITON_PENDING}{scope.of()}", promql.MODEL_VERSION)
+    total = scope.of(promql.one_of(names.STAGE, [names.TOTAL_STAGE]))
+    asked["total_buckets"] = promql.summed(
+        promql.rate(f"{names.STAGE_DURATION}_bucket", total, window_seconds),
+        (*promql.MODEL_VERSION, names.LE),
+    )
+    answers = ask_all(prometheus, asked, at=at)
+
+    def rows(name: str, *labels: str) -> dict[tuple[str, ...], float]:
+        return _by(answers[name], *(labels or _SERVER))
+
+    buckets: dict[tuple[str, ...], dict[float, float]] = {}
+    for (*subject, le), rate in rows("total_buckets", *_SERVER, names.LE).items():
+        buckets.setdefault(tuple(subject), {})[float(le)] = rate
+    succeeded = rows("replica_requests", *outcomes.LABELS)
+    numbers = _Numbers(
+        ended=ended(
+            succeeded,
+            rows("failures", *outcomes.LABELS, names.REASON),
+            rows("outcomes", *outcomes.LABELS, names.OUTCOME),
+            {model for (model,) in rows("ensembles", names.MODEL)},
+        ),
+        requests=rows("requests"),
+        request=rows("request"),
+        queue=rows("queue"),
+        inferences=rows("inferences"),
+        executions=rows("executions"),
+        stages=rows("sum", *_SERVER, names.STAGE),
+        counts=rows("count", *_SERVER, names.STAGE),
+        buckets=buckets,
+        pending=rows("pending"),
+        workers=workers(
+            {(key[0], key[1], key[2], key[3]): value for key, value in rows("alive", *alive.LABELS).items()},
+            [(key[0], key[1], key[2]) for key in succeeded],
+        ),
+        limits={(key[0], key[1]): value for key, value in rows("limits").items()},
+    )
+    return TopView(
+        at=at, seconds=window_seconds, source=f"Prometheus {prometheus.address}", rows=numbers.rows()
+    )
+
+
+def sorted_rows(rows: Iterable[TopRow], key: SortKey, chosen: str = "") -> tuple[TopRow, ...]:
+    """Rows whose model contains `chosen`, largest first (by name: first letter first)."""
+    kept = [row for row in rows if chosen.lower() in row.model.lower()]
+    by_name = sorted(kept, key=lambda row: (row.model, row.version))
+    if key == "model":
+        return tuple(by_name)
+    field = "error_ratio" if key == "errors" else key
+    return tuple(sorted(by_name, key=lambda row: -(getattr(row, field) or 0.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Numbers:
+    """Rates a second by labels (durations of Triton in microseconds), from either source."""
+
+    ended: Mapping[Subject, Ended]
+    requests: Mapping[tuple[str, ...], float]
+    request: Mapping[tuple[str, ...], float]
+    queue: Mapping[tuple[str, ...], float]
+    inferences: Mapping[tuple[str, ...], float]
+    executions: Mapping[tuple[str, ...], float]
+    stages: Mapping[tuple[str, ...], float]
+    counts: Mapping[tuple[str, ...], float]
+    buckets: Mapping[tuple[str, ...], Mapping[float, float]]
+    pending: Mapping[tuple[str, ...], float]
+    workers: tuple[Worker, ...]
+    limits: Mapping[Subject, float]
+
+    def rows(self) -> tuple[TopRow, ...]:
+        """One row for every model version that is loaded."""
+        return tuple(self._row((key[0], key[1])) for key in sorted(self.requests))
+
+    @cached_property
+    def _spent(self) -> dict[Subject, dict[str, float]]:
+        spent: dict[Subject, dict[str, float]] = {}
+        for (model, version, stage), seconds in self.stages.items():
+            spent.setdefault((model, version), {})[stage] = seconds
+        return spent
+
+    @cached_property
+    def _states(self) -> dict[Subject, list[str]]:
+        states: dict[Subject, list[str]] = {}
+        for worker in self.workers:
+            states.setdefault((worker.model, worker.version), []).append(worker.state)
+        return states
+
+    def _row(self, subject: Subject) -> TopRow:
+        model, version = subject
+        good, end = self.requests[subject], self.ended.get(subject, Ended())
+        states, runs = self._states.get(subject, []), self.executions.get(subject, 0.0)
+        stages = {
+            stage: spent / end.requests
+            for stage, spent in self._spent.get(subject, {}).items()
+            if stage != names.TOTAL_STAGE and end.requests > 0 and spent > 0
+        }
+        buckets = self.buckets.get(subject, {})
+        finite = sorted(bound for bound in buckets if math.isfinite(bound))
+        return TopRow(
+            model=model,
+            version=version,
+            qps=end.requests,
+            limit=self.limits.get(subject, self.limits.get((model, ""))),
+            error_ratio=end.ratio,
+            mean=self._mean(subject),
+            p99=bucket_quantile(0.99, buckets),
+            bounds=(finite[0], finite[-1]) if finite else None,
+            queue=self.queue.get(subject, 0.0) / 1e6 / good if good > 0 else None,
+            pending=self.pending.get(subject, 0.0),
+            batch=self.inferences.get(subject, 0.0) / runs if runs > 0 else None,
+            stages=tuple(sorted(stages.items(), key=lambda stage: -stage[1])),
+            workers=sum(state != "replaced" for state in states),
+            silent_workers=sum(state == "dead" for state in states),
+        )
+
+    def _mean(self, subject: Subject) -> float | None:
+        """A whole request as `stages` shows it: wait and the model's total, or what Triton counted."""
+        good, total = self.requests[subject], (*subject, names.TOTAL_STAGE)
+        around = self.request.get(subject, 0.0) / 1e6 / good if good > 0 else None
+        if good > 0 and self.counts.get(total, 0.0) > 0:
+            counted = (
+                self.queue.get(subject, 0.0) / 1e6 / good + self.stages.get(total, 0.0) / self.counts[total]
+            )
+            return max(counted, around or 0.0)
+        return around
+
+
+def _by(readings: Iterable[Reading], *labels: str) -> dict[tuple[str, ...], float]:
+    rows: dict[tuple[str, ...], float] = {}
+    for reading in readings:
+        key = tuple(reading.labels.get(label, "") for label in labels)
+        rows[key] = rows.get(key, 0.0) + reading.value
+    return rows

@@ -1,0 +1,1 @@
+"""What is wrong, since when and why: one reading of a fleet, judged by checks."""

@@ -1,0 +1,43 @@
+"""An error budget burns, and nothing else was found that would explain it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.triage import commands
+from tritonobs.triage.budgets import burning_alerts
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.wording import figure, titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.triage.view import View
+
+_CONFIDENCE = 0.5
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Objectives whose alert fires and which the requests of this window missed."""
+    for burn in burning_alerts(view):
+        if not burn.missed:
+            continue
+        subject = (burn.model, burn.version)
+        yield Cause(
+            place=(*subject, burn.slo),
+            sentence=(
+                f"{titled(subject)} misses its objective {burn.slo}: "
+                f"the budget burns {figure(burn.rate)} times as fast as it may"
+            ),
+            confidence=_CONFIDENCE,
+            evidence=(
+                Evidence(f"burn rate of {burn.slo} in this window", None, burn.rate),
+                Evidence(f"requests that missed {burn.slo}", None, burn.bad),
+            ),
+            next_steps=(
+                f"see since when the objective is missed: {commands.triage(burn.model, '1h')}",
+                f"see where the time goes: {commands.stages(burn.model)}",
+            ),
+            asked=("slo_bad", "slo_valid", "budgets"),
+            since=burn.since,
+        )

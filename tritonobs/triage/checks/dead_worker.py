@@ -1,0 +1,50 @@
+"""A model's Python process died or hangs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.wording import titled
+from tritonobs.units import format_latency
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.timings.alive import Worker
+    from tritonobs.triage.view import View
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Workers of a loaded model whose heartbeat stopped while their replica is scraped."""
+    at = view.snapshot.incident.end
+    for worker in view.roster.lost:
+        beat = view.roster.last_beat(worker)
+        replaced = worker.state == "replaced"
+        after = "another took its place" if replaced else "no other took its place"
+        subject = (worker.model, worker.version)
+        yield Cause(
+            place=(*subject, worker.worker),
+            sentence=(
+                f"worker {worker.worker} of {titled(subject)} on {worker.replica} died or hangs since "
+                f"{format_latency(max(0.0, at - beat))}, and {after}"
+            ),
+            confidence=0.9 if replaced else 0.95,
+            evidence=(Evidence(f"last heartbeat of {worker.worker}", None, beat, "timestamp"),),
+            next_steps=_steps(worker),
+            asked=("alive", "heartbeats", "up"),
+            since=beat,
+        )
+
+
+def _steps(worker: Worker) -> tuple[str, ...]:
+    model = worker.model
+    reason = "look for the reason in the kernel log (out of memory?) and the end of Triton's log"
+    if worker.state == "replaced":
+        return (reason,)
+    load = f"POST /v2/repository/models/{model}/load on {worker.replica}"
+    return (
+        f"touch {model}'s model.py, or Triton sees nothing to load again",
+        f"load {model} for a new worker: {load}; Triton calls a model ready whose worker is dead",
+        reason,
+    )

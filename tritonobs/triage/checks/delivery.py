@@ -1,0 +1,78 @@
+"""Alerts do not reach people: rules, serve, a robot or the fleet file are the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.triage.cause import Cause, Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.triage.view import View
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Every break on the way from an alert to a person."""
+    for target in view.snapshot.targets:
+        if target.health == "down" and not view.is_replica(target):
+            job = target.labels.get("job", "")
+            yield _cause(
+                f"{job} at {target.labels.get('instance', target.url)} does not answer: {target.last_error}",
+                job,
+                (Evidence(f"up of {job}", None, 0.0),),
+                "start it again; Alertmanager keeps what is not delivered and repeats it",
+                ("up",),
+            )
+    for (group,), failures in view.rows("rule_failures", names.RULE_GROUP).items():
+        if failures >= 1:
+            rules = group.rpartition(";")[2]
+            yield _cause(
+                f"rules of {rules} cannot be evaluated: what they alert on is not watched",
+                rules,
+                (Evidence("failed evaluations", None, failures, "count"),),
+                "Prometheus' page Status, Rules shows the error; "
+                "build the rules again: tritonobs build fleet.yaml -o built",
+                ("rule_failures",),
+            )
+    for (robot,), muted in view.rows("robot_muted", names.ROBOT).items():
+        if muted:
+            yield _cause(
+                f"DingTalk mutes robot {robot}: more than 20 messages in a minute",
+                robot,
+                (Evidence("muted", None, muted),),
+                "wait ten minutes; find who else sends through that robot, or give alerts one of their own",
+                ("robot_muted",),
+            )
+    for (robot, code), errors in view.rows("delivery_errors", names.ROBOT, "code").items():
+        if errors >= 1:
+            yield _cause(
+                f"robot {robot} refused {errors:.0f} messages with {code}",
+                robot,
+                (Evidence(f"messages refused with {code}", None, errors, "count"),),
+                f"send a test message: tritonobs notify test {robot}; "
+                "check webhook, secret and the robot's settings",
+                ("delivery_errors",),
+            )
+    if view.value("config_valid") == 0:
+        yield _cause(
+            "the fleet file was changed and cannot be used; serve keeps the last good one",
+            "fleet file",
+            (Evidence("fleet file in use", None, 0.0),),
+            "see what is wrong with it: tritonobs validate fleet.yaml",
+            ("config_valid",),
+        )
+
+
+def _cause(
+    sentence: str, what: str, evidence: tuple[Evidence, ...], step: str, asked: tuple[str, ...]
+) -> Cause:
+    return Cause(
+        place=("", "", what),
+        sentence=sentence,
+        confidence=0.9,
+        evidence=evidence,
+        next_steps=(step,),
+        asked=asked,
+    )

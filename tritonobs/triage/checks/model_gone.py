@@ -1,0 +1,89 @@
+"""A model that served before is not loaded any more, or did not become ready."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.timings.promql import labels_of
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.wording import figure, titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.clients.triton import RepositoryEntry
+    from tritonobs.timings.measured import Subject
+    from tritonobs.triage.view import View
+
+_UNLOADED = "unloaded"
+_LONGEST_REASON = 300
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Models with traffic before and no series now; versions that could not be loaded."""
+    failed = dict(_failed(view))
+    gone = {subject[0]: subject for subject in _gone(view)}
+    for model, subject in gone.items():
+        address, entry = failed.pop(model, ("", None))
+        before = view.request_rate(subject, before=True)
+        served = f"it served {figure(before)} requests/s"
+        sentence = (
+            f"{titled(subject)} could not be loaded on {address}: {_reason(entry)}; {served}"
+            if entry
+            else f"{titled(subject)} is not loaded any more; {served}"
+        )
+        yield Cause(
+            place=subject,
+            sentence=sentence,
+            confidence=0.96,
+            evidence=(Evidence(f"requests to {model}", before, None, "per_second"),),
+            next_steps=_steps(model, entry),
+            trend=("requests", labels_of(subject)),
+            asked=("loaded", "requests"),
+            ends=True,
+        )
+    for model, (address, entry) in failed.items():
+        yield Cause(
+            place=(model, entry.version),
+            sentence=f"{titled((model, entry.version))} could not be loaded on {address}: {_reason(entry)}",
+            confidence=0.9,
+            next_steps=_steps(model, entry),
+        )
+
+
+def _gone(view: View) -> Iterator[Subject]:
+    """Models that were asked before, of which no version is loaded anywhere now."""
+    there = "loaded" if "loaded" in view.snapshot.now else "requests"
+    loaded = {model for (model,) in view.rows(there, names.MODEL)}
+    for subject in view.subjects(before=True):
+        if loaded and subject[0] not in loaded:
+            yield subject
+
+
+def _failed(view: View) -> Iterator[tuple[str, tuple[str, RepositoryEntry]]]:
+    """By model: the replica that could not load it, and what it says."""
+    for replica in view.snapshot.replicas:
+        ready = {entry.name for entry in replica.entries if entry.ready}
+        for entry in replica.entries:
+            if not entry.ready and entry.reason and entry.reason != _UNLOADED and entry.name not in ready:
+                yield entry.name, (replica.address, entry)
+
+
+def _reason(entry: RepositoryEntry) -> str:
+    """The first line of what Triton says: the lines below name the place in Python."""
+    first = next((line for line in entry.reason.splitlines() if line.strip()), "")
+    return first.removeprefix("Internal: ").strip().rstrip(".:;")[:_LONGEST_REASON]
+
+
+def _steps(model: str, entry: RepositoryEntry | None) -> tuple[str, ...]:
+    load = f"POST /v2/repository/models/{model}/load"
+    if entry:
+        return (
+            f"roll back {model}, or bring what it misses, and load it: {load}",
+            "read Triton's log from the time it was loaded: it has the whole traceback",
+        )
+    return (
+        f"load it: {load}, or tritonobs up for a local stack",
+        "see in Triton's log who unloaded it, or why it could not be loaded",
+    )

@@ -1,0 +1,81 @@
+"""A model gets more requests than its limit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.timings.promql import labels_of
+from tritonobs.triage import commands
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.wording import figure, titled
+from tritonobs.units import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.timings.measured import Subject
+    from tritonobs.triage.view import View
+
+_BURST_RATIO = 1.5
+_BURST_REQUESTS = 10
+_USUAL_INTERVAL_SECONDS = 15.0
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Limits that were exceeded: all the time, for the busiest half minute, or in bursts."""
+    limits = view.rows("limits", names.MODEL, names.VERSION)
+    versions: dict[str, list[Subject]] = {}
+    for subject in view.now.servers:
+        versions.setdefault(subject[0], []).append(subject)
+    for (model, version), limit in sorted(limits.items()):
+        subjects = [subject for subject in versions.get(model, ()) if version in {"", subject[1]}]
+        if version and limits.get((model, ""), math.inf) <= limit:
+            # The limit of the model is passed at least as early, and by more.
+            continue
+        mean = sum(view.request_rate(subject) for subject in subjects)
+        peak = sum(view.value("peak", labels_of((name, edition))) or 0.0 for name, edition in subjects)
+        burst = _burst(view, subjects)
+        if max(mean, peak) <= limit and not _is_burst(view, burst, limit):
+            continue
+        before = sum(view.request_rate(subject, before=True) for subject in subjects)
+        briefly = "" if mean > limit else " for a while" if peak > limit else " in bursts"
+        most = max(mean, peak) if max(mean, peak) > limit else burst
+        yield Cause(
+            place=(model, version),
+            sentence=(
+                f"{titled((model, version))} got {figure(most)} requests/s{briefly}, "
+                f"its limit is {figure(limit)} requests/s"
+            ),
+            confidence=0.96 if mean > limit else 0.85,
+            evidence=(
+                Evidence("requests", before, mean, "per_second"),
+                Evidence("busiest half minute", None, peak, "per_second"),
+                Evidence("between two scrapes", None, burst, "per_second"),
+                Evidence("limit", None, limit, "per_second"),
+            ),
+            next_steps=(
+                "find the client that sends more than agreed, and slow it down",
+                *((f"see what it can serve: {commands.suggest_limit(model)}",) if model else ()),
+                f"if there is room, raise the limit: {commands.set_limit(model, version, most)}",
+            ),
+            trend=("requests", labels_of((model, version) if version else (model,))),
+            asked=("requests", "peak", "burst", "limits"),
+        )
+
+
+def _burst(view: View, subjects: list[Subject]) -> float:
+    """The most that was answered between two scrapes, requests a second."""
+    return sum(view.value("burst", labels_of((name, edition))) or 0.0 for name, edition in subjects)
+
+
+def _is_burst(view: View, burst: float, limit: float) -> bool:
+    """Whether it is above the limit by more than chance, as the rule TritonQpsSpike does."""
+    return burst > _BURST_RATIO * limit and (burst - limit) * _interval_seconds(view) >= _BURST_REQUESTS
+
+
+def _interval_seconds(view: View) -> float:
+    """How often replicas are scraped; older releases of Prometheus do not report it."""
+    intervals = [target.interval for target in view.replica_targets() if target.interval]
+    return max((float(parse_duration(interval)) for interval in intervals), default=_USUAL_INTERVAL_SECONDS)

@@ -1,0 +1,64 @@
+"""Requests wait in Triton's queue for a free model instance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tritonobs.timings.promql import labels_of
+from tritonobs.timings.stages import QUEUE
+from tritonobs.triage import commands
+from tritonobs.triage.case import Case, Change
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.drain import drain_steps, draining
+from tritonobs.triage.view import View
+from tritonobs.units import format_latency
+
+_LONG_SECONDS = 0.005
+_SHARE = 0.25
+_GROWTH = 2.0
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Queues that take a good part of a request, and more than they used to."""
+    for case in view.cases:
+        for change in case.changes:
+            row = change.now
+            if row.name != QUEUE or (row.seconds or 0.0) < _LONG_SECONDS or (row.share or 0.0) < _SHARE:
+                continue
+            if change.before is None or (row.timing.mean or 0.0) > _GROWTH * (
+                change.before.timing.mean or 0.0
+            ):
+                yield _cause(view, case, change)
+
+
+def _cause(view: View, case: Case, change: Change) -> Cause:
+    row = change.now
+    labels = labels_of((row.model, row.version))
+    pending, before = view.value("pending", labels), view.value("pending", labels, before=True)
+    was = change.before.timing.mean if change.before else None
+    waits = f", was {format_latency(was)}" if was is not None else ""
+    return Cause(
+        place=(row.model, row.version, *row.path),
+        sentence=(
+            f"requests wait {format_latency(row.timing.mean or 0.0)} for a free instance of {row.model}"
+            f"{waits}: {row.share or 0:.0%} of a request to {case.now.model}{draining(view, labels)}"
+        ),
+        confidence=0.8 if (pending or 0.0) >= 1 else 0.6,
+        evidence=(
+            Evidence(f"wait for {row.model}", was, row.timing.mean, "seconds"),
+            Evidence(f"requests waiting for {row.model}", before, pending, "count"),
+            Evidence(
+                f"requests to {row.model}",
+                change.before.timing.rate if change.before else None,
+                row.timing.rate,
+                "per_second",
+            ),
+        ),
+        next_steps=(
+            *drain_steps(view, labels),
+            f"add instances of {row.model} (instance_group) or a replica, if there is CPU or GPU left",
+            f"set a QPS limit that {row.model} can serve: {commands.suggest_limit(row.model)}",
+        ),
+        trend=("queue", labels_of((row.model, row.version))),
+        asked=("queue", "pending"),
+    )

@@ -1,0 +1,63 @@
+"""A model gets many more requests than before, and takes longer or fails for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.timings.promql import labels_of
+from tritonobs.triage import commands
+from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.drain import drain_steps, draining
+from tritonobs.triage.wording import figure, titled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tritonobs.triage.case import Case
+    from tritonobs.triage.view import View
+
+_FACTOR = 1.5
+_BUSY = 0.5
+_ABOVE_USUAL = 1.2
+
+
+def judge(view: View) -> Iterator[Cause]:
+    """Models that clients call, with much more traffic that is served worse."""
+    for case in view.cases:
+        now, before = case.now.request.rate, case.before.request.rate if case.before else None
+        if before is None or now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
+            continue
+        if not case.slower and not view.failing(case.now.model):
+            continue
+        labels = labels_of(case.subject)
+        yield Cause(
+            place=case.subject,
+            sentence=(
+                f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and serves "
+                f"them worse{draining(view, labels, before)}"
+            ),
+            confidence=0.8 if now > 2 * before else 0.65,
+            evidence=(
+                Evidence("requests", before, now, "per_second"),
+                Evidence(
+                    "mean of a request",
+                    case.before.request.mean if case.before else None,
+                    case.now.request.mean,
+                    "seconds",
+                ),
+            ),
+            next_steps=(
+                *drain_steps(view, labels, before),
+                "find out whether it is wanted: a campaign, a new client, retries of clients that time out",
+                f"set a limit that it can serve: {commands.suggest_limit(case.now.model)}",
+            ),
+            trend=("requests", labels_of(case.subject)),
+            asked=("requests",),
+        )
+
+
+def _usual(case: Case) -> float:
+    """The rate in the busier parts of the baseline: a rush that comes every few minutes is not a surge."""
+    return (
+        case.usual.requests((case.before.model, case.before.version) if case.before else case.subject) or 0.0
+    )

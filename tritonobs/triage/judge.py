@@ -1,0 +1,165 @@
+"""A snapshot judged: all checks run, causes separated from their consequences. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tritonobs import names
+from tritonobs.timings.ask import Unseen
+from tritonobs.timings.span import Span
+from tritonobs.triage.budgets import burning_still
+from tritonobs.triage.case import Case
+from tritonobs.triage.cause import Cause
+from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_THE_SAME_MODEL
+from tritonobs.triage.snapshot import Snapshot
+from tritonobs.triage.trends import INSTANT
+from tritonobs.triage.view import View
+
+Status = Literal["wrong", "healthy", "blind"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a part of a request took in both windows, and what it adds; seconds, None where unmeasured."""
+
+    path: tuple[str, ...]
+    before: float | None
+    now: float | None
+    added: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slowdown:
+    """A model version whose requests take longer, and which parts add how much."""
+
+    model: str
+    version: str
+    before: float | None
+    now: float | None
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The judgement. `causes` come first to last as they should be looked at; `following` follow from them.
+
+    `status` is "blind" when nothing was found but not everything could be looked at. `still_burning` tells of
+    error budgets whose alerts fire for what was before the incident's window.
+    """
+
+    status: Status
+    sentence: str
+    incident: Span
+    baseline: Span
+    causes: tuple[Cause, ...]
+    following: tuple[Cause, ...]
+    slowdowns: tuple[Slowdown, ...]
+    firing: tuple[str, ...]
+    unseen: tuple[Unseen, ...]
+    baseline_note: str = ""
+    still_burning: tuple[str, ...] = ()
+
+
+def triage(snapshot: Snapshot) -> Verdict:
+    """Judge a snapshot; the same snapshot gives the same verdict."""
+    view = View(snapshot)
+    found = _merged([replace(cause, check=check) for check, judge in CHECKS.items() for cause in judge(view)])
+    order = list(CHECKS)
+    found.sort(key=lambda cause: (-cause.confidence, order.index(cause.check)))
+    reasons = [cause for cause in found if cause.check in EXPLAINS]
+    explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
+    causes = tuple(_dated(view, cause) for cause in found if id(cause) not in explained)
+    status: Status = "wrong" if causes else "blind" if snapshot.unseen or _is_empty(view) else "healthy"
+    return Verdict(
+        status=status,
+        sentence=_sentence(view, status, causes),
+        incident=snapshot.incident,
+        baseline=snapshot.baseline,
+        causes=causes,
+        following=tuple(_dated(view, cause) for cause in found if id(cause) in explained),
+        slowdowns=tuple(_slowdown(case) for case in view.cases if case.slower),
+        firing=tuple(
+            sorted({alert.name for alert in snapshot.alerts if _is_news(alert.labels, alert.state)})
+        ),
+        unseen=snapshot.unseen,
+        baseline_note=snapshot.baseline_note,
+        still_burning=tuple(burning_still(view)),
+    )
+
+
+def _merged(causes: list[Cause]) -> list[Cause]:
+    """One of those that say the same about the same stage, seen through several pipelines: the surest."""
+    best: dict[tuple[str, ...], Cause] = {}
+    for cause in causes:
+        key = (cause.check, *cause.place[:2], cause.place[-1])
+        if key not in best or cause.confidence > best[key].confidence:
+            best[key] = cause
+    return list(best.values())
+
+
+def _explains(view: View, cause: Cause, effect: Cause) -> bool:
+    if effect.check not in EXPLAINS.get(cause.check, frozenset()):
+        return False
+    if (cause.check, effect.check) in OF_THE_SAME_MODEL and cause.model != effect.model:
+        return False
+    # What happens to a whole replica happens to every model on it.
+    return (
+        not cause.model or not effect.model or bool(_family(view, cause.model) & _family(view, effect.model))
+    )
+
+
+def _family(view: View, model: str) -> frozenset[str]:
+    """A model, what calls it, and what those call: the models whose requests touch each other."""
+    return view.families.get(model, frozenset({model}))
+
+
+def _dated(view: View, cause: Cause) -> Cause:
+    """The cause with the moment at which its numbers changed."""
+    if cause.since is not None or cause.trend is None:
+        return cause
+    name, labels = cause.trend
+    points = view.trends.points(name, labels)
+    if cause.ends:
+        return replace(cause, since=view.trends.ended(points, instant=name in INSTANT))
+    return replace(cause, since=view.trends.since(points))
+
+
+def _slowdown(case: Case) -> Slowdown:
+    return Slowdown(
+        model=case.now.model,
+        version=case.now.version,
+        before=case.before.request.mean if case.before else None,
+        now=case.now.request.mean,
+        parts=tuple(
+            Part(
+                path=change.now.path,
+                before=change.before.seconds if change.before else None,
+                now=change.now.seconds,
+                added=change.added_seconds,
+            )
+            for change in case.changes
+        ),
+    )
+
+
+def _sentence(view: View, status: Status, causes: tuple[Cause, ...]) -> str:
+    asked = view.snapshot.model or "the fleet"
+    if status == "wrong":
+        return causes[0].sentence
+    if status == "blind" and not view.snapshot.unseen:
+        return f"could not judge {asked}: no requests were seen, in this window or in the one before"
+    if status == "blind":
+        number = len(view.snapshot.unseen)
+        return f"could not judge {asked}: {number} thing{'s' if number > 1 else ''} could not be read"
+    number = len(list(view.subjects()))
+    return f"nothing is wrong with {asked}: {number} model versions serve as they did before"
+
+
+def _is_empty(view: View) -> bool:
+    return not any(view.subjects()) and not any(view.subjects(before=True))
+
+
+def _is_news(labels: object, state: str) -> bool:
+    """Whether an alert says that something is wrong; the Watchdog says that nothing is."""
+    return state == "firing" and isinstance(labels, dict) and labels.get("alertname") != names.WATCHDOG

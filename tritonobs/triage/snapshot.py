@@ -1,0 +1,196 @@
+"""One reading of a fleet: an incident window, a baseline window, and the trends between them.
+
+A snapshot is answers as they came, so that it can be saved, sent and judged again without the fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from tritonobs import names
+from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
+from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
+from tritonobs.clients.triton import TritonClient
+from tritonobs.timings import promql, questions
+from tritonobs.timings.ask import Readings, Unseen
+from tritonobs.timings.measured import Answers, calls_question, pipeline_calls, timings_from, with_callees
+from tritonobs.timings.scrapes import scrape_interval_seconds
+from tritonobs.timings.span import Span
+from tritonobs.triage.calm import calm_baseline
+from tritonobs.triage.focus import focus_models
+from tritonobs.triage.replicas import ReplicaState, look_at
+from tritonobs.triage.spread import FEWEST_PARTS
+
+_TREND_STEPS = 360
+_USUAL_STEPS = 10
+_TREND_SECONDS = 6 * 3600.0
+_LEAD_SECONDS = 120.0
+_SCRAPES = 4
+_OF_BASELINE, _TREND = "question {} of the baseline", "trend of {}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Who can be asked; without Alertmanager or replicas their part is left out."""
+
+    prometheus: PrometheusClient
+    alertmanager: AlertmanagerClient | None = None
+    replicas: tuple[TritonClient, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What was seen. `asked` is the PromQL by the name of its answer, `unseen` what should have been seen.
+
+    `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds`
+    before it;
+    `usual` are those of the baseline's parts. `baseline_note` says why another baseline was taken than was
+    asked for.
+    """
+
+    model: str
+    version: str
+    incident: Span
+    baseline: Span
+    now: Mapping[str, tuple[Reading, ...]]
+    before: Mapping[str, tuple[Reading, ...]]
+    trends: Mapping[str, tuple[Series, ...]]
+    asked: Mapping[str, str]
+    usual: Mapping[str, tuple[Series, ...]] = field(default_factory=dict)
+    targets: tuple[Target, ...] = ()
+    alerts: tuple[FiringAlert, ...] = ()
+    silences: tuple[Silence, ...] = ()
+    replicas: tuple[ReplicaState, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
+    trend_seconds: float = 0.0
+    baseline_note: str = ""
+
+
+def take_snapshot(
+    sources: Sources, *, incident: Span, baseline: Span, model: str = "", version: str = ""
+) -> Snapshot:
+    """Look at everything once; first at all of it by sums, then closely at what changed.
+
+    Raises:
+        ClientError: Prometheus cannot be asked at all.
+    """
+    prometheus, readings = sources.prometheus, Readings()
+    cluster = promql.Scope.asked(prometheus)
+    calls = prometheus.query(calls_question(cluster), at=incident.end)
+    wide = _about(cluster, {model} if model else (), calls)
+    targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
+    found_targets = next(iter(targets.values()), ())
+    scrape_seconds = scrape_interval_seconds(found_targets)
+    now, before, asked = _both(
+        prometheus,
+        readings,
+        {
+            span: questions.window_questions(wide, span.seconds)
+            | questions.moment_questions(wide, scrape_seconds)
+            for span in (incident, baseline)
+        },
+    )
+    now["calls"] = before["calls"] = calls
+    close = _about(cluster, _focus(now, before, incident, baseline), calls)
+    shortest = _SCRAPES * scrape_seconds
+    calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
+    if calm.span != baseline:
+        baseline = calm.span
+        asks = questions.window_questions(wide, baseline.seconds) | questions.moment_questions(
+            wide, scrape_seconds
+        )
+        before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
+        before["calls"] = calls
+    later, earlier, asked_close = _both(
+        prometheus,
+        readings,
+        {span: questions.close_questions(close, span.seconds) for span in (incident, baseline)},
+    )
+    seconds = min(2 * incident.seconds + _LEAD_SECONDS, _TREND_SECONDS)
+    both = Span(start=incident.end - seconds, end=incident.end)
+    step = max(both.seconds / _TREND_STEPS, scrape_seconds, 1.0)
+    trend_seconds = max(step, shortest)
+    trend_questions = questions.trend_questions(close, trend_seconds)
+    trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
+    usual = _usual(prometheus, readings, baseline, close, shortest)
+    alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
+    silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
+    replicas = readings.take(
+        {triton.address: partial(look_at, triton) for triton in sources.replicas}, called="replica {}"
+    )
+    return Snapshot(
+        model=model,
+        version=version,
+        incident=incident,
+        baseline=baseline,
+        now=now | later,
+        before=before | earlier,
+        trends=trends,
+        asked=asked | asked_close | {_TREND.format(name): text for name, text in trend_questions.items()},
+        usual=usual,
+        targets=found_targets,
+        alerts=next(iter(alerts.values()), ()),
+        silences=next(iter(silences.values()), ()),
+        replicas=tuple(replicas.values()),
+        unseen=tuple(readings.unseen),
+        trend_seconds=trend_seconds,
+        baseline_note=calm.note,
+    )
+
+
+def _both(
+    prometheus: PrometheusClient, readings: Readings, asks: Mapping[Span, Mapping[str, str]]
+) -> tuple[dict[str, tuple[Reading, ...]], dict[str, tuple[Reading, ...]], dict[str, str]]:
+    """The answers of the incident, those of the baseline, and what was asked about the incident."""
+    (incident, asked), (baseline, asked_before) = asks.items()
+    now = _answers(prometheus, readings, incident, asked, called="question {}")
+    before = _answers(prometheus, readings, baseline, asked_before, called=_OF_BASELINE)
+    return now, before, dict(asked)
+
+
+def _answers(
+    prometheus: PrometheusClient, readings: Readings, span: Span, asked: Mapping[str, str], *, called: str
+) -> dict[str, tuple[Reading, ...]]:
+    """The answers about one window."""
+    requests = {name: partial(prometheus.query, text, at=span.end) for name, text in asked.items()}
+    return readings.take(requests, called=called)
+
+
+def _usual(
+    prometheus: PrometheusClient, readings: Readings, baseline: Span, scope: promql.Scope, shortest: float
+) -> dict[str, tuple[Series, ...]]:
+    """Numbers of the parts of the baseline, side by side and each as long as the scrapes need."""
+    step = max(baseline.seconds / _USUAL_STEPS, shortest)
+    parts = baseline.seconds // step
+    if parts < FEWEST_PARTS:
+        return {}
+    inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
+    asked = questions.usual_questions(scope, step)
+    return readings.take(_ranges(prometheus, inside, step, asked), called="usual {}")
+
+
+def _ranges(
+    prometheus: PrometheusClient, span: Span, step: float, asked: Mapping[str, str]
+) -> dict[str, Callable[[], tuple[Series, ...]]]:
+    return {
+        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
+        for name, text in asked.items()
+    }
+
+
+def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
+    errors: dict[str, float] = {}
+    for reading in (*now.get("stage_errors", ()), *now.get("failures", ())):
+        model = reading.labels.get(names.MODEL, "")
+        errors[model] = errors.get(model, 0.0) + reading.value
+    return focus_models(
+        timings_from(now, at=incident.end, window_seconds=incident.seconds),
+        timings_from(before, at=baseline.end, window_seconds=baseline.seconds),
+        errors,
+    )
+
+
+def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:
+    return cluster.about(with_callees(models, pipeline_calls(calls)))

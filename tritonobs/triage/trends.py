@@ -1,0 +1,117 @@
+"""The trends of numbers through both windows, and when they changed. Pure."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from statistics import median
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.triage.onset import onset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tritonobs.triage.snapshot import Snapshot
+
+_RATES = frozenset({"requests", "told", "failed", "errors", "hits"})
+"""Nothing counted is 0 a second; of the other numbers nothing is known then."""
+INSTANT = frozenset({"up", "scraped"})
+"""What is true of a scrape; the other numbers are means over several."""
+_LEAD_SECONDS, _LEAD = 45.0, 0.5
+"""An incident begins inside of what was named as one, or shortly before: what was earlier was another."""
+
+BAD = "bad"
+"""The trend of requests that ended badly, made of `told` (a name in saved snapshots) and `failed`."""
+_FAILURES = ("REJECTED", "BACKEND", "OTHER")
+
+Points = tuple[tuple[float, float], ...]
+
+
+class Trends:
+    """The trends of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Points] = {}
+
+    @property
+    def window(self) -> float:
+        """How many seconds each point is a mean of."""
+        return self._snapshot.trend_seconds
+
+    def points(self, name: str, labels: Mapping[str, str]) -> Points:
+        """The series with these labels, added up where they are rates; else the first of them."""
+        key = (name, tuple(sorted(labels.items())))
+        if key not in self._known:
+            self._known[key] = self._read(name, labels)
+        return self._known[key]
+
+    def bad(self, labels: Mapping[str, str]) -> Points:
+        """Errors a second: by the model's own count or Triton's, the larger."""
+        reported: dict[float, float] = {}
+        for outcome in ("error", "rejected"):
+            for time, value in self.points("told", {**labels, names.OUTCOME: outcome}):
+                reported[time] = reported.get(time, 0.0) + value
+        failed: dict[float, float] = {}
+        for reason in _FAILURES:
+            for time, value in self.points("failed", {**labels, names.REASON: reason}):
+                failed[time] = failed.get(time, 0.0) + value
+        times = sorted({*reported, *failed})
+        return tuple((time, max(reported.get(time, 0.0), failed.get(time, 0.0))) for time in times)
+
+    def _read(self, name: str, labels: Mapping[str, str]) -> Points:
+        if name == BAD:
+            return self.bad(labels)
+        found = [
+            series.points
+            for series in self._snapshot.trends.get(name, ())
+            if labels.items() <= series.labels.items()
+        ]
+        if name not in _RATES:
+            return found[0] if found else ()
+        if not found:
+            return ()
+        sums = dict.fromkeys(self._times, 0.0)
+        for points in found:
+            for time, value in points:
+                if math.isfinite(value):
+                    sums[time] = sums.get(time, 0.0) + value
+        return tuple(sorted(sums.items()))
+
+    @cached_property
+    def _times(self) -> tuple[float, ...]:
+        """Every moment that was read."""
+        times = {
+            time
+            for series in (*self._snapshot.trends.get("requests", ()), *self._snapshot.trends.get("up", ()))
+            for time, _ in series.points
+        }
+        return tuple(sorted(times))
+
+    def since(self, points: Sequence[tuple[float, float]]) -> float | None:
+        """When they left their level: in the incident or shortly before, else in all of the time."""
+        incident = self._snapshot.incident
+        lead = max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
+        late = [point for point in points if point[0] >= incident.start - lead]
+        found = onset(late, self.window)
+        return found if found is not None else onset(points, self.window)
+
+    def ended(self, points: Sequence[tuple[float, float]], *, instant: bool) -> float | None:
+        """When they ceased to be, or to be above 0; None when they go on.
+
+        A mean over a window goes on until its last two scrapes have left the window; an `instant` value
+        does not.
+        """
+        above = [time for time, value in points if value > 0]
+        later = [time for time in self._times if above and time > above[-1]]
+        if not later:
+            return None
+        step = later[0] - above[-1]
+        return later[0] - step / 2 - (0.0 if instant else max(0.0, self.window - step))
+
+    def level(self, points: Sequence[tuple[float, float]], start: float, end: float) -> float | None:
+        """The middle of them between two moments; None without any."""
+        values = [value for time, value in points if start <= time <= end and math.isfinite(value)]
+        return median(values) if values else None
