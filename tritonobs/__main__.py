@@ -2,13 +2,29 @@
 
 import sys
 
+import tritonobs
+
+_COULD_NOT, _INTERRUPTED = 3, 130
+
 
 def main() -> None:
-    """Run the command line, or say which extra brings it."""
+    """Run the command line, or say which extra brings it; `--version` works without any."""
     try:
-        from tritonobs.cli import run  # noqa: PLC0415 (the bare package has no click: the message below needs no import)
+        _run()
+    except KeyboardInterrupt:
+        # Before the command line could say so itself.
+        sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
+    try:
+        from tritonobs.cli import run  # noqa: PLC0415 (the bare package has no click)
     except ModuleNotFoundError as missing:
-        sys.exit(f"tritonobs: the command line needs {missing.name}: pip install 'tritonobs[cli]'")
+        if sys.argv[1:] == ["--version"]:
+            sys.stdout.write(f"tritonobs, version {tritonobs.__version__}\n")
+            return
+        sys.stderr.write(f"tritonobs: the command line needs {missing.name}: pip install 'tritonobs[cli]'\n")
+        sys.exit(_COULD_NOT)
     run()
 
 

@@ -8,12 +8,16 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def folder(name: str) -> Path:
-    """The folder called `name` (`rules`, `dashboards`, `models`, `examples`).
+    """The folder called `name` (`rules`, `dashboards`, `models`, `examples`, `runbooks`, `checks`).
 
     Raises:
         FileNotFoundError: the installation is damaged.
     """
-    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
+    for candidate in (
+        _PACKAGE / "_data" / name,
+        _PACKAGE.parent / name,
+        _PACKAGE.parent / "docs" / name,
+    ):
         if candidate.is_dir():
             return candidate
     raise FileNotFoundError(f"tritonobs is installed without its {name} folder; install it again")

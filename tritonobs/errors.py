@@ -5,10 +5,12 @@ TritonobsError
 ├── RenderFailed      an artifact could not be made, or its checker refused it
 ├── ClientError       a server we asked
 │   ├── Unreachable   gave no connection
+│   │   └── ConnectionBroken  gave one that broke before its answer was whole
 │   ├── TimedOut      gave no answer in time
 │   └── BadAnswer     gave an answer that is not what its documentation says
 ├── StackError        a part of the local stack is missing, did not start, or died
 ├── SecretUnusable    a secret's file or variable is missing, empty or readable by others
+├── FileUnusable      a file is missing, of a wrong kind, too large, or cannot be read or written
 └── SnapshotUnusable  a saved snapshot is missing, damaged or of another format
 
 Wrong use by a programmer is `TypeError` or `ValueError`, raised at once. Nothing from requests, yaml or
@@ -17,12 +19,10 @@ jsonnet escapes as itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tritonobs.findings import Finding
+from tritonobs.findings import Finding, abridged
 
 
 class TritonobsError(Exception):
@@ -34,7 +34,7 @@ class SpecInvalid(TritonobsError):  # noqa: N818 (reads as an event, as in httpx
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        super().__init__("\n".join(str(finding) for finding in self.findings))
+        super().__init__("\n".join(map(str, abridged(self.findings))))
 
 
 class RenderFailed(TritonobsError):  # noqa: N818
@@ -47,6 +47,10 @@ class ClientError(TritonobsError):
 
 class Unreachable(ClientError):  # noqa: N818
     """No connection."""
+
+
+class ConnectionBroken(Unreachable):
+    """A connection that broke before the answer was whole: what the server did is unknown."""
 
 
 class TimedOut(ClientError):  # noqa: N818
@@ -67,3 +71,11 @@ class SecretUnusable(TritonobsError):  # noqa: N818
 
 class SnapshotUnusable(TritonobsError):  # noqa: N818
     """A saved snapshot is missing, damaged or of another format."""
+
+
+class FileUnusable(TritonobsError):  # noqa: N818
+    """A file is missing, of a wrong kind, too large, or cannot be read or written; `reason` says which."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}")

@@ -1,9 +1,14 @@
-"""The one shape of "something is wrong": where, what, how bad, and what to write or do instead."""
+"""A finding: its place, what is wrong, how bad it is, and what to write or do instead."""
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
+
+MOST_FINDINGS: Final = 100
+"""More cannot be read at once; a file of megabytes could have millions."""
 
 
 class Severity(enum.IntEnum):
@@ -32,7 +37,7 @@ class Finding:
     """One thing wrong.
 
     `path` is the field (`models.inspect.qps_limit`), `message` says what was found and what is allowed, and
-    `hint` what to write instead, or nothing.
+    `hint` what to write instead, or nothing. `stands_for` counts the findings that this one summarises.
     """
 
     place: Place
@@ -40,8 +45,30 @@ class Finding:
     message: str
     hint: str = ""
     severity: Severity = Severity.ERROR
+    stands_for: int = 1
 
     def __str__(self) -> str:
         """One line: place, field, message, hint."""
         field = f"{self.path}: " if self.path else ""
         return f"{self.place}: {field}{self.message}" + (f" ({self.hint})" if self.hint else "")
+
+
+def abridged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The first `MOST_FINDINGS`, and one finding for all others: how many there are, as bad as the worst."""
+    kept: list[Finding] = []
+    more, first, worst = 0, None, Severity.INFO
+    for finding in findings:
+        if len(kept) < MOST_FINDINGS:
+            kept.append(finding)
+        else:
+            first = first or finding
+            more, worst = more + finding.stands_for, max(worst, finding.severity)
+    if first:
+        kept.append(more_findings(first.place, more, worst))
+    return tuple(kept)
+
+
+def more_findings(place: Place, count: int, severity: Severity = Severity.ERROR) -> Finding:
+    """Stands for `count` findings that are not shown, the first of them at `place`."""
+    message = f"and {count:,} more from here on; fix these first"
+    return Finding(place=place, path="", message=message, severity=severity, stands_for=count)

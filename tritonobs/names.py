@@ -1,4 +1,4 @@
-"""Every metric, record, label and alert name; nobody else spells one.
+"""Every metric, record, label and alert name, spelled here only.
 
 What `stage` emits it also names (the emitter owns its names); this module only re-exports them. Triton's own
 names are those of its 24.10 metrics page (docs/user_guide/metrics.md of the server).
@@ -25,6 +25,7 @@ PIPELINE: Final = "pipeline"
 TEAM: Final = "team"
 TIER: Final = "tier"
 REPLICA: Final = "replica"
+POD: Final = "pod"
 CLUSTER: Final = "cluster"
 
 # --- objectives and limits, from the rules file or from `tritonobs serve` (design 2.2) ---
@@ -58,6 +59,27 @@ CONFIG_VALID: Final = "tritonobs_config_valid"
 CONFIG_LOADED: Final = "tritonobs_config_loaded_timestamp_seconds"
 EVIDENCE_QUERIES: Final = "tritonobs_evidence_queries_total"
 BUILD_INFO: Final = "tritonobs_build_info"
+LEADER: Final = "tritonobs_delivers"
+TASK: Final = "task"
+TASK_UP: Final = "tritonobs_task_up"
+TASK_FAILURES: Final = "tritonobs_task_failures_total"
+UNSHOWN_ALERTS: Final = "tritonobs_delivery_unshown_alerts_total"
+CONNECTIONS_DROPPED: Final = "tritonobs_connections_dropped_total"
+DISCOVERY_TARGETS: Final = "tritonobs_discovery_targets"
+DISCOVERY_STALE: Final = "tritonobs_discovery_stale_seconds"
+
+# --- the receiver of Triton's own traces ---
+PHASE: Final = "phase"
+TRACE_DURATION: Final = "tritonobs_trace_duration_seconds"
+TRACE_REQUESTS: Final = "tritonobs_trace_requests_total"
+TRACE_SAMPLES: Final = "tritonobs_trace_samples_total"
+TRACE_WEIGHT: Final = "tritonobs_trace_weight"
+TRACE_SPANS: Final = "tritonobs_trace_spans_total"
+TRACE_DROPPED: Final = "tritonobs_trace_dropped_total"
+TRACE_UNWEIGHTED: Final = "tritonobs_trace_unweighted_total"
+TRACE_WAITING: Final = "tritonobs_trace_waiting_bodies"
+TRACE_FORWARDED: Final = "tritonobs_trace_forwarded_total"
+TRACE_FORWARD_WAITING: Final = "tritonobs_trace_forward_waiting_bodies"
 
 # --- from inside the models; `stage` owns them (design 2.1) ---
 STAGE_DURATION: Final = series.STAGE_DURATION
@@ -81,12 +103,16 @@ TRITON_QUEUE_US: Final = "nv_inference_queue_duration_us"
 TRITON_COMPUTE_INPUT_US: Final = "nv_inference_compute_input_duration_us"
 TRITON_COMPUTE_INFER_US: Final = "nv_inference_compute_infer_duration_us"
 TRITON_COMPUTE_OUTPUT_US: Final = "nv_inference_compute_output_duration_us"
+TRITON_FIRST_RESPONSE: Final = "nv_inference_first_response_histogram_ms"
 TRITON_CACHE_HITS: Final = "nv_cache_num_hits_per_model"
 TRITON_CACHE_MISSES: Final = "nv_cache_num_misses_per_model"
 TRITON_GPU_UTILIZATION: Final = "nv_gpu_utilization"
 TRITON_GPU_MEMORY_USED: Final = "nv_gpu_memory_used_bytes"
 TRITON_GPU_MEMORY_TOTAL: Final = "nv_gpu_memory_total_bytes"
 TRITON_CPU_UTILIZATION: Final = "nv_cpu_utilization"
+
+# --- vLLM's own, as its backend passes them on ---
+VLLM_REQUEST: Final = "vllm:e2e_request_latency_seconds"
 
 # --- Prometheus' own ---
 RULE_FAILURES: Final = "prometheus_rule_evaluation_failures_total"
@@ -105,80 +131,39 @@ STAGE_P95: Final = "model_version_stage:tritonobs_stage_duration_seconds:p95_5m"
 STAGE_P99: Final = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
 STAGE_MEAN: Final = "model_version_stage:tritonobs_stage_duration_seconds:mean5m"
 STAGE_SHARE: Final = "model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m"
+KV_CACHE_OF_REPLICA: Final = "replica_model_version:tritonobs_kv_cache_used:ratio"
+WAITING_OF_REPLICA: Final = "replica_model_version:tritonobs_llm_requests_waiting:sum"
+LLM_WAITING: Final = "model_version:tritonobs_llm_requests_waiting:sum"
+LLM_RUNNING: Final = "model_version:tritonobs_llm_requests_running:sum"
+TOKENS_RATE: Final = "model_version_kind:tritonobs_tokens:rate[0-9smh]+"
+TOKENS_PER_REQUEST: Final = "model_version_kind:tritonobs_tokens_per_requests:ratio5m"
+BURN_RATE: Final = "slo:current_burn_rate:ratio"
+ERROR_BUDGET: Final = "slo:error_budget:ratio"
+SLO_VALID: Final = "slo:sli_valid_requests:increase"
+SLO_BAD: Final = "slo:sli_bad_requests:increase"
 BUDGET_REMAINING: Final = "slo:period_error_budget_remaining:ratio"
 
-_RECORDS: Final = (
-    *(REQUESTS_RATE, ERROR_RATIO, REQUEST_MEAN, QUEUE_MEAN, COMPUTE_MEAN, SUBJECT_REQUESTS_RATE, LIMIT_HELD),
-    *(STAGE_P50, STAGE_P95, STAGE_P99, STAGE_MEAN, STAGE_SHARE, BUDGET_REMAINING),
-    "subject:tritonobs_model_info:held",
-    "subject_kind:tritonobs_tokens_per_second_limit:held",
-    "pipeline_stage_model:tritonobs_pipeline_calls:held",
-    "subject_slo:tritonobs_latency_target_seconds:held",
-    "subject:tritonobs_owner:info",
-    "model:triton_requests_from_clients:rate{short}",
-    "subject:triton_requests:rate{short}",
-    "model_version:triton_requests_succeeded:irate{short}",
-    "model_version:triton_requests:rate{short}",
-    "model_version:triton_requests:rate{medium}",
-    "model_version:triton_requests_bad:rate{short}",
-    "model_version:triton_requests_computed:rate{short}",
-    "model_version:triton_requests_succeeded:rate{short}",
-    "replica_model_version:triton_requests_succeeded:rate{short}",
-    "model_version_reason:triton_requests_failed:rate{short}",
-    "model_version_outcome:tritonobs_requests:rate{short}",
-    "replica_model_version:triton_request_duration_seconds:rate{short}",
-    "replica_model_version:triton_request_duration_seconds:mean5m",
-    "replica_model_version:triton_request_duration_seconds_per_peers:ratio5m",
-    *(
-        f"model_version:triton_{part}_duration_seconds:rate{{short}}"
-        for part in ("request", "queue", "compute")
-    ),
-    "model_version:triton_requests_in_flight:mean5m",
-    "model_version:triton_requests_pending:sum",
-    "model_version:triton_model_load_seconds:max",
-    *(f"model_version:triton_{what}:rate{{short}}" for what in ("inferences", "executions")),
-    *(f"model_version:triton_cache_{what}:rate{{short}}" for what in ("hits", "misses")),
-    "model_version:triton_batch_size:mean5m",
-    "model_version:triton_requests_per_executions:ratio5m",
-    "model_version:triton_cache_hits_per_lookups:ratio5m",
-    "model_instance:tritonobs_heartbeats:changes{medium}",
-    "model_version:tritonobs_workers:count",
-    "model_version:tritonobs_heartbeat_age_seconds:max",
-    "model_version:tritonobs_workers_busy:ratio5m",
-    "model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate{medium}",
-    *(
-        f"model_version_stage:tritonobs_stage_duration_seconds_{part}:rate{{medium}}"
-        for part in ("sum", "count")
-    ),
-    "model_version_stage:tritonobs_stage_latency_budget_used:ratio5m",
-    "model_version_stage_reason:tritonobs_stage_errors:rate{medium}",
-    "model_version_stage_kind:tritonobs_stage_items:rate{medium}",
-    "model_version_stage_kind:tritonobs_stage_size:mean{medium}",
-    "model_version_kind:tritonobs_tokens:rate{medium}",
-    *(f"device:accelerator_{what}" for what in ("utilization:ratio", "power:watts", "temperature:celsius")),
-    *(f"device:accelerator_memory_{what}:bytes" for what in ("used", "total")),
-    *(f"slo:sli_{what}_requests:rate5m{part}" for what in ("valid", "bad") for part in ("", "_sampled")),
-    *(f"slo:sli_error:ratio_rate{w}" for w in ("5m", "30m", "1h", "2h", "6h", "1d", "3d", "{period}")),
-    *(f"slo:{what}:ratio" for what in ("objective", "error_budget", "current_burn_rate", "period_burn_rate")),
-    "slo:time_period:days",
-    "slo:time_to_exhaustion:seconds",
-)
-
-
-def record_names(*, short: str, medium: str, period: str) -> frozenset[str]:
-    """Every record of the mixin for these windows, each written as a Prometheus duration."""
-    return frozenset(name.format(short=short, medium=medium, period=period) for name in _RECORDS)
-
+WORKER_ALIVE: Final = "model_instance:tritonobs_worker_alive:bool"
 
 # --- alerts ---
-BURN_TIER: Final = "burn_tier"
+WATCHDOG: Final = "Watchdog"
 ALERT_QPS_ABOVE_LIMIT: Final = "TritonQpsAboveLimit"
+SHARD: Final = "shard"
+SHARD_ALERTS: Final = ("TritonobsShardMissing",)
+"""Of the global tier alone."""
+AGENTS_JOB: Final = "tritonobs-agents"
+AGENT_ALERTS: Final = ("TritonobsAgentMissing",)
+"""Only where agents share the servers."""
 ALERTS: Final = (
     *(ALERT_QPS_ABOVE_LIMIT, "TritonQpsNearLimit", "TritonQpsSpike", "TritonQpsWillExceedLimit"),
-    *("TritonLimitSourceLost", "TritonLimitRefused", "TritonTokensAboveLimit", "TritonTokensNearLimit"),
+    *("TritonLimitSourceLost", "TritonLimitRefused", "TritonLimitsDisagree"),
+    *("TritonTokensAboveLimit", "TritonTokensNearLimit", "TritonKvCacheFull", "TritonPreemptions"),
     *(
         "TritonServerDown",
+        "TritonServersLost",
         "TritonModelUnloaded",
+        "TritonVersionNotLoaded",
+        "TritonModelMissing",
         "TritonWorkerDead",
         "TritonTrafficStopped",
         "TritonTrafficDrop",
@@ -187,13 +172,22 @@ ALERTS: Final = (
     *("TritonErrorBudgetExhausted", "TritonSliMissing", "TritonQueueWaitHigh", "TritonSaturated"),
     *("TritonBatchInefficient", "TritonStageSlow", "TritonErrorReasonSurge", "TritonCacheCollapse"),
     *("TritonModelReloaded", "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"),
-    *("TritonRestartLoop", "TritonReplicaSlow", "TritonHostMemoryPressure"),
-    *("TritonAcceleratorMemoryPressure", "TritonAcceleratorSaturated", "Watchdog", "TritonobsServeDown"),
+    *("TritonRestartLoop", "TritonReplicaSlow", "TritonHostMemoryPressure", "TritonServerScrapedTwice"),
+    *("TritonAcceleratorMemoryPressure", "TritonAcceleratorFault"),
+    *("TritonAcceleratorThrottled", "TritonAcceleratorSaturated", WATCHDOG, "TritonobsServeDown"),
     *(
         "TritonobsFleetFileInvalid",
         "TritonobsDeliveryFailing",
         "TritonobsRobotMuted",
         "TritonobsRulesFailing",
+        "TritonobsTaskFailing",
+        "TritonobsTracesLost",
+        "TritonobsNobodyDelivers",
+        "TritonPoolShort",
+        "TritonAutoscalerBlind",
+        "TritonAutoscalerAtMaximum",
+        "TritonAutoscalerFlapping",
+        "TritonobsRulesLate",
     ),
 )
 
@@ -203,7 +197,7 @@ DCGM_TEMPERATURE: Final = "DCGM_FI_DEV_GPU_TEMP"
 
 # --- boards ---
 BOARD_TAG: Final = "tritonobs"
-BOARDS: Final = ("fleet", "model", "pipeline", "slo", "accelerators", "hosts", "delivery")
+BOARDS: Final = ("fleet", "model", "pipeline", "language", "slo", "accelerators", "hosts", "delivery")
 
 
 def board_uid(board: str) -> str:

@@ -1,26 +1,55 @@
-"""Durations, ratios and sizes: parse what people write, print what Prometheus reads.
+"""Durations, moments, ratios and sizes: parse what people write, print what Prometheus reads.
 
-Objectives are kept as `Decimal` from the text on: 100 - 99.9 is 0.1, not 0.09999999999999432.
+Objectives are kept as `Decimal` from the text on: 100 - 99.9 is 0.1, not 0.09999999999999432. Every number
+from outside comes through `parse_number`, which refuses sizes that arithmetic or formatting would spell out
+as gigabytes of digits.
 """
 
 from __future__ import annotations
 
 import re
-from decimal import Decimal, InvalidOperation
+from datetime import datetime, timezone
+from decimal import Decimal
 
+MAX_DIGITS = 40
+"""The most characters of a number."""
+MAX_EXPONENT = 20
+"""Numbers but 0 are at least 1e-20 and below 1e21."""
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
+    r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+_FIRST_YEAR, _LAST_YEAR = 1970, 9000
+_SHOWN = 60
 _DURATION_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_DURATION = re.compile(r"(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?")
+_DURATION = re.compile("".join(rf"(?:([0-9]{{1,15}}){unit})?" for unit in ("w", "d", "h", "m", "s", "ms")))
+
+
+def parse_number(text: str) -> Decimal:
+    """A finite number in digits of ASCII, of a size that is cheap to calculate with.
+
+    Raises:
+        ValueError: the text is none, has more than `MAX_DIGITS` characters, or is beyond 1e-20 to 1e21.
+    """
+    cleaned = text.strip()
+    if len(cleaned) > MAX_DIGITS or not _NUMBER.fullmatch(cleaned):
+        raise ValueError(f"{_short(text)} is not a number of at most {MAX_DIGITS} digits")
+    number = Decimal(cleaned)
+    if number and not -MAX_EXPONENT <= number.adjusted() <= MAX_EXPONENT:
+        raise ValueError(f"{_short(text)} is out of range; allowed are 1e-{MAX_EXPONENT} to 1e{MAX_EXPONENT}")
+    return number or Decimal(0)
 
 
 def parse_duration(text: str) -> Decimal:
     """Seconds from Prometheus' own notation: `250ms`, `5m`, `1h30m`, `30d`.
 
     Raises:
-        ValueError: the text is no duration; the message says what is allowed.
+        ValueError: the text is not a duration; the message says what is allowed.
     """
     match = _DURATION.fullmatch(text.strip())
     if not match or not any(match.groups()):
-        raise ValueError(f"{text!r} is no duration; write one like 250ms, 30s, 5m, 1h30m or 30d")
+        raise ValueError(f"{_short(text)} is not a duration; write one like 250ms, 30s, 5m, 1h30m or 30d")
     values = zip(("w", "d", "h", "m", "s", "ms"), match.groups(), strict=True)
     milliseconds = sum(_DURATION_UNITS[unit] * int(count) for unit, count in values if count)
     return Decimal(milliseconds) / 1000
@@ -41,19 +70,46 @@ def format_duration(seconds: Decimal | float) -> str:
     return text
 
 
+def parse_moment(text: str) -> datetime:
+    """A moment with its time zone, as RFC 3339 writes it: `2026-11-11T00:00:00.5+08:00`, `2026-11-11T00:00Z`.
+
+    The only reader of moments, for files, options and what programs answer. Seconds may be left out; digits
+    below the microsecond are. A moment without a time zone has no meaning that two machines agree on.
+
+    Raises:
+        ValueError: anything else, also a year before 1970 or after 9000.
+    """
+    match = _MOMENT.fullmatch(text.strip())
+    if not match:
+        naive = any(_MOMENT.fullmatch(f"{text.strip()}{rest}") for rest in ("Z", "T00:00Z"))
+        what = "has no time zone" if naive else "is not a moment"
+        raise ValueError(
+            f"{_short(text)} {what}; write one like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"
+        )
+    date, clock, seconds, fraction, zone = match.groups()
+    fraction = f".{fraction[:6]:0<6}" if fraction else ""
+    zone = "+00:00" if zone in "Zz" else zone
+    moment = datetime.fromisoformat(f"{date}T{clock}:{seconds or '00'}{fraction}{zone}")
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError(
+            f"{_short(text)} is out of range; allowed are years from {_FIRST_YEAR} to {_LAST_YEAR}"
+        )
+    return moment
+
+
 def parse_ratio(text: str) -> Decimal:
     """A share of one from `99.9%` or `0.999`; 0 and 1 are allowed here, callers narrow it.
 
     Raises:
-        ValueError: the text is no share between 0 and 1.
+        ValueError: the text is not a share between 0 and 1.
     """
     cleaned = text.strip()
     try:
-        value = Decimal(cleaned[:-1]) / 100 if cleaned.endswith("%") else Decimal(cleaned)
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is no share; write 99.9% or 0.999") from None
-    if not value.is_finite() or not 0 <= value <= 1:
-        raise ValueError(f"{text!r} is not between 0 and 1 (0% and 100%)")
+        value = parse_number(cleaned[:-1]) / 100 if cleaned.endswith("%") else parse_number(cleaned)
+    except ValueError:
+        raise ValueError(f"{_short(text)} is not a share; write 99.9% or 0.999") from None
+    if not 0 <= value <= 1:
+        raise ValueError(f"{_short(text)} is not between 0 and 1 (0% and 100%)")
     return value
 
 
@@ -65,7 +121,7 @@ def format_number(value: Decimal | float) -> str:
     """
     number = Decimal(str(value))
     if not number.is_finite():
-        raise ValueError(f"{value!r} is no finite number")
+        raise ValueError(f"{value!r} is not a finite number")
     text = f"{abs(number) if number == 0 else number:f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) or "0"
 
@@ -76,9 +132,20 @@ def format_percent(ratio: Decimal | float) -> str:
 
 
 def format_latency(seconds: float) -> str:
-    """A latency with the unit people use at that size: `0.85 ms`, `85 ms`, `1.2 s`."""
+    """A latency with the unit people use at that size: `850 µs`, `85 ms`, `1.2 s`."""
     if seconds >= 999.5:  # noqa: PLR2004 (from here on three digits would need an exponent)
         return f"{seconds:.0f} s"
     if seconds >= 0.9995:  # noqa: PLR2004 (likewise: what rounds to 1000 ms is a second)
         return f"{seconds:.3g} s"
-    return f"{seconds * 1000:.3g} ms"
+    if seconds >= 0.0009995 or seconds == 0:  # noqa: PLR2004 (likewise)
+        return f"{seconds * 1000:.3g} ms"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def format_clock(moment: float) -> str:
+    """A Unix time as a time of day with its zone: `21:43:10 UTC`."""
+    return datetime.fromtimestamp(moment, timezone.utc).strftime("%H:%M:%S UTC")
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")

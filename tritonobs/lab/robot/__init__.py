@@ -1,0 +1,1 @@
+"""A DingTalk robot on loopback, as strict as the vendor's."""

@@ -1,0 +1,130 @@
+"""From a fleet file to a running stack, and its state."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tritonobs import assets
+from tritonobs.lab.stack import native, practice, processes, rehearsal, state
+from tritonobs.lab.stack.processes import Part
+from tritonobs.lab.stack.services import Folders, require_programs, robot_service, stack_services
+from tritonobs.plan.build import build_plan
+from tritonobs.plan.fleet import Plan
+from tritonobs.render.artifact import write_artifacts
+from tritonobs.render.everything import render_fleet
+from tritonobs.spec.load import load_fleet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A stack that was started: its plan, its processes, its folders."""
+
+    plan: Plan
+    parts: tuple[Part, ...]
+    folders: Folders
+    fleet_file: Path
+
+    def address(self, name: str) -> str:
+        """Where the part called `name` answers."""
+        return next(part.url for part in self.parts if part.name == name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How one part does now: `state` is `ready`, `starting` (runs, does not answer yet) or `dead`."""
+
+    part: Part
+    state: str
+    age_seconds: float
+
+
+def start(
+    fleet_file: Path | None,
+    folders: Folders,
+    on_ready: Callable[[str], None],
+    *,
+    models: Path | None = None,
+    robot_double: bool = False,
+    move_ports: bool = False,
+    drills_speed: float | None = None,
+    held: Callable[[], AbstractContextManager[None]] = nullcontext,
+    began: Callable[[], object] = lambda: None,
+) -> Running:
+    """Render the fleet, start its stack and wait until it is ready.
+
+    Without a fleet file it is the example's, with a local DingTalk robot. With `drills_speed` it is
+    a stack to rehearse on: its models take faults, files are copies, and rules run that many times as fast.
+    A second start in one state folder is refused before it touches anything; `began` is called once nothing
+    more is refused, and processes are started inside `held()`, which may put off signals.
+
+    Raises:
+        SpecInvalid, RenderFailed, StackError, FileUnusable: with everything the user must know.
+    """
+    require_programs()
+    with state.starting(folders):
+        native.require_down(folders)
+        began()
+        return _started(
+            fleet_file or assets.folder("examples") / "fleet.yaml",
+            folders,
+            on_ready,
+            models=models,
+            robot_double=robot_double or fleet_file is None or drills_speed is not None,
+            move_ports=move_ports,
+            drills_speed=drills_speed,
+            held=held,
+        )
+
+
+def _started(
+    source: Path,
+    folders: Folders,
+    on_ready: Callable[[str], None],
+    *,
+    models: Path | None,
+    robot_double: bool,
+    move_ports: bool,
+    drills_speed: float | None,
+    held: Callable[[], AbstractContextManager[None]],
+) -> Running:
+    drills = drills_speed is not None
+    robot = practice.make_robot(folders.root) if robot_double else None
+    used = source
+    if robot or move_ports:
+        used = folders.root / "fleet.yaml"
+        practice.write_practice_fleet(source, used, robot, move_ports=move_ports)
+    plan = build_plan(load_fleet(used), used.parent)
+    repository = models or assets.folder("models")
+    rehearsal.forget(folders)
+    if drills_speed is not None:
+        repository = rehearsal.prepare(folders, repository, used, speed=drills_speed)
+    services = stack_services(plan, used, repository, folders, drills=drills)
+    if robot:
+        services = (robot_service(robot), *services)
+    # One Prometheus, whatever watches the fleet itself.
+    clock = replace(plan, rules=replace(plan.rules, tier="all", speed=drills_speed or 1.0))
+    write_artifacts(render_fleet(clock), folders.built)
+    parts = native.up(services, folders, on_ready, held=held)
+    return Running(plan=plan, parts=parts, folders=folders, fleet_file=used)
+
+
+def health(folders: Folders) -> tuple[Health, ...]:
+    """How every part of the stack in this state folder does now."""
+    return tuple(_health(part) for part in native.known(folders))
+
+
+def _health(part: Part) -> Health:
+    age = time.time() - part.started
+    if part.process() is None:
+        return Health(part=part, state="dead", age_seconds=age)
+    return Health(part=part, state="ready" if native.is_ready(part) else "starting", age_seconds=age)
+
+
+def stop(running: Running) -> None:
+    """End every process of a stack this program started."""
+    processes.stop(running.parts, owner=running.folders.owner)
+    running.folders.state_file.unlink(missing_ok=True)

@@ -1,0 +1,61 @@
+"""The loopback ports of a stack, and the processes that use them."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import psutil
+
+from tritonobs.errors import StackError
+
+LOOPBACK = "127.0.0.1"
+
+
+def port_of(url: str) -> int:
+    """The port a URL names, or its scheme's."""
+    parts = urlsplit(url)
+    return parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Free ports, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return tuple(each.getsockname()[1] for each in sockets)
+
+
+def require_free(ports: Mapping[str, int]) -> None:
+    """Make sure that the ports of these parts are free.
+
+    Raises:
+        StackError: names every port that is taken, and by whom.
+    """
+    taken = [f"  {part}: {_owner(port)}" for part, port in ports.items() if _is_taken(port)]
+    if taken:
+        raise StackError(
+            "ports the stack needs are taken:\n" + "\n".join(taken) + "\n"
+            "stop those programs, change the addresses in the fleet file, or use --free-ports"
+        )
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+    return False
+
+
+def _owner(port: int) -> str:
+    for connection in psutil.net_connections("tcp"):
+        listens = connection.status == psutil.CONN_LISTEN and connection.laddr
+        if listens and listens.port == port and connection.pid:
+            return f"port {port} is used by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return f"port {port} is used by another user's process"

@@ -1,0 +1,1 @@
+"""Background work that is restarted after failures, and blocking calls in threads."""

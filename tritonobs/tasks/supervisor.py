@@ -1,0 +1,132 @@
+"""One supervisor for everything that `tritonobs serve` does in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from tritonobs import names
+from tritonobs.errors import TritonobsError
+
+_log = logging.getLogger(__name__)
+_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 15.0
+_MOST_DOUBLINGS = 8
+_WELL_AGAIN_SECONDS = 60.0
+_LONGEST_REASON = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """A task that does not do its work: since when, and what it ended with last."""
+
+    task: str
+    since: datetime
+    reason: str
+
+
+class Supervisor(Collector):
+    """Repeats each task's work, also after an exception. Made and used inside one event loop.
+
+    A task fails from an exception on until a round of its work is done, or goes on for a minute. The pause
+    before the next try doubles from 1 s to 15 s.
+    """
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, _Task] = {}
+
+    def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do rounds of `work` until the task is dropped. One that has this name already gives way."""
+        self.drop(name)
+        self._tasks[name] = _Task(name, work)
+
+    def drop(self, name: str) -> None:
+        """Let the task end in the middle of its round; nothing where there is none."""
+        task = self._tasks.pop(name, None)
+        if task:
+            task.end()
+
+    def close(self) -> None:
+        """Let all of them end."""
+        for name in tuple(self._tasks):
+            self.drop(name)
+
+    def failing(self) -> tuple[Failing, ...]:
+        """The tasks that do not do their work now."""
+        found = (task.failing() for task in tuple(self._tasks.values()))
+        return tuple(one for one in found if one)
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        """How every task does, and how often it failed since it began."""
+        up = GaugeMetricFamily(names.TASK_UP, "1 while the task does its work.", labels=(names.TASK,))
+        failures = CounterMetricFamily(names.TASK_FAILURES, "Rounds that failed.", labels=(names.TASK,))
+        for name, task in tuple(self._tasks.items()):
+            up.add_metric((name,), int(task.failing() is None))
+            failures.add_metric((name,), task.failures)
+        yield up
+        yield failures
+
+
+class _Task:
+    def __init__(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        self.failures = 0
+        self._name = name
+        self._work = work
+        self._in_a_row = 0
+        self._trouble: Failing | None = None
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
+        self._ending = False
+        self._task = self._loop.create_task(self._run(), name=name)
+
+    def failing(self) -> Failing | None:
+        """What is wrong with it, if anything is."""
+        return None if self._loop.time() - self._began > _WELL_AGAIN_SECONDS else self._trouble
+
+    def end(self) -> None:
+        """At any point of its work."""
+        self._ending = True
+        self._task.cancel()
+
+    async def _run(self) -> None:
+        while not self._ending:
+            self._began = self._loop.time()
+            error = await self._round()
+            if error:
+                await self._after(error)
+            else:
+                self._in_a_row, self._trouble = 0, None
+
+    async def _round(self) -> Exception | None:
+        """What the round ended with; in a task of its own, to tell its own cancelling from ours."""
+        inner = asyncio.ensure_future(self._work())
+        try:
+            await asyncio.wait([inner])
+        finally:
+            inner.cancel()
+        if inner.cancelled():
+            return RuntimeError("cancelled from inside")
+        error = inner.exception()
+        if error is None or isinstance(error, Exception):
+            return error
+        raise error
+
+    async def _after(self, error: Exception) -> None:
+        reason = f"{error}" if isinstance(error, TritonobsError) else f"{type(error).__name__}: {error}"
+        if self.failing() is None:
+            self._in_a_row, self._trouble = 0, None
+        since = self._trouble.since if self._trouble else datetime.now(timezone.utc)
+        self._trouble = Failing(task=self._name, since=since, reason=reason[:_LONGEST_REASON])
+        self.failures += 1
+        # Where it came from matters for a slip of ours, not for what the world does to us.
+        trace = None if isinstance(error, TritonobsError) else error
+        _log.error("task %s failed and is started again: %s", self._name, reason, exc_info=trace)
+        pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._in_a_row)
+        self._in_a_row = min(self._in_a_row + 1, _MOST_DOUBLINGS)
+        self._began = self._loop.time()
+        await asyncio.sleep(pause)

@@ -1,1 +1,0 @@
-"""Shipped test doubles for the wires a machine without accounts cannot have, as strict as their vendors."""
