@@ -6,7 +6,6 @@ from pathlib import Path
 import triton_python_backend_utils as pb_utils
 from network import Network
 
-from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -16,7 +15,6 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         parameters = json.loads(args["model_config"])["parameters"]
         self.stages = Stages(args, pb_utils)
-        self.faults = faults_of(args["model_name"], args["model_version"])
         self.network = Network(
             Path(__file__).with_name("model.onnx"),
             threads=int(parameters["intra_op_threads"]["string_value"]),
@@ -24,22 +22,19 @@ class TritonPythonModel:
         )
 
     def execute(self, requests: list) -> list:
-        with self.stages.batch("total", len(requests)):
+        with self.stages.request(len(requests)) as counted:
             tensors = [
                 pb_utils.get_input_tensor_by_name(request, "TENSOR").as_numpy() for request in requests
             ]
             try:
                 with self.stages.batch("infer", len(requests)):
-                    if self.faults:
-                        self.faults.strike("infer")
                     detections = self.network.infer(tensors)
             except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no class of their own)
                 self.stages.error("infer", "inference_failed", len(requests))
-                self.stages.outcome("error", len(requests))
+                counted.outcome("error", len(requests))
                 failure = pb_utils.TritonError(f"inference_failed: {error}")
                 return [pb_utils.InferenceResponse(output_tensors=[], error=failure) for _ in requests]
             self.stages.items("infer", "images", sum(len(tensor) for tensor in tensors))
-            self.stages.outcome("ok", len(requests))
             return [
                 pb_utils.InferenceResponse(output_tensors=[pb_utils.Tensor("DETECTIONS", rows)])
                 for rows in detections

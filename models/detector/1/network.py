@@ -1,4 +1,4 @@
-"""Runs the detector's ONNX file on whatever onnxruntime has here: CUDA if it has that, else the CPU."""
+"""Runs the detector's ONNX file on CUDA if onnxruntime has it here, else on the CPU."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import asyncio
 import triton_python_backend_utils as pb_utils
 from pipeline import CallFailed, Step, inspect_image
 
-from tritonobs.stage import Stages
+from tritonobs.stage import Request, Stages
 
 
 class TritonPythonModel:
@@ -15,10 +15,10 @@ class TritonPythonModel:
         self.stages = Stages(args, pb_utils)
 
     async def execute(self, requests: list) -> list:
-        with self.stages.batch("total", len(requests)):
-            return await asyncio.gather(*map(self._inspect, requests))
+        with self.stages.request(len(requests)) as counted:
+            return await asyncio.gather(*(self._inspect(request, counted) for request in requests))
 
-    async def _inspect(self, request: object) -> object:
+    async def _inspect(self, request: object, counted: Request) -> object:
         trace = {"trace": request.trace()} if hasattr(request, "trace") else {}
 
         async def call(step: Step, tensors: list) -> dict:
@@ -34,18 +34,18 @@ class TritonPythonModel:
             except pb_utils.TritonModelException as failure:  # the model is not loaded
                 raise CallFailed(str(failure)) from failure
             if response.has_error():
-                raise CallFailed(response.error().message(), response.error().code())
+                raise CallFailed(response.error().message())
             return {tensor.name(): tensor for tensor in response.output_tensors()}
 
         image = pb_utils.get_input_tensor_by_name(request, "IMAGE")
         try:
             result = await inspect_image(image, call, self.stages)
         except CallFailed as failure:
-            self.stages.outcome("error")
-            code = pb_utils.TritonError.INTERNAL if failure.code is None else failure.code
+            counted.outcome("error")
+            # Triton forgets the code that a called model answered with: each of its errors would be INTERNAL.
+            code = pb_utils.TritonError.INVALID_ARG if failure.image_is_bad else pb_utils.TritonError.INTERNAL
             error = pb_utils.TritonError(str(failure), code)
             return pb_utils.InferenceResponse(output_tensors=[], error=error)
-        self.stages.outcome("ok")
         return pb_utils.InferenceResponse(output_tensors=[result])
 
     def finalize(self) -> None:

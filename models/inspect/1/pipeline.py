@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
     from tritonobs.stage import Stages
 
-_REASON = re.compile(
-    r"(empty_image|unsupported_format|corrupt_image|too_large|inference_failed|bad_geometry): "
-)
+_BAD_IMAGE = "empty_image|unsupported_format|corrupt_image|too_large"
+_REASON = re.compile(rf"(?:({_BAD_IMAGE})|inference_failed|bad_geometry): ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +32,14 @@ STEPS = (
 
 
 class CallFailed(Exception):  # noqa: N818 (reads as an event)
-    """A called model answered with an error: its text, and Triton's code for it."""
+    """A called model answered with an error, or could not be called; the text is that of the error."""
 
-    def __init__(self, text: str, code: Any = None) -> None:  # noqa: ANN401 (Triton's codes have no type)
+    def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.code = code
+        found = _REASON.match(text)
+        self.reason = found[0].removesuffix(": ") if found else "callee_failed"
+        self.image_is_bad = bool(found and found[1])
+        """Whether the client sent something wrong: it should not try again."""
 
 
 async def inspect_image(
@@ -57,7 +59,6 @@ async def inspect_image(
             with stages.time(step.model):
                 tensors |= await call(step, [tensors[name] for name in step.inputs])
     except CallFailed as failure:
-        told = _REASON.match(str(failure))
-        stages.error(step.model, told[1] if told else "callee_failed")
+        stages.error(step.model, failure.reason)
         raise
     return tensors["RESULT"]

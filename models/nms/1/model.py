@@ -8,7 +8,6 @@ import triton_python_backend_utils as pb_utils
 from boxes import Settings
 from report import BadGeometry, Reporter
 
-from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -20,11 +19,10 @@ class TritonPythonModel:
         parameters = json.loads(args["model_config"])["parameters"]
         settings = Settings.read({name: value["string_value"] for name, value in parameters.items()})
         self.stages = Stages(args, pb_utils)
-        faults = faults_of(args["model_name"], args["model_version"])
-        self.report = Reporter(self.stages, settings, faults)
+        self.report = Reporter(self.stages, settings)
 
     def execute(self, requests: list) -> list:
-        with self.stages.batch("total", len(requests)):
+        with self.stages.request(len(requests)) as counted:
             tensors = [
                 [
                     pb_utils.get_input_tensor_by_name(request, name).as_numpy()
@@ -35,12 +33,12 @@ class TritonPythonModel:
             responses = []
             for result in self.report(tensors):
                 if isinstance(result, BadGeometry):
+                    counted.outcome("error")
                     error = pb_utils.TritonError(str(result), pb_utils.TritonError.INVALID_ARG)
                     responses.append(pb_utils.InferenceResponse(output_tensors=[], error=error))
                 else:
                     tensor = pb_utils.Tensor("RESULT", np.array(result, object)[:, None])
                     responses.append(pb_utils.InferenceResponse(output_tensors=[tensor]))
-                self.stages.outcome("error" if isinstance(result, BadGeometry) else "ok")
         return responses
 
     def finalize(self) -> None:

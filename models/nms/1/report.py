@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tritonobs.faults import Faults
     from tritonobs.stage import Stages
 
     Request = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -31,25 +29,20 @@ class BadGeometry(ValueError):  # noqa: N818 (reads as an event)
 
 
 class Reporter:
-    """Turns the rows of batches into JSON. `faults` are those of a rehearsal."""
+    """Turns the rows of batches into JSON. `settings` may be replaced between two batches."""
 
-    def __init__(self, stages: Stages, settings: Settings, faults: Faults | None = None) -> None:
+    def __init__(self, stages: Stages, settings: Settings) -> None:
+        self.settings = settings
         self._stages = stages
-        self._settings = settings
-        self._faults = faults
 
     def __call__(self, requests: Sequence[Request]) -> list[list[bytes] | BadGeometry]:
         """One result per request of rows and geometry, in order: JSON per image, or what is wrong with it."""
-        stages, settings = self._stages, self._settings
-        if self._faults:
-            settings = replace(settings, **self._faults.settings())
+        stages, settings = self._stages, self.settings
         failures = [self._failure(geometry) for _, geometry in requests]
         good = [request for request, failure in zip(requests, failures, strict=True) if failure is None]
         with stages.batch("filter", len(good)):
             candidates = [[keep_confident(image, settings) for image in rows] for rows, _ in good]
         with stages.batch("suppress", len(good)):
-            if self._faults:
-                self._faults.strike("suppress")
             kept = [[suppress(found, settings) for found in images] for images in candidates]
         with stages.batch("encode", len(good)):
             results = iter(

@@ -1,4 +1,4 @@
-"""From the bytes of an image to the network's input: decode, turn upright, fit into the square, normalise.
+"""From decoded pixels to the network's input: turn upright, fit into the square, normalise.
 
 A point maps as `network = original * scale + pad`, in pixels from the top-left corner, exactly: scale and pad
 are those of what was done to the pixels, so reducing and rounding move no box.
@@ -6,17 +6,16 @@ are those of what was done to the pixels, so reducing and rounding move no box.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from header import Header, ImageRefused, read_header
+from decode import SIDE
 
 if TYPE_CHECKING:
+    from decode import Decoded
     from numpy.typing import NDArray
 
-SIDE = 640
 PAD = 114
 GEOMETRY = ("scale_x", "scale_y", "pad_x", "pad_y", "width", "height")
 """The numbers of a geometry row; width and height are those of the upright original."""
@@ -29,12 +28,6 @@ STD = np.array([0.229, 0.224, 0.225], np.float32)
 _GAIN = 1 / (255 * STD)
 _OFFSET = -MEAN / STD
 _PADDING = PAD * _GAIN + _OFFSET
-_REDUCED = {
-    1: (cv2.IMREAD_GRAYSCALE, cv2.IMREAD_COLOR),
-    2: (cv2.IMREAD_REDUCED_GRAYSCALE_2, cv2.IMREAD_REDUCED_COLOR_2),
-    4: (cv2.IMREAD_REDUCED_GRAYSCALE_4, cv2.IMREAD_REDUCED_COLOR_4),
-    8: (cv2.IMREAD_REDUCED_GRAYSCALE_8, cv2.IMREAD_REDUCED_COLOR_8),
-}
 _TURNS = {
     1: (False, (False, False)),
     2: (False, (True, False)),
@@ -48,45 +41,12 @@ _TURNS = {
 """By EXIF orientation: whether to swap the axes, and then which of (x, y) to mirror."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded:
-    """Pixels as stored (grey, or BGR), each of them `reduction` pixels of the file wide and high."""
-
-    header: Header
-    pixels: NDArray[np.uint8]
-    reduction: int
-
-
-def decode(data: bytes, *, max_side: int, side: int = SIDE) -> Decoded:
-    """Decode no more than a square of `side` pixels needs: JPEG is reduced while it is decoded.
-
-    Raises:
-        ImageRefused: what is wrong with the bytes; a size above `max_side` before any pixel is decoded.
-    """
-    header = read_header(data, max_side=max_side)
-    reduction = 1
-    if header.format == "JPEG":
-        longest = max(header.width, header.height)
-        reduction = next(n for n in (8, 4, 2, 1) if n == 1 or longest >= n * side)
-    flags = _REDUCED[reduction][not header.grey] | cv2.IMREAD_IGNORE_ORIENTATION
-    try:
-        pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flags)
-    except cv2.error:
-        pixels = None
-    if pixels is None:
-        size = f"{header.width}x{header.height} px"
-        raise ImageRefused(
-            "corrupt_image", f"{header.format} of {size} cannot be decoded from {len(data)} bytes"
-        )
-    return Decoded(header=header, pixels=pixels, reduction=reduction)
-
-
 def letterbox(decoded: Decoded, *, side: int = SIDE) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     """The upright pixels scaled so that the longer side is `side`, and the geometry row that tells how."""
     height, width = decoded.pixels.shape[:2]
     ratio = side / max(height, width)
     fitted = max(1, round(width * ratio)), max(1, round(height * ratio))
-    method = cv2.INTER_AREA if ratio < 0.5 else cv2.INTER_LINEAR  # noqa: PLR2004 (linear skips pixels below a half)
+    method = cv2.INTER_AREA if ratio < 1 else cv2.INTER_LINEAR  # linear skips pixels when it reduces
     pixels = cv2.resize(decoded.pixels, fitted, interpolation=method)
     scale = np.array(fitted) / (np.array([width, height]) * decoded.reduction)
     original = np.array([decoded.header.width, decoded.header.height])

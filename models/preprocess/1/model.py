@@ -4,10 +4,9 @@ import json
 
 import cv2
 import triton_python_backend_utils as pb_utils
-from header import ImageRefused
-from prepare import Preprocessor
+from prepare import Preprocessor, Refusal
+from settings import Settings
 
-from tritonobs.faults import faults_of
 from tritonobs.stage import Stages
 
 
@@ -17,23 +16,21 @@ class TritonPythonModel:
     def initialize(self, args: dict[str, str]) -> None:
         config = json.loads(args["model_config"])
         cv2.setNumThreads(1)  # model instances are what uses the cores; more threads only fight over them
+        parameters = {name: value["string_value"] for name, value in config["parameters"].items()}
+        settings = Settings.read(parameters)
         self.stages = Stages(args, pb_utils)
-        self.prepare = Preprocessor(
-            self.stages,
-            max_side=int(config["parameters"]["max_side"]["string_value"]),
-            max_batch_size=config["max_batch_size"],
-            faults=faults_of(args["model_name"], args["model_version"]),
-        )
+        self.prepare = Preprocessor(self.stages, settings, max_batch_size=config["max_batch_size"])
 
     def execute(self, requests: list) -> list:
-        with self.stages.batch("total", len(requests)):
+        with self.stages.request(len(requests)) as counted:
             images = [
                 pb_utils.get_input_tensor_by_name(request, "IMAGE").as_numpy().ravel() for request in requests
             ]
             responses = []
             for result in self.prepare(images):
-                if isinstance(result, ImageRefused):
-                    error = pb_utils.TritonError(str(result), pb_utils.TritonError.INVALID_ARG)
+                if isinstance(result, Refusal):
+                    counted.outcome("error")
+                    error = pb_utils.TritonError(result.text, pb_utils.TritonError.INVALID_ARG)
                     responses.append(pb_utils.InferenceResponse(output_tensors=[], error=error))
                 else:
                     tensors = [
@@ -41,7 +38,6 @@ class TritonPythonModel:
                         pb_utils.Tensor("GEOMETRY", result.geometry),
                     ]
                     responses.append(pb_utils.InferenceResponse(output_tensors=tensors))
-                self.stages.outcome("error" if isinstance(result, ImageRefused) else "ok")
         return responses
 
     def finalize(self) -> None:

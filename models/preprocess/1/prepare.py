@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from header import ImageRefused
-from letterbox import SIDE, Decoded, decode, letterbox, normalise
+from decode import SIDE, Decoded, decode
+from letterbox import letterbox, normalise
+from refusal import ImageRefused
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from refusal import Reason
+    from settings import Settings
 
-    from tritonobs.faults import Faults
     from tritonobs.stage import Stages
 
 
@@ -26,43 +28,45 @@ class Prepared:
     geometry: NDArray[np.float32]
 
 
-class Preprocessor:
-    """Prepares up to `max_batch_size` images at a time, in memory of its own that the next call reuses.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why one request was refused.
 
-    `faults` are those of a rehearsal.
+    A plain value: an exception that is kept holds the frames it went through, and in them the images, until
+    Python's collector of cycles happens to run.
     """
 
-    def __init__(
-        self, stages: Stages, *, max_side: int, max_batch_size: int, faults: Faults | None = None
-    ) -> None:
+    reason: Reason
+    text: str
+
+
+class Preprocessor:
+    """Prepares up to `max_batch_size` images at a time, in memory of its own that the next call reuses."""
+
+    def __init__(self, stages: Stages, settings: Settings, *, max_batch_size: int) -> None:
         self._stages = stages
-        self._faults = faults
-        self._max_side = max_side
+        self._settings = settings
         self._memory = np.empty((max_batch_size, 3, SIDE, SIDE), np.float32)
 
-    def __call__(self, requests: Sequence[Sequence[bytes]]) -> list[Prepared | ImageRefused]:
+    def __call__(self, requests: Sequence[Sequence[bytes]]) -> list[Prepared | Refusal]:
         """One result per request, in order: its images prepared, or why the first bad one was refused."""
         with self._stages.batch("decode", len(requests)):
             decoded = [self._decode(images) for images in requests]
-        good = [images for images in decoded if not isinstance(images, ImageRefused)]
+        good = [images for images in decoded if not isinstance(images, Refusal)]
         with self._stages.batch("letterbox", len(good)):
-            if self._faults:
-                self._faults.strike("letterbox")
             fitted = [[letterbox(image) for image in images] for images in good]
         with self._stages.batch("normalise", len(good)):
             prepared = iter(self._normalise(fitted))
-        return [images if isinstance(images, ImageRefused) else next(prepared) for images in decoded]
+        return [images if isinstance(images, Refusal) else next(prepared) for images in decoded]
 
-    def _decode(self, images: Sequence[bytes]) -> list[Decoded] | ImageRefused:
+    def _decode(self, images: Sequence[bytes]) -> list[Decoded] | Refusal:
         try:
-            decoded = [decode(image, max_side=self._max_side) for image in images]
-        except ImageRefused as refusal:
-            self._stages.error("decode", refusal.reason)
-            return refusal
+            decoded = [decode(image, self._settings) for image in images]
+        except ImageRefused as refused:
+            self._stages.error("decode", refused.reason)
+            return Refusal(reason=refused.reason, text=str(refused))
         for image in decoded:
             megapixels = image.header.width * image.header.height / 1e6
-            if self._faults:
-                megapixels = self._faults.size("decode", megapixels)
             self._stages.size("decode", "megapixels", megapixels)
         self._stages.items("decode", "images", len(decoded))
         return decoded

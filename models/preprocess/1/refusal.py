@@ -1,0 +1,18 @@
+"""How bytes are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Reason = Literal["empty_image", "unsupported_format", "corrupt_image", "too_large"]
+
+
+class ImageRefused(Exception):  # noqa: N818 (reads as an event)
+    """The bytes are no image that can be used; `reason` is from a small fixed set and begins the text."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        self.reason = reason
+        super().__init__(f"{reason}: {detail}")
