@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
-from panels import row, stat, table, timeseries
+from layout import Knobs, board
+from panels import row, stat, table, timeline, timeseries
 from signals import accelerators, latency
 from variables import DEVICE, VENDOR
 
@@ -37,6 +37,15 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(accelerators.TEMPERATURE, wide=True),
             ),
             row(
+                "Health and links",
+                timeline(accelerators.THROTTLED, size=(12, 9)),
+                timeseries(accelerators.FAULTS, size=(12, 9)),
+                timeseries(accelerators.CLOCK),
+                timeseries(accelerators.ECC),
+                timeseries(accelerators.PCIE),
+                timeseries(accelerators.NVLINK),
+            ),
+            row(
                 "Cards",
                 table(
                     "Cards",
@@ -49,8 +58,9 @@ def build(knobs: Knobs) -> Dashboard:
                         accelerators.MEMORY_USED,
                         accelerators.POWER,
                         accelerators.TEMPERATURE,
+                        accelerators.FAULTS,
                     ),
-                    ("vendor", "device", "instance"),
+                    ("vendor", "card", "host", "device"),
                 ),
             ),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
+from layout import Knobs, board
 from panels import bars, row, stat, timeseries
 from signals import delivery
 

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
     from signals import Signal
 
+# Pixels: a number, or a header of eleven letters with the arrow of the order; a name, which may get more.
+_NUMBER: Final = 112
+NAME: Final = 100
 NOWHERE: Final = {"legend": False, "tooltip": False, "viz": False}
+# Grafana's axis of nothing but zeros reaches to 100 in any unit.
+SOFT_MAXIMA: Final = {"percentunit": 0.05, "s": 0.01, "dthms": 10.0, "bytes": 1048576.0}
 
 
 def basics(signal: Signal, custom: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -25,14 +30,16 @@ def basics(signal: Signal, custom: dict[str, Any] | None = None) -> dict[str, An
         "decimals": signal.decimals,
         "thresholds": {"mode": "absolute", "steps": steps or [{"color": palette.BLUE, "value": None}]},
         "mappings": _mappings(signal),
+        "noValue": signal.empty or None,
         "custom": custom or None,
     }
     return {key: value for key, value in defaults.items() if value not in (None, [])}
 
 
-def lines(*, stacked: bool, thresholds: bool, logarithmic: bool) -> dict[str, Any]:
-    """How lines are drawn: filled when they add up, thin when they do not."""
+def lines(*, stacked: bool, thresholds: bool, logarithmic: bool, soft: float | None) -> dict[str, Any]:
+    """How lines are drawn: filled when they add up, thin when not; the axis reaches at least to `soft`."""
     return {
+        **({} if soft is None or logarithmic else {"axisSoftMax": soft}),
         "drawStyle": "line",
         "lineInterpolation": "linear",
         "lineWidth": 1 if stacked else 2,
@@ -69,13 +76,15 @@ def dashed(limit: Signal) -> dict[str, Any]:
             "custom.lineWidth": 1,
             "custom.fillOpacity": 0,
             "custom.stacking": {"mode": "none", "group": "A"},
+            # Five models with one limit are one line, not five entries.
+            "custom.hideFrom": NOWHERE | {"legend": True},
         },
     )
 
 
 def column(signal: Signal) -> dict[str, Any]:
     """A column of a table with the signal's unit; its thresholds colour the cell."""
-    properties: dict[str, Any] = {"unit": signal.unit}
+    properties: dict[str, Any] = {"unit": signal.unit, "custom.width": _NUMBER}
     if signal.decimals is not None:
         properties["decimals"] = signal.decimals
     if signal.steps:
@@ -84,7 +93,12 @@ def column(signal: Signal) -> dict[str, Any]:
             "color": {"mode": "thresholds"},
             "custom.cellOptions": {"type": "color-text"},
         }
-    return _override("byName", signal.title, **properties)
+    return _override("byName", signal.short or signal.title, **properties)
+
+
+def name(label: str) -> dict[str, Any]:
+    """A column of names. A name of digits is not a number: version 20260115 is not `20.3 Mil`."""
+    return _override("byName", label, unit="string")
 
 
 def linked(name: str, words: str, address: str) -> dict[str, Any]:

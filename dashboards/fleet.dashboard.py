@@ -1,40 +1,40 @@
-"""Fleet: is anybody being hurt, and where?"""
+"""Fleet: are clients affected, and where?"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
-from panels import bars, row, stat, table, timeline, timeseries
-from signals import alerts, errors, hosts, latency, saturation, slo, traffic
+from layout import Knobs, board
+from links import address
+from panels import bars, heatmap, row, stat, table, timeline, timeseries
+from signals import alerts, errors, hosts, latency, saturation, slo, traces, traffic
 from variables import MODEL, VERSION
 
 if TYPE_CHECKING:
     from grafanalib.core import Dashboard
+    from signals import Signal
 
-_TO_MODEL = (
-    "/d/tritonobs-model?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
-    "&var-model=${__data.fields.model}&var-version=$__all"
-)
 
-# Where a panel shows one thing, the name of a model is enough, and gives it the same colour everywhere.
-_EACH = "{{model}} {{version}}"
+def _each(signal: Signal) -> Signal:
+    """Where a panel shows one thing, the name of a model is enough, and so is its colour."""
+    return replace(signal, legend=signal.legend[signal.legend.index("{{") :], colour="")
 
 
 def build(knobs: Knobs) -> Dashboard:
     """The board for a fleet with these knobs."""
+    to_model = address("model", "__data.fields.model", chooser=not knobs.source, carried=())
     return board(
         "fleet",
         "Fleet",
-        "Is anybody being hurt, and where? Traffic against limits, errors, latency and saturation of all "
+        "Are clients affected, and where? Traffic against limits, errors, latency and saturation of all "
         "models.",
         (
             row(
                 "Now",
-                stat(traffic.FROM_CLIENTS),
-                stat(errors.OVERALL),
-                stat(latency.WORST),
+                stat(traffic.FROM_CLIENTS, title="Requests"),
+                stat(errors.OVERALL, title="Bad"),
+                stat(latency.OF_TARGET, title="P99/SLO"),
                 stat(slo.BROKEN),
                 stat(hosts.UP_SHARE),
                 stat(alerts.FIRING),
@@ -48,22 +48,27 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "Errors",
                 timeseries(errors.RATIO, size=(8, 8)),
-                timeseries(errors.BY_REASON, stacked=True, size=(8, 8)),
+                timeseries(errors.BY_REASON, size=(8, 8)),
                 timeseries(errors.OF_TRITON, size=(8, 8)),
             ),
             row(
                 "Latency",
-                timeseries(replace(latency.P50, legend=_EACH), wide=True),
-                timeseries(
-                    replace(latency.P99, legend=_EACH), limits=(latency.TARGET,), wide=True, logarithmic=True
-                ),
+                timeseries(_each(latency.P50), wide=True),
+                timeseries(_each(latency.P99), limits=(latency.TARGET,), wide=True, logarithmic=True),
+            ),
+            row(
+                "Latency of every model",
+                heatmap(traces.HEATMAP),
+                timeseries(_each(traces.P99), size=(8, 8), logarithmic=True),
+                timeseries(_each(traces.QUEUE_P99), size=(8, 8), logarithmic=True),
+                timeseries(traces.SAMPLES, size=(8, 8)),
             ),
             row(
                 "Saturation",
                 timeseries(saturation.BUSY, size=(8, 8)),
                 timeseries(latency.QUEUE, size=(8, 8)),
                 timeseries(
-                    replace(latency.PENDING, legend=_EACH),
+                    _each(latency.PENDING),
                     size=(8, 8),
                     title="Requests waiting for an instance",
                 ),
@@ -85,7 +90,7 @@ def build(knobs: Knobs) -> Dashboard:
                         saturation.WORKERS,
                     ),
                     ("model", "version"),
-                    links=(("model", "Open the model's board", _TO_MODEL),),
+                    links=(("model", "Open the model's board", f"{to_model}&${{__url_time_range}}"),),
                 ),
                 timeseries(traffic.REPLICAS),
                 timeseries(latency.SKEW),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
+from layout import Knobs, board
 from panels import row, stat, timeline, timeseries
-from signals import hosts
+from signals import hosts, pools
 
 if TYPE_CHECKING:
     from grafanalib.core import Dashboard
@@ -22,15 +22,20 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Alive",
-                stat(hosts.UP_SHARE, size=(4, 4)),
-                timeline(hosts.UP, size=(20, 4)),
-                timeline(hosts.HEARTBEATS, size=(24, 6)),
+                stat(hosts.UP_SHARE, size=(4, 6)),
+                timeline(hosts.UP, size=(20, 6)),
+                timeline(hosts.HEARTBEATS, size=(24, 9)),
             ),
             row(
                 "Hosts",
                 timeseries(hosts.CPU, size=(8, 8)),
                 timeseries(hosts.MEMORY, size=(8, 8)),
                 timeseries(hosts.PINNED, size=(8, 8)),
+            ),
+            row(
+                "Pools",
+                timeseries(pools.READY, limits=(pools.WANTED,)),
+                timeseries(pools.DESIRED, limits=(pools.MOST,)),
             ),
             row(
                 "Watching them",

@@ -1,4 +1,4 @@
-"""What is drawn over every graph: alerts, reloads, new versions, changed limits."""
+"""What is drawn over every graph: where alerts begin, and what was changed."""
 
 from __future__ import annotations
 
@@ -10,57 +10,67 @@ import palette
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """An annotation: while the expression has a value, a line or a band."""
+    """An annotation: a line where the expression has a value."""
 
     name: str
     expr: str
     colour: str
     title: str
     text: str
+    shown: bool = True
+    """Whether it is drawn by default."""
 
 
-ALERTS: Final = Mark(
-    name="Alerts",
-    expr='ALERTS{alertstate="firing", severity=~"critical|warning", %(concerns)s}',
+STEP: Final = "1m"
+"""How far apart a mark's expression is asked; two moments that follow each other are a band to Grafana."""
+
+
+def _beginning(severity: str) -> str:
+    """Where an alert begins: a line. While it fires it would be a band, and ten bands hide the graph."""
+    firing = f'ALERTS{{alertstate="firing", severity="{severity}", %(concerns)s}}'
+    return f"{firing}\n  unless\n{firing} offset {STEP}"
+
+
+PAGES: Final = Mark(
+    name="Critical",
+    expr=_beginning("critical"),
     colour=palette.CRITICAL,
     title="{{alertname}}",
-    text="{{severity}} {{model}} {{version}} {{stage}}",
+    text="{{model}} {{version}} {{stage}}",
 )
-RELOADS: Final = Mark(
-    name="Reloads",
-    expr=(
-        "count by (model, version) (\n"
-        "  tritonobs_heartbeat_timestamp_seconds{%(concerns)s}\n"
-        "    unless\n"
-        "  tritonobs_heartbeat_timestamp_seconds{%(concerns)s} offset 2m\n"
-        ")"
+WARNINGS: Final = Mark(
+    name="Warnings",
+    expr=_beginning("warning"),
+    colour=palette.BAD,
+    title="{{alertname}}",
+    text="{{model}} {{version}} {{stage}}",
+    shown=False,
+)
+
+
+def _change(what: str, expr: str) -> str:
+    return f'label_replace(\n{expr},\n"what", "{what}", "", "")'
+
+
+_RATE = "model_version:triton_requests:rate5m{%(concerns)s}"
+_LIMIT = "subject:tritonobs_qps_limit:held{%(concerns)s}"
+_BEAT = "tritonobs_heartbeat_timestamp_seconds{%(concerns)s}"
+# One toggle for all three: a line of toggles that breaks costs every board a line.
+CHANGES: Final = Mark(
+    name="Changes",
+    expr="\nor\n".join(
+        (
+            _change("Workers started", f"count by (model, version) ({_BEAT} unless {_BEAT} offset {STEP})"),
+            _change(
+                "New version",
+                f"group by (model, version) ({_RATE})\n  unless on (model, version)\n{_RATE} offset {STEP}\n"
+                f"  and on (model)\n{_RATE} offset {STEP}",
+            ),
+            _change("Limit changed", f"{_LIMIT} != {_LIMIT} offset {STEP}"),
+        )
     ),
     colour=palette.BLUE,
-    title="Workers started",
+    title="{{what}}",
     text="{{model}} {{version}}",
 )
-VERSIONS: Final = Mark(
-    name="New versions",
-    expr=(
-        "group by (model, version) (model_version:triton_requests:rate5m{%(concerns)s})\n"
-        "  unless on (model, version)\n"
-        "model_version:triton_requests:rate5m{%(concerns)s} offset 2m\n"
-        "  and on (model)\n"
-        "model_version:triton_requests:rate5m{%(concerns)s} offset 2m"
-    ),
-    colour=palette.VIOLET,
-    title="New version",
-    text="{{model}} {{version}}",
-)
-LIMITS: Final = Mark(
-    name="Limit changes",
-    expr=(
-        "subject:tritonobs_qps_limit:held{%(concerns)s}\n"
-        "  !=\n"
-        "subject:tritonobs_qps_limit:held{%(concerns)s} offset 2m"
-    ),
-    colour=palette.ORANGE,
-    title="Limit changed",
-    text="{{model}} {{version}}",
-)
-ALL: Final = (ALERTS, RELOADS, VERSIONS, LIMITS)
+ALL: Final = (PAGES, WARNINGS, CHANGES)

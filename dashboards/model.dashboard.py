@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
+from layout import Knobs, board
 from panels import heatmap, row, stat, timeline, timeseries
-from signals import alerts, errors, latency, saturation, slo, stages, traffic
+from signals import alerts, errors, latency, saturation, slo, stages, traces, traffic
 from variables import ONE_MODEL, STAGE, VERSION
 
 if TYPE_CHECKING:
@@ -23,11 +23,12 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Now",
-                stat(traffic.SERVED, size=(6, 4)),
-                stat(errors.RATIO, size=(6, 4)),
-                stat(latency.P99, size=(6, 4)),
-                stat(saturation.WORKERS, size=(6, 4)),
-                timeline(alerts.TIMELINE, size=(24, 5)),
+                stat(traffic.SERVED, size=(5, 4)),
+                stat(errors.RATIO, size=(5, 4)),
+                stat(latency.P99, size=(5, 4)),
+                stat(latency.OF_TARGET, size=(5, 4)),
+                stat(saturation.WORKERS, size=(4, 4)),
+                timeline(alerts.TIMELINE, size=(24, 7)),
             ),
             row(
                 "Traffic",
@@ -47,6 +48,13 @@ def build(knobs: Knobs) -> Dashboard:
                     title="Percentiles",
                 ),
                 timeseries(stages.P99),
+            ),
+            row(
+                "Latency from traces, queue included",
+                heatmap(traces.HEATMAP),
+                timeseries(traces.P50, traces.P99, logarithmic=True, size=(8, 8), title="Request"),
+                timeseries(traces.QUEUE_P99, size=(8, 8)),
+                timeseries(traces.SAMPLES, size=(8, 8)),
             ),
             row(
                 "Queue and compute",

@@ -1,6 +1,6 @@
 """Colours: one meaning, one colour, on every board.
 
-The hues are Okabe and Ito's, told apart by people who see red and green alike, lightened where Grafana's dark
+The hues are Okabe and Ito's, which colour-blind people can distinguish, lightened where Grafana's dark
 theme needs that.
 """
 
@@ -22,7 +22,8 @@ GREY: Final = "#8E96A3"
 RED: Final = "#E5484D"
 
 GOOD: Final = GREEN
-NOTICE: Final = YELLOW
+# Yellow enough for Grafana's light theme, where numbers in YELLOW cannot be read.
+NOTICE: Final = "#B5AB00"
 BAD: Final = ORANGE
 CRITICAL: Final = RED
 LIMIT: Final = RED
@@ -46,5 +47,18 @@ STAGES: Final = {
 PHASES: Final = {"queue": VIOLET, "compute": ORANGE, "other": GREY}
 
 OUTCOMES: Final = {"ok": GREEN, "error": RED, "rejected": ORANGE, "cancelled": GREY}
+
+# As Triton counts them.
+FAILURES: Final = {"REJECTED": ORANGE, "CANCELED": GREY, "BACKEND": RED, "OTHER": VIOLET}
+
+# On the way of an alert to people.
+DELIVERY: Final = {
+    "accepted": GREEN,
+    "come_again": ORANGE,
+    "firing": VERMILION,
+    "resolved": BLUE,
+    "missed": ORANGE,
+    "failed": RED,
+}
 
 SEVERITIES: Final = {"critical": RED, "warning": ORANGE, "info": BLUE}

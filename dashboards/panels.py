@@ -1,4 +1,4 @@
-"""Panels: what a board is made of, drawn from signals; plain values that `house` turns into Grafana's."""
+"""Panels: what a board is made of, drawn from signals; plain values that `layout` turns into Grafana's."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
     from signals import Signal
 
+# Pixels: less than half of half a board that is 1280 wide, however long the names.
+_ASIDE: Final = 290
+# Pixels: what a line of the grid, and a row of a timeline take; what a timeline needs besides its rows.
+_LINE: Final = 38
+_ROW: Final = 16
+_AROUND: Final = 122
 _LAST: Final = {"calcs": ["lastNotNull"], "fields": "", "values": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One panel. `sort` is Grafana's type; `defaults`, `overrides`, `options` are as Grafana stores them."""
+    """One panel. `kind` is Grafana's type; `defaults`, `overrides`, `options` are as Grafana stores them."""
 
-    sort: str
+    kind: str
     title: str
     description: str
     signals: tuple[Signal, ...]
@@ -58,23 +64,24 @@ def timeseries(
     title: str = "",
     size: tuple[int, int] = (12, 8),
 ) -> Panel:
-    """Lines over time. `limits` are dashed; `wide` puts a legend with numbers to the right.
+    """Lines over time. `limits` are dashed; `wide` puts a legend with the latest values to the right.
 
     `logarithmic` is for values of very different size, none of them 0.
     """
     first = signals[0]
-    aside = {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull", "max"]}
+    aside = {"displayMode": "table", "placement": "right", "calcs": ["lastNotNull"], "width": _ASIDE}
     below: dict[str, Any] = {"displayMode": "list", "placement": "bottom", "calcs": []}
     # A logarithm has no zero to begin at.
     scaled = replace(first, minimum=None) if logarithmic else first
-    custom = fields.lines(stacked=stacked, thresholds=first.lines, logarithmic=logarithmic)
+    soft = fields.SOFT_MAXIMA.get(first.unit, 1.0) if first.maximum is None else None
+    custom = fields.lines(stacked=stacked, thresholds=first.lines, logarithmic=logarithmic, soft=soft)
     return Panel(
-        sort="timeseries",
+        kind="timeseries",
         title=title or first.title,
         description=first.description,
         signals=(*signals, *limits),
         size=size,
-        defaults=fields.basics(scaled, custom) | {"color": {"mode": "palette-classic-by-name"}},
+        defaults=fields.basics(scaled, custom) | {"color": {"mode": "palette-classic"}},
         overrides=[*fields.fixed_colours(signals), *map(fields.dashed, limits)],
         options={
             "legend": {"showLegend": True, **(aside if wide else below)},
@@ -86,31 +93,35 @@ def timeseries(
 def stat(signal: Signal, *, size: tuple[int, int] = (4, 4), title: str = "") -> Panel:
     """The latest value, large, in the colour of its threshold."""
     return Panel(
-        sort="stat",
+        kind="stat",
         title=title or signal.title,
         description=signal.description,
         signals=(signal,),
         size=size,
         defaults=fields.basics(signal) | {"color": {"mode": "thresholds"}},
         options={
-            "colorMode": "background_solid" if signal.says else "value",
+            # A colour says how good a value is; one without thresholds has none.
+            "colorMode": "background_solid" if signal.says else "value" if signal.steps else "none",
             "graphMode": "none" if signal.says else "area",
             "justifyMode": "auto",
             "orientation": "auto",
             "textMode": "auto",
             "wideLayout": True,
+            "showPercentChange": False,
+            "percentChangeColorMode": "standard",
             "reduceOptions": _LAST,
         },
     )
 
 
 def bars(signal: Signal, *, size: tuple[int, int] = (12, 8), title: str = "") -> Panel:
-    """The latest value of every series as a bar."""
+    """The latest value of every series as a bar, the worst on top."""
+    order = "sort" if signal.worst_is_least else "sort_desc"
     return Panel(
-        sort="bargauge",
+        kind="bargauge",
         title=title or signal.title,
         description=signal.description,
-        signals=(signal,),
+        signals=(replace(signal, expr=f"{order}(\n{signal.expr}\n)"),),
         size=size,
         instant=True,
         defaults=fields.basics(signal) | {"color": {"mode": "thresholds"}},
@@ -124,15 +135,17 @@ def bars(signal: Signal, *, size: tuple[int, int] = (12, 8), title: str = "") ->
             "minVizWidth": 8,
             "maxVizHeight": 300,
             "sizing": "auto",
+            # Asked for from 12 on.
+            "legend": {"displayMode": "list", "placement": "bottom", "calcs": [], "showLegend": False},
             "reduceOptions": _LAST,
         },
     )
 
 
-def heatmap(signal: Signal, *, size: tuple[int, int] = (24, 9)) -> Panel:
-    """Buckets over time, darker where there is more."""
+def heatmap(signal: Signal, *, size: tuple[int, int] = (24, 9), counted: str = "reqps") -> Panel:
+    """Buckets over time, in a stronger colour where there is more; `counted` is the unit of how many."""
     return Panel(
-        sort="heatmap",
+        kind="heatmap",
         title=signal.title,
         description=signal.description,
         signals=(signal,),
@@ -146,8 +159,9 @@ def heatmap(signal: Signal, *, size: tuple[int, int] = (24, 9)) -> Panel:
         },
         options={
             "calculate": False,
+            "showValue": "never",
             "cellGap": 1,
-            "cellValues": {"unit": "reqps", "decimals": 2},
+            "cellValues": {"unit": counted, "decimals": 2},
             "color": {
                 "mode": "scheme",
                 "scheme": "Oranges",
@@ -167,20 +181,22 @@ def heatmap(signal: Signal, *, size: tuple[int, int] = (24, 9)) -> Panel:
     )
 
 
-def timeline(signal: Signal, *, size: tuple[int, int] = (24, 7)) -> Panel:
+def timeline(signal: Signal, *, size: tuple[int, int] = (24, 9)) -> Panel:
     """A band a series, in the colour and word of its state."""
     return Panel(
-        sort="state-timeline",
+        kind="state-timeline",
         title=signal.title,
         description=signal.description,
         signals=(signal,),
         size=size,
-        defaults=fields.basics(signal, {"fillOpacity": 80, "lineWidth": 0})
-        | {"color": {"mode": "thresholds"}},
+        # With thresholds as colours, Grafana merges states by threshold and forgets what values are called.
+        defaults=fields.basics(replace(signal, steps=()), {"fillOpacity": 80, "lineWidth": 0})
+        | {"color": {"mode": "fixed", "fixedColor": palette.GREY}},
         options={
             "alignValue": "left",
-            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False},
+            "legend": {"displayMode": "list", "placement": "bottom", "calcs": [], "showLegend": False},
             "mergeValues": True,
+            "perPage": (_LINE * size[1] - _AROUND) // _ROW,
             "rowHeight": 0.85,
             "showValue": "auto",
             "tooltip": {"mode": "single", "sort": "none"},
@@ -200,13 +216,13 @@ def table(
 ) -> Panel:
     """One row for each set of the labels `by`, one column a signal; `links` are (column, words, address).
 
-    The rows stand in the order of the first column, the largest on top unless `worst_is_least`.
+    The rows are in the order of the first column, the largest on top unless `worst_is_least`.
     """
     labels = ", ".join(by)
     found = [f"Value #{letter}" for letter in ascii_uppercase[: len(columns)]]
-    wanted = [signal.title for signal in columns]
+    wanted = [signal.short or signal.title for signal in columns]
     return Panel(
-        sort="table",
+        kind="table",
         title=title,
         description=description,
         signals=tuple(replace(one, expr=f"max by ({labels}) (\n{one.expr}\n)") for one in columns),
@@ -215,15 +231,22 @@ def table(
         instant=True,
         defaults={
             "unit": "short",
-            "custom": {"align": "auto", "cellOptions": {"type": "auto"}, "filterable": False},
+            "custom": {
+                "align": "auto",
+                "cellOptions": {"type": "auto"},
+                "filterable": False,
+                "inspect": False,
+                "minWidth": fields.NAME,
+            },
         },
         overrides=[
+            *map(fields.name, by),
             *map(fields.column, columns),
             *(fields.linked(column, words, address) for column, words, address in links),
         ],
         options={
             "cellHeight": "sm",
-            "footer": {"show": False, "reducer": ["sum"], "countRows": False, "fields": ""},
+            "frameIndex": 0,
             "showHeader": True,
             "sortBy": [{"displayName": wanted[0], "desc": not worst_is_least}],
         },

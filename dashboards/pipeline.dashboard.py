@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
+from layout import Knobs, board
 from panels import row, timeseries
 from signals import stages, traffic
 from variables import PIPELINE, STAGE, VERSION
@@ -40,9 +40,11 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "What goes in, what comes out",
-                timeseries(stages.SIZES, logarithmic=True, size=(8, 8)),
-                timeseries(stages.ITEMS, logarithmic=True, size=(8, 8)),
-                timeseries(stages.ERRORS, stacked=True, size=(8, 8)),
+                timeseries(stages.MEGAPIXELS, size=(8, 8)),
+                timeseries(stages.BYTES, size=(8, 8)),
+                timeseries(stages.COUNTS, size=(8, 8)),
+                timeseries(stages.ITEMS, logarithmic=True),
+                timeseries(stages.ERRORS),
             ),
         ),
         variables=(PIPELINE, VERSION, STAGE),

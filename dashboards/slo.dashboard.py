@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from house import Knobs, board
+from layout import Knobs, board
 from panels import bars, row, stat, table, timeseries
 from signals import alerts, slo, stages
 from variables import PROMISED, PROMISED_VERSION, SLO
@@ -27,7 +27,7 @@ def build(knobs: Knobs) -> Dashboard:
                 stat(slo.BROKEN, size=(4, 8)),
                 stat(slo.FASTEST, size=(4, 8)),
                 stat(alerts.FIRING, size=(4, 8)),
-                bars(slo.REMAINING, size=(12, 8)),
+                bars(slo.REMAINING_ON_AXIS, size=(12, 8)),
             ),
             row(
                 "Burning",
@@ -38,7 +38,7 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Which stage eats the latency budget",
-                bars(replace(stages.BUDGET_USED, maximum=1)),
+                bars(replace(stages.BUDGET_USED, maximum=1), title="Latency budget now"),
                 timeseries(stages.BUDGET_USED),
             ),
             row(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _TRAFFIC: Final = "model_version:triton_requests:rate5m"
 _STAGES: Final = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
@@ -22,12 +25,13 @@ class Variable:
     every: bool = True
     regex: str = ""
     ordered: bool = True
+    hidden: bool = False
 
 
 CLUSTER = Variable(
     name="cluster",
     label="Cluster",
-    query=f"label_values({_TRAFFIC}, cluster)",
+    query=f"label_values({_TRAFFIC}, %(by_cluster)s)",
     description="Empty unless one Prometheus (or Thanos, Mimir) holds several clusters.",
     multi=False,
 )
@@ -36,6 +40,12 @@ MODEL = Variable(
     label="Model",
     query=f"label_values({_TRAFFIC}{{%(cluster)s}}, model)",
     description="Models with traffic in the chosen time.",
+)
+LANGUAGE_MODEL = Variable(
+    name="model",
+    label="Model",
+    query="label_values(model_version_kind:tritonobs_tokens:rate%(medium)s{%(cluster)s}, model)",
+    description="Models that count tokens.",
 )
 ONE_MODEL = Variable(
     name="model",
@@ -103,3 +113,38 @@ DEVICE = Variable(
     query=f'label_values({_DEVICES}{{%(cluster)s, vendor=~"$vendor"}}, device)',
     description="One card.",
 )
+
+
+def hidden(shown: Iterable[Variable]) -> tuple[Variable, ...]:
+    """What a board carries for the others: the model in focus, and every choice it has no use for.
+
+    A board about one model gets it from `focus`. A board about many narrows `focus` to its own choice, so
+    that the link to a board about one model never hands over "All".
+    """
+    have = {variable.name: variable for variable in shown}
+    model = have.get("model")
+    one = model is not None and not model.every
+    about = '%(cluster)s, model=~"$model"' if model else "%(cluster)s"
+    carried = []
+    if not one:
+        carried.append(
+            Variable(
+                name="focus",
+                label="Model in focus",
+                query=f"label_values({_TRAFFIC}{{{about}}}, model)",
+                description="The model that links to other boards hand over.",
+                multi=False,
+                every=False,
+                hidden=True,
+            )
+        )
+    subject = "model" if one else "focus"
+    of_model = f'%(cluster)s, model=~"${subject}"'
+    for variable, query in (
+        (VERSION, f"label_values({_TRAFFIC}{{{of_model}}}, version)"),
+        (STAGE, f"label_values({_STAGES}{{{of_model}}}, stage)"),
+        (SLO, f"label_values(slo:objective:ratio{{{of_model}}}, slo)"),
+    ):
+        if variable.name not in have:
+            carried.append(replace(variable, query=query, hidden=True))
+    return tuple(carried)

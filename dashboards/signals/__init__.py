@@ -1,6 +1,6 @@
 """Signals: what boards draw. Each is declared once, with its unit, one expression and what good looks like.
 
-Expressions read records; raw counters only where nothing is recorded. `%(…)s` are words that `house` fills:
+Expressions read records; raw counters only where nothing is recorded. `%(…)s` are words that `layout` fills:
 windows, selectors of the board's variables, the label that names a replica.
 """
 
@@ -22,7 +22,8 @@ class Signal:
     """One thing worth looking at.
 
     `unit` is one of Grafana's; `legend` names a series (`{{label}}`); `steps` are the thresholds, drawn as
-    lines where `lines` says so. `says` maps values to words. `colours` go by the end of a series' legend.
+    lines where `lines` says so. `exemplars` are points with a trace behind them. `says` maps values to words.
+    `colours` go by the end of a series' legend.
     """
 
     title: str
@@ -37,16 +38,25 @@ class Signal:
     lines: bool = False
     says: tuple[tuple[float, str, str], ...] = ()
     colours: tuple[tuple[str, str], ...] = ()
+    exemplars: bool = False
+    colour: str = ""
+    """Of every series of this signal, in shades by version; empty where a model's own hue tells it."""
+    short: str = ""
+    """The header of a table's column."""
+    empty: str = ""
+    """What an empty panel says where that is normal."""
+    worst_is_least: bool = False
 
 
 def or_none(expr: str) -> str:
-    """The errors, or a line at zero called `no errors`: an empty panel would ask whether anybody counts."""
+    """The errors, or a line at zero called `no errors`: an empty panel could mean that nothing counts."""
     return (
         f"{expr}\n"
         "or\n"
         "(\n"
         "  label_replace(\n"
-        '    sum(model_version:triton_requests:rate5m{%(subject)s}) * 0, "reason", "no errors", "", ""\n'
+        "    sum(model_version:triton_requests:rate%(medium)s{%(subject)s}) * 0,\n"
+        '    "reason", "no errors", "", ""\n'
         "  )\n"
         "    unless on ()\n"
         f"  {expr}\n"

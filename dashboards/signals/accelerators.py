@@ -8,7 +8,22 @@ import thresholds
 from signals import Signal, Step
 
 _SELECTED = '{%(cluster)s, vendor=~"$vendor", device=~"$device"}'
-_LEGEND = "{{vendor}} {{device}}"
+_LEGEND = "{{vendor}} {{card}} {{host}}"
+_NONE = "no accelerator is reported"
+_UNTOLD = "no exporter tells this"
+
+
+def _named(expr: str) -> str:
+    """With the number of the card on its host: a UUID is hard to remember."""
+    return (
+        f"(\n  {expr}\n"
+        "    * on (cluster, device, vendor) group_left (card, host)\n"
+        "  topk by (cluster, device, vendor) (1, device:accelerator_name:info)\n)\n"
+        "or on (cluster, device)\n"
+        f"({expr})"
+    )
+
+
 _MEMORY = f"device:accelerator_memory_used:bytes{_SELECTED}\n  /\n(device:accelerator_memory_total:bytes > 0)"
 
 _MEMORY_STEPS = (
@@ -22,6 +37,7 @@ COUNT = Signal(
     unit="none",
     expr=f"count(device:accelerator_utilization:ratio{_SELECTED})",
     legend="accelerators",
+    empty=_NONE,
     description=(
         "Cards that report. Good: all you have; a card that fell off the bus reports nothing. From "
         "`device:accelerator_utilization:ratio`."
@@ -34,6 +50,7 @@ MEAN = Signal(
     unit="percentunit",
     expr=f"avg(device:accelerator_utilization:ratio{_SELECTED})",
     legend="utilisation",
+    empty=_NONE,
     description=(
         "Mean share of the time that cards work. Good: high where batches are served, below 70 % where "
         "people wait. From `device:accelerator_utilization:ratio`."
@@ -46,6 +63,7 @@ FULLEST = Signal(
     unit="percentunit",
     expr=f"max(\n{_MEMORY}\n)",
     legend="memory",
+    empty=_NONE,
     description=(
         "Memory of the fullest card. Good: below 97 %. From `device:accelerator_memory_used:bytes` and "
         "`…_total:bytes`."
@@ -59,6 +77,7 @@ POWER_ALL = Signal(
     unit="watt",
     expr=f"sum(device:accelerator_power:watts{_SELECTED})",
     legend="power",
+    empty=_NONE,
     description="Power of all chosen cards. Good: follows the work. From `device:accelerator_power:watts`.",
 )
 
@@ -67,6 +86,7 @@ HOTTEST = Signal(
     unit="celsius",
     expr=f"max(device:accelerator_temperature:celsius{_SELECTED})",
     legend="temperature",
+    empty=_NONE,
     description=(
         "Temperature of the hottest card. Good: below 85 °C. From `device:accelerator_temperature:celsius`."
     ),
@@ -75,9 +95,11 @@ HOTTEST = Signal(
 
 UTILISATION = Signal(
     title="Utilisation",
+    short="busy",
     unit="percentunit",
-    expr=f"device:accelerator_utilization:ratio{_SELECTED}",
+    expr=_named(f"device:accelerator_utilization:ratio{_SELECTED}"),
     legend=_LEGEND,
+    empty=_NONE,
     description=(
         "Share of the time in which a card worked at all; under MIG, of its engines. Good: below 95 % while "
         "queues are short. From `DCGM_FI_DEV_GPU_UTIL`, `nv_gpu_utilization`, `npu_chip_info_utilization`, "
@@ -93,9 +115,11 @@ UTILISATION = Signal(
 
 MEMORY_USED = Signal(
     title="Memory in use",
+    short="used",
     unit="bytes",
-    expr=f"device:accelerator_memory_used:bytes{_SELECTED}",
+    expr=_named(f"device:accelerator_memory_used:bytes{_SELECTED}"),
     legend=_LEGEND,
+    empty=_NONE,
     description=(
         "Memory that programs hold on the card. Good: flat after the models are loaded; a slow rise is a "
         "leak. From `device:accelerator_memory_used:bytes`."
@@ -104,9 +128,11 @@ MEMORY_USED = Signal(
 
 MEMORY_SHARE = Signal(
     title="Share of the memory",
+    short="memory",
     unit="percentunit",
-    expr=_MEMORY,
+    expr=_named(_MEMORY),
     legend=_LEGEND,
+    empty=_NONE,
     description=(
         "Memory in use of what the card has. Good: below 97 %; above it the next load of a model may fail. "
         "From `device:accelerator_memory_used:bytes` and `…_total:bytes`."
@@ -117,9 +143,11 @@ MEMORY_SHARE = Signal(
 
 POWER = Signal(
     title="Power",
+    short="power",
     unit="watt",
-    expr=f"device:accelerator_power:watts{_SELECTED}",
+    expr=_named(f"device:accelerator_power:watts{_SELECTED}"),
     legend=_LEGEND,
+    empty=_NONE,
     description=(
         "Power drawn by the card. Good: follows the utilisation; full load at low power is a throttled "
         "card. From `device:accelerator_power:watts`."
@@ -128,13 +156,97 @@ POWER = Signal(
 
 TEMPERATURE = Signal(
     title="Temperature",
+    short="heat",
     unit="celsius",
-    expr=f"device:accelerator_temperature:celsius{_SELECTED}",
+    expr=_named(f"device:accelerator_temperature:celsius{_SELECTED}"),
     legend=_LEGEND,
+    empty=_NONE,
     description=(
         "Temperature of the chip; Triton itself does not report it. Good: below 85 °C; from there on cards "
         "slow themselves down. From `device:accelerator_temperature:celsius`."
     ),
     steps=_HEAT_STEPS,
     lines=True,
+)
+
+FAULTS = Signal(
+    title="Faults",
+    short="fault",
+    unit="none",
+    expr=_named(f"device:accelerator_fault:code{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "The number of the card's last fault: an XID of NVIDIA's or Cambricon's, an error code "
+        "of Ascend's. Good: 0; 13, 31, 43 and 45 are faults of programs. From `DCGM_FI_DEV_XID_ERRORS`, "
+        "`npu_chip_info_error_code`, `mlu_last_xid_error`."
+    ),
+    decimals=0,
+    empty=_UNTOLD,
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
+)
+
+ECC = Signal(
+    title="Memory errors",
+    short="ECC",
+    unit="none",
+    expr=_named(f"device:accelerator_ecc_uncorrected:increase1h{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "Errors of the card's memory within an hour that could not be corrected. Good: 0. From "
+        "`DCGM_FI_DEV_ECC_DBE_VOL_TOTAL`, `mlu_ecc_uncorrected_error_total`."
+    ),
+    decimals=0,
+    empty=_UNTOLD,
+    steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
+)
+
+THROTTLED = Signal(
+    title="Slowed down",
+    unit="none",
+    expr=_named(f"device:accelerator_throttled:bool{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "Whether heat or lack of power slows the card down. Good: no. From "
+        "`DCGM_FI_DEV_CLOCKS_EVENT_REASONS` (older: `…_CLOCK_THROTTLE_REASONS`), `mlu_thermal_slow_down`."
+    ),
+    says=((0, "no", palette.GOOD), (1, "slowed down", palette.CRITICAL)),
+    empty=_UNTOLD,
+    maximum=1,
+)
+
+CLOCK = Signal(
+    title="Clock",
+    unit="hertz",
+    expr=_named(f"device:accelerator_clock:hertz{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "The clock of the card's cores. Good: high under load; low under load is a card that slows itself "
+        "down. From `DCGM_FI_DEV_SM_CLOCK`, `npu_chip_info_aicore_current_freq`, `mlu_frequency`."
+    ),
+    empty=_UNTOLD,
+)
+
+PCIE = Signal(
+    title="Traffic over PCIe",
+    unit="Bps",
+    expr=_named(f"device:accelerator_pcie:bytes_per_second{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "Bytes a second to and from the host. Good: far below what the slot can do (PCIe 4 x16: 32 GB/s each "
+        "way). From `DCGM_FI_PROF_PCIE_TX_BYTES` and `…_RX_BYTES`, `mlu_pcie_read_throughput` and "
+        "`…_write_throughput`."
+    ),
+    empty=_UNTOLD,
+)
+
+NVLINK = Signal(
+    title="Traffic over NVLink",
+    unit="Bps",
+    expr=_named(f"device:accelerator_nvlink:bytes_per_second{_SELECTED}"),
+    legend=_LEGEND,
+    description=(
+        "Bytes a second between cards. Good: even among the cards of one model. From "
+        "`DCGM_FI_PROF_NVLINK_TX_BYTES` and `…_RX_BYTES`."
+    ),
+    empty=_UNTOLD,
 )

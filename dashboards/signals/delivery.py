@@ -47,12 +47,12 @@ WAITING = Signal(
 )
 
 BUDGET = Signal(
-    title="Messages left this minute",
+    title="Messages left",
     unit="none",
     expr=f"min by (robot) (tritonobs_robot_budget_remaining{_SERVE})",
     legend="{{robot}}",
     description=(
-        "Messages a robot may still get before DingTalk mutes it for ten minutes. Good: above 0; at 0 "
+        "Messages a robot may still get in this minute before DingTalk mutes it for ten. Good: above 0; at 0 "
         "alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
     ),
     steps=(
@@ -75,19 +75,20 @@ MUTED = Signal(
 
 CALLS = Signal(
     title="Calls by answer",
-    unit="cps",
-    expr=f"sum by (robot, answer) (rate(tritonobs_delivery_calls_total{_SERVE}[$__rate_interval]))",
+    unit="reqpm",
+    expr=f"60 * sum by (robot, answer) (rate(tritonobs_delivery_calls_total{_SERVE}[$__rate_interval]))",
     legend="{{robot}} {{answer}}",
+    colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Calls of Alertmanager and what it was told. Good: `accepted`; after `come_again` it repeats the "
+        "Calls of Alertmanager and the answers to them. Good: `accepted`; after `come_again` it repeats the "
         "call, so nothing is lost, only late. From `tritonobs_delivery_calls_total`."
     ),
 )
 
 MESSAGES = Signal(
     title="Messages accepted",
-    unit="cps",
-    expr=f"sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval]))",
+    unit="mpm",
+    expr=f"60 * sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval]))",
     legend="messages {{robot}}",
     description=(
         "Messages that the robot took, and alerts named in them. Good: many alerts in few messages when "
@@ -98,9 +99,10 @@ MESSAGES = Signal(
 
 ALERTS = Signal(
     title="Alerts named",
-    unit="cps",
-    expr=f"sum by (robot, status) (rate(tritonobs_delivery_alerts_total{_SERVE}[$__rate_interval]))",
+    unit="mpm",
+    expr=f"60 * sum by (robot, status) (rate(tritonobs_delivery_alerts_total{_SERVE}[$__rate_interval]))",
     legend="alerts {{robot}} {{status}}",
+    colours=tuple(palette.DELIVERY.items()),
     description=(
         "Alerts in accepted messages. Good: firing and resolved. From `tritonobs_delivery_alerts_total`."
     ),
@@ -108,9 +110,9 @@ ALERTS = Signal(
 
 ERRORS = Signal(
     title="Messages refused",
-    unit="cps",
+    unit="mpm",
     expr=(
-        f"sum by (robot, code) (rate(tritonobs_delivery_errors_total{_SERVE}[$__rate_interval]))\n"
+        f"60 * sum by (robot, code) (rate(tritonobs_delivery_errors_total{_SERVE}[$__rate_interval]))\n"
         "or\n"
         f"sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval])) * 0"
     ),
@@ -138,9 +140,9 @@ WAIT = Signal(
 
 NOTIFIED = Signal(
     title="Notifications of Alertmanager",
-    unit="cps",
+    unit="mpm",
     expr=(
-        "sum by (integration) (rate(alertmanager_notifications_total{%(cluster)s}[$__rate_interval]))\n"
+        "60 * sum by (integration) (rate(alertmanager_notifications_total{%(cluster)s}[$__rate_interval]))\n"
         "  and\n"
         "sum by (integration) (increase(alertmanager_notifications_total{%(cluster)s}[$__range])) > 0"
     ),
@@ -153,9 +155,10 @@ NOTIFIED = Signal(
 
 NOT_NOTIFIED = Signal(
     title="Failed notifications",
-    unit="cps",
-    expr="sum(rate(alertmanager_notifications_failed_total{%(cluster)s}[$__rate_interval]))",
+    unit="mpm",
+    expr="60 * sum(rate(alertmanager_notifications_failed_total{%(cluster)s}[$__rate_interval]))",
     legend="failed",
+    colours=tuple(palette.DELIVERY.items()),
     description=(
         "Notifications of Alertmanager that failed and are repeated. Good: 0. From "
         "`alertmanager_notifications_failed_total`."
@@ -185,9 +188,10 @@ RULE_SECONDS = Signal(
 
 RULE_MISSED = Signal(
     title="Evaluations missed",
-    unit="cps",
-    expr=f"sum(rate(prometheus_rule_group_iterations_missed_total{_GROUPS}[$__rate_interval]))",
+    unit="opm",
+    expr=f"60 * sum(rate(prometheus_rule_group_iterations_missed_total{_GROUPS}[$__rate_interval]))",
     legend="missed",
+    colours=tuple(palette.DELIVERY.items()),
     description=(
         "Evaluations left out because the one before was not done, and rules that failed. Good: 0. From "
         "`prometheus_rule_group_iterations_missed_total` and `prometheus_rule_evaluation_failures_total`."
@@ -196,9 +200,10 @@ RULE_MISSED = Signal(
 
 RULE_FAILED = Signal(
     title="Rules failed",
-    unit="cps",
-    expr=f"sum(rate(prometheus_rule_evaluation_failures_total{_GROUPS}[$__rate_interval]))",
+    unit="opm",
+    expr=f"60 * sum(rate(prometheus_rule_evaluation_failures_total{_GROUPS}[$__rate_interval]))",
     legend="failed",
+    colours=tuple(palette.DELIVERY.items()),
     description="Rules that failed. Good: 0. From `prometheus_rule_evaluation_failures_total`.",
 )
 

@@ -14,6 +14,7 @@ _RATIO_STEPS = (
 
 RATIO = Signal(
     title="Bad requests",
+    short="bad",
     unit="percentunit",
     expr="model_version:triton_requests_bad_per_requests:ratio_rate5m{%(subject)s}",
     legend="{{model}} {{version}}",
@@ -29,14 +30,14 @@ OVERALL = Signal(
     title="Bad requests",
     unit="percentunit",
     expr=(
-        "sum(avg_over_time(model_version:triton_requests_bad:rate%(short)s{%(subject)s}[5m]))\n"
+        "sum(sum_over_time(model_version:triton_requests_bad:increase{%(subject)s}[5m]))\n"
         "  /\n"
-        "(sum(model_version:triton_requests:rate5m{%(subject)s}) > 0)"
+        "(sum(sum_over_time(model_version:triton_requests:increase{%(subject)s}[5m])) > 0)"
     ),
     legend="bad",
     description=(
         "Share of all requests to the chosen models that ended badly over five minutes. Good: below 0.1 %. "
-        "From `model_version:triton_requests_bad:rate…`."
+        "From `model_version:triton_requests_bad:increase`."
     ),
     steps=_RATIO_STEPS,
     decimals=2,
@@ -52,9 +53,11 @@ BY_REASON = Signal(
     ),
     legend="{{model}} {{reason}}",
     description=(
-        "Errors a second as the models name them. Good: none, or the few bad images that clients always "
+        "Errors a second as the models name them; a pipeline names those of the models it calls, too, so "
+        "lines of several models do not add up. Good: none, or the few bad images that clients always "
         "send. From `tritonobs_stage_errors_total`."
     ),
+    colours=(("no errors", palette.GREY),),
 )
 
 OF_TRITON = Signal(
@@ -66,4 +69,5 @@ OF_TRITON = Signal(
         "Failures a second that Triton itself saw: `REJECTED` waited too long in the queue, `CANCELED` was "
         "given up, `BACKEND` raised or died. Good: all at 0. From `nv_inference_request_failure`."
     ),
+    colours=tuple(palette.FAILURES.items()),
 )

@@ -39,7 +39,7 @@ CPU = Signal(
     expr="max by (%(replica)s) (nv_cpu_utilization{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
     description=(
-        "CPU in use on the whole host, all its cores, whoever uses them; not the container's share. Good: "
+        "CPU in use on the whole host, all its cores and processes; not the container's share. Good: "
         "below 80 %. From `nv_cpu_utilization`."
     ),
     maximum=1,
@@ -111,11 +111,11 @@ SERIES = Signal(
 HEARTBEATS = Signal(
     title="Heartbeats of model instances",
     unit="none",
-    expr="clamp_max(model_instance:tritonobs_heartbeats:changes%(medium)s{%(cluster)s}, 1)",
+    expr="model_instance:tritonobs_worker_alive:bool{%(cluster)s}",
     legend="{{model_instance}}",
     description=(
         "Whether each instance of a Python model has a living worker. Good: all alive; Triton calls a model "
-        "ready even when its worker is dead. From `model_instance:tritonobs_heartbeats:changes…`."
+        "ready even when its worker is dead. From `model_instance:tritonobs_worker_alive:bool`."
     ),
     says=((0, "dead", palette.CRITICAL), (1, "alive", palette.GOOD)),
     steps=_UP_STEPS,
@@ -135,9 +135,11 @@ FLUSH = Signal(
 
 LOST = Signal(
     title="Stage records lost",
-    unit="cps",
+    unit="epm",
     expr=(
-        "sum by (model) (\n  rate(tritonobs_flush_errors_total{%(triton)s, %(cluster)s}[$__rate_interval])\n)"
+        "60 * sum by (model) (\n"
+        "  rate(tritonobs_flush_errors_total{%(triton)s, %(cluster)s}[$__rate_interval])\n"
+        ")"
     ),
     legend="{{model}}",
     description=(

@@ -8,42 +8,70 @@ import thresholds
 from signals import Signal, Step
 
 
-def _percentile(name: str, words: str) -> Signal:
+def _percentile(name: str, words: str, colour: str) -> Signal:
     return Signal(
         title=f"Latency {name.upper()}",
         unit="s",
         expr=f'model_version_stage:tritonobs_stage_duration_seconds:{name}_5m{{stage="total", %(subject)s}}',
         legend=f"{name.upper()} {{{{model}}}} {{{{version}}}}",
+        short=name.upper(),
+        colour=colour,
         description=(
             f"{words} of the requests took at most this long, as the model saw them, over five minutes. "
-            "Good: below the target of the SLO. From "
+            "Good: below the threshold of the SLO. From "
             f"`model_version_stage:tritonobs_stage_duration_seconds:{name}_5m`."
         ),
     )
 
 
-P50 = _percentile("p50", "Half")
-P95 = _percentile("p95", "95 %")
-P99 = _percentile("p99", "99 %")
+P50 = _percentile("p50", "Half", palette.GREEN)
+P95 = _percentile("p95", "95 %", palette.BLUE)
+P99 = _percentile("p99", "99 %", palette.ORANGE)
 
 TARGET = Signal(
-    title="Latency target",
+    title="Latency threshold",
     unit="s",
     expr='max by (le) (subject_slo:tritonobs_latency_target_seconds:held{stage="total", %(model)s})',
-    legend="target {{le}} s",
+    legend="threshold {{le}} s",
     description="The targets of latency SLOs. Good: above P99. From `tritonobs_latency_target_seconds`.",
 )
 
-WORST = Signal(
-    title="Slowest P99",
-    unit="s",
-    expr='max(model_version_stage:tritonobs_stage_duration_seconds:p99_5m{stage="total", %(subject)s})',
-    legend="P99",
-    description=(
-        "The P99 of the slowest chosen model version. Good: below the tightest latency target. From "
-        "`model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
-    ),
-)
+
+_P99 = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
+
+
+def of_target(title: str, stage: str, what: str) -> Signal:
+    """The P99 of a stage as a share of its latency threshold."""
+    return Signal(
+        title=title,
+        unit="percentunit",
+        expr=(
+            "max(\n"
+            "  max by (%(by_model)s) (\n"
+            f'    {_P99}{{stage="{stage}", %(subject)s}}\n'
+            "  )\n"
+            "    / on (%(by_model)s)\n"
+            "  min by (%(by_model)s) (\n"
+            f'    subject_slo:tritonobs_latency_target_seconds:held{{stage="{stage}", %(model)s}}\n'
+            "  )\n"
+            ")"
+        ),
+        legend="of the threshold",
+        description=(
+            f"{what} as a share of the tightest latency threshold of its model, of the slowest chosen model "
+            f"version. Good: below 100 %. From `{_P99}` and `tritonobs_latency_target_seconds`."
+        ),
+        decimals=0,
+        empty="no latency threshold",
+        steps=(
+            Step(value=None, colour=palette.GOOD),
+            Step(value=0.8, colour=palette.NOTICE),
+            Step(value=1, colour=palette.CRITICAL),
+        ),
+    )
+
+
+OF_TARGET = of_target("P99 of its threshold", "total", "The P99")
 
 HEATMAP = Signal(
     title="Latency over time",
@@ -58,9 +86,10 @@ HEATMAP = Signal(
     ),
     legend="{{le}}",
     description=(
-        "Requests a second by how long they took; a column is a minute in the last hour, half an hour in a "
-        "day. Good: one dark band, low and flat; two bands are two sorts of requests, a rising one is a "
-        "queue. From `model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
+        "Requests a second by how long they took, in a stronger colour where there are more; a column is a "
+        "minute in the last hour, half an hour in a day. Good: one strong band, low and flat; two bands are "
+        "two sorts of requests, a rising one is a queue. From "
+        "`model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
     ),
 )
 
@@ -108,6 +137,7 @@ IN_OTHER = _phase(
 
 QUEUE = Signal(
     title="Time in the queue",
+    short="queue",
     unit="s",
     expr="model_version:triton_queue_duration_seconds:mean5m{%(subject)s}",
     legend="{{model}} {{version}}",
@@ -127,6 +157,7 @@ PENDING = Signal(
     unit="none",
     expr="model_version:triton_requests_pending:sum{%(subject)s}",
     legend="waiting {{model}} {{version}}",
+    colour=palette.VIOLET,
     description=(
         "Requests in Triton's queues at the moment of the scrape, and requests under way on average. Good: "
         "waiting near 0, under way below the number of model instances. From "
@@ -139,6 +170,7 @@ WAITING_ALL = Signal(
     unit="none",
     expr="sum(model_version:triton_requests_pending:sum{%(cluster)s})",
     legend="waiting",
+    empty="no Triton server is seen",
     description=(
         "Requests in the queues of all models: busy cards matter when this grows. Good: near 0. From "
         "`model_version:triton_requests_pending:sum`."
@@ -151,6 +183,7 @@ IN_FLIGHT = Signal(
     unit="none",
     expr="model_version:triton_requests_in_flight:mean5m{%(subject)s}",
     legend="under way {{model}} {{version}}",
+    colour=palette.ORANGE,
     description=(
         "Mean number of requests inside the model, from Little's law. Good: below the number of model "
         "instances. From `model_version:triton_requests_in_flight:mean5m`."
@@ -158,17 +191,15 @@ IN_FLIGHT = Signal(
 )
 
 SKEW = Signal(
-    title="Replica against the fleet",
+    title="Replica against its peers",
     unit="none",
-    expr=(
-        "replica_model_version:triton_request_duration_seconds:mean5m{%(subject)s}\n"
-        "  / on (%(by_subject)s) group_left ()\n"
-        "model_version:triton_request_duration_seconds:mean5m"
-    ),
+    expr="replica_model_version:triton_request_duration_seconds_per_peers:ratio5m{%(subject)s}",
+    empty="no other replica with traffic",
     legend="{{%(replica)s}} {{model}} {{version}}",
     description=(
-        "Mean time of a request on one replica as a multiple of the fleet's. Good: all near 1; at twice its "
-        "peers a warning fires. From `replica_model_version:triton_request_duration_seconds:mean5m`."
+        "Mean time of a request on one replica as a multiple of the other replicas'. Good: all near 1; at "
+        "twice its peers a warning fires. From "
+        "`replica_model_version:triton_request_duration_seconds_per_peers:ratio5m`."
     ),
     steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.SKEW, colour=palette.BAD)),
     lines=True,

@@ -9,20 +9,23 @@ from signals import Signal, Step
 
 BUSY = Signal(
     title="Model instances busy",
+    short="busy",
     unit="percentunit",
     expr="model_version:tritonobs_workers_busy:ratio5m{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
         "Share of the time that model instances work. Good: below 70 %, so that bursts find room; above 90 "
-        "% a warning fires. Batches of very different sizes make it err upwards, past 100 %. "
-        "From `model_version:tritonobs_workers_busy:ratio5m`."
+        "% a warning fires. Batches of very different sizes make it err upwards. From "
+        "`model_version:tritonobs_workers_busy:ratio5m`."
     ),
+    maximum=1,
     steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.BUSY, colour=palette.BAD)),
     lines=True,
 )
 
 WORKERS = Signal(
     title="Workers alive",
+    short="workers",
     unit="none",
     expr="model_version:tritonobs_workers:count{%(subject)s}",
     legend="{{model}} {{version}}",
@@ -36,7 +39,7 @@ WORKERS = Signal(
 
 HEARTBEAT = Signal(
     title="Age of the heartbeat",
-    unit="s",
+    unit="dthms",
     expr="model_version:tritonobs_heartbeat_age_seconds:max{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
@@ -50,6 +53,7 @@ BATCH = Signal(
     unit="none",
     expr="model_version:triton_batch_size:mean5m{%(subject)s}",
     legend="items {{model}} {{version}}",
+    colour=palette.BLUE,
     description=(
         "Items and requests in an execution. Good: requests above 1 where dynamic batching is on and "
         "requests wait. From `model_version:triton_batch_size:mean5m` and "
@@ -62,6 +66,7 @@ PER_EXECUTION = Signal(
     unit="none",
     expr="model_version:triton_requests_per_executions:ratio5m{%(subject)s}",
     legend="requests {{model}} {{version}}",
+    colour=palette.ORANGE,
     description=(
         "Requests that share an execution. Good: above 1 where requests wait. From "
         "`model_version:triton_requests_per_executions:ratio5m`."

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import palette
 
 from signals import Signal, Step
 
 _SELECTED = '%(model)s, slo=~"$slo"'
 # Versions only where there are several: otherwise they say what the model says.
-_SEVERAL = 'count by (cluster, model, slo) (slo:objective:ratio{version!="", %(model)s}) > 1'
+_SEVERAL = 'count by (%(by_model)s, slo) (slo:objective:ratio{version!="", %(model)s}) > 1'
+
+_ANY_WINDOW = "max without (sloth_window) (%s)"
+_A_SECOND = "sum_over_time(%s[5m]) / 300"
 
 
-def _of(record: str, without: str = "") -> str:
-    """The record of every chosen SLO."""
-    whole = f'{record}{{version="", {_SELECTED}}}'
-    versions = f'{record}{{version!="", version=~"$version", {_SELECTED}}}'
-    if without:
-        whole, versions = (f"max without ({without}) ({one})" for one in (whole, versions))
-    return f"(\n  {whole}\n    or\n  {versions} and on (cluster, model, slo) ({_SEVERAL})\n)"
+def _of(record: str, within: str = "%s") -> str:
+    """The record of every chosen SLO, `within` what is made of it."""
+    whole = within % f'{record}{{version="", {_SELECTED}}}'
+    versions = within % f'{record}{{version!="", version=~"$version", {_SELECTED}}}'
+    return f"(\n  {whole}\n    or\n  {versions} and on (%(by_model)s, slo) ({_SEVERAL})\n)"
 
 
 _LEGEND = "{{model}} {{slo}} {{version}}"
@@ -37,27 +40,37 @@ _BURN_STEPS = (
 
 REMAINING = Signal(
     title="Error budget remaining",
+    short="budget left",
     unit="percentunit",
     expr=_of("slo:period_error_budget_remaining:ratio"),
     legend=_LEGEND,
+    worst_is_least=True,
     description=(
         "What is left of the bad requests that the objective allows in its period; below 0 the promise is "
         "broken. Good: above the share of the period that is still to come. From "
         "`slo:period_error_budget_remaining:ratio`."
     ),
+    steps=_BUDGET_STEPS,
+    minimum=None,
+)
+
+# On an axis: what is far below the end of the axis reads as the end of it, in words.
+REMAINING_ON_AXIS = replace(
+    REMAINING,
+    expr=f"clamp_min({REMAINING.expr}, -1)",
     minimum=-1,
     maximum=1,
-    steps=_BUDGET_STEPS,
+    says=((-1, "-100 % or worse", palette.CRITICAL),),
 )
 
 REMAINING_OF_MODEL = Signal(
     title="Error budget remaining",
     unit="percentunit",
-    expr='slo:period_error_budget_remaining:ratio{version="", %(model)s}',
+    expr='clamp_min(slo:period_error_budget_remaining:ratio{version="", %(model)s}, -1)',
     legend="{{slo}}",
     description=(
-        "What is left of the error budgets of this model. Good: above the share of the period still to "
-        "come. From `slo:period_error_budget_remaining:ratio`."
+        "What is left of the error budgets of this model; -100 % and less is drawn as -100 %. Good: above "
+        "the share of the period still to come. From `slo:period_error_budget_remaining:ratio`."
     ),
     minimum=-1,
     maximum=1,
@@ -93,8 +106,8 @@ def _burn(title: str, window: str, rest: str) -> Signal:
         title=title,
         unit="none",
         expr=(
-            f"{_of(f'slo:sli_error:ratio_rate{window}', without='sloth_window')}\n"
-            "  / on (cluster, model, version, slo)\n"
+            f"{_of(f'slo:sli_error:ratio_rate{window}', _ANY_WINDOW)}\n"
+            "  / on (%(by_subject)s, slo)\n"
             "slo:error_budget:ratio"
         ),
         legend=_LEGEND,
@@ -109,18 +122,18 @@ def _burn(title: str, window: str, rest: str) -> Signal:
 BURN_1H = _burn(
     "Burn rate, 1 h",
     "1h",
-    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and somebody is woken.",
+    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and a person is woken.",
 )
 BURN_6H = _burn(
     "Burn rate, 6 h",
     "6h",
-    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and somebody is woken.",
+    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and a person is woken.",
 )
 
 BAD_SHARE = Signal(
     title="Share of bad requests",
     unit="percentunit",
-    expr=_of("slo:sli_error:ratio_rate5m", without="sloth_window"),
+    expr=_of("slo:sli_error:ratio_rate5m", _ANY_WINDOW),
     legend=_LEGEND,
     description=(
         "Bad requests of all that count, over five minutes: errors for availability, too slow for latency. "
@@ -139,17 +152,18 @@ ALLOWED = Signal(
 BAD_REQUESTS = Signal(
     title="Bad requests",
     unit="reqps",
-    expr=_of("slo:sli_bad_requests:rate5m"),
+    expr=_of("slo:sli_bad_requests:increase", _A_SECOND),
     legend=_LEGEND,
     description=(
         "Bad requests a second by SLO: where the budget goes in absolute terms. Good: 0. From "
-        "`slo:sli_bad_requests:rate5m`."
+        "`slo:sli_bad_requests:increase`."
     ),
 )
 
 EXHAUSTED_IN = Signal(
     title="Time to exhaustion",
-    unit="s",
+    short="spent in",
+    unit="dtdhms",
     expr=_of("slo:time_to_exhaustion:seconds"),
     legend=_LEGEND,
     description=(
@@ -166,6 +180,7 @@ EXHAUSTED_IN = Signal(
 
 OBJECTIVE = Signal(
     title="Objective",
+    short="objective",
     unit="percentunit",
     expr=_of("slo:objective:ratio"),
     legend=_LEGEND,
@@ -175,6 +190,7 @@ OBJECTIVE = Signal(
 
 BURN_NOW = Signal(
     title="Burn rate now",
+    short="burn rate",
     unit="none",
     expr=_of("slo:current_burn_rate:ratio"),
     legend=_LEGEND,

@@ -12,12 +12,12 @@ _SUM = "model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s"
 _CALLS = 'pipeline_stage_model:tritonobs_pipeline_calls:held{%(cluster)s, pipeline=~"$model"}'
 
 
-def _of_family(operator: str, by: str, record: str) -> str:
+def _of_family(operator: str, by: str, record: str, only: str = "") -> str:
     """The record of the chosen model and of the models it calls."""
     return (
         f"{operator} by ({by}) (\n"
-        f'  {record}{{%(cluster)s, stage=~"$stage"}}\n'
-        "    and on (cluster, model)\n"
+        f'  {record}{{%(cluster)s, stage=~"$stage"{only}}}\n'
+        "    and on (%(by_model)s)\n"
         "  (\n"
         f"    {_CALLS}\n"
         "      or\n"
@@ -31,9 +31,9 @@ SHARE = Signal(
     title="Share of the request",
     unit="percentunit",
     expr=(
-        f'sum by (cluster, model, stage) ({_SUM}{{stage!="total", %(stage)s}})\n'
-        "  / on (cluster, model) group_left ()\n"
-        f'(sum by (cluster, model) ({_SUM}{{stage="total", %(subject)s}}) > 0)'
+        f'sum by (%(by_model)s, stage) ({_SUM}{{stage!="total", %(stage)s}})\n'
+        "  / on (%(by_model)s) group_left ()\n"
+        f'(sum by (%(by_model)s) ({_SUM}{{stage="total", %(subject)s}}) > 0)'
     ),
     legend="{{stage}}",
     description=(
@@ -87,7 +87,7 @@ BUDGET_USED = Signal(
     ),
     legend="{{model}} {{stage}}",
     description=(
-        "The mean seconds of a stage as a share of the latency target for the whole request. Good: all "
+        "The mean seconds of a stage as a share of the latency threshold for the whole request. Good: all "
         "together below 100 %, no single one above 80 %. From "
         "`model_version_stage:tritonobs_stage_latency_budget_used:ratio5m`."
     ),
@@ -96,20 +96,30 @@ BUDGET_USED = Signal(
     colours=_COLOURS,
 )
 
-SIZES = Signal(
-    title="Size of what comes in",
-    unit="short",
-    expr=_of_family("max", "stage, kind", "model_version_stage_kind:tritonobs_stage_size:mean%(medium)s"),
-    legend="{{stage}} {{kind}}",
-    description=(
-        "Mean size of what a stage was given, in the unit its kind names, here and in the called models. "
-        "Good: as ever; larger images explain a slower decode. From `tritonobs_stage_size`."
-    ),
-)
+
+def _sizes(title: str, unit: str, kinds: str, legend: str) -> Signal:
+    record = "model_version_stage_kind:tritonobs_stage_size:mean%(medium)s"
+    return Signal(
+        title=title,
+        unit=unit,
+        expr=_of_family("max", "stage, kind", record, f", kind{kinds}"),
+        legend=legend,
+        description=(
+            "Mean size of what a stage was given, here and in the called models. Good: as ever; larger "
+            "images explain a slower decode. From `tritonobs_stage_size`."
+        ),
+        empty="no stage tells such a size",
+        colours=_COLOURS,
+    )
+
+
+MEGAPIXELS = _sizes("Megapixels that come in", "none", '="megapixels"', "{{stage}}")
+BYTES = _sizes("Bytes that come in", "bytes", '="bytes"', "{{stage}}")
+COUNTS = _sizes("Boxes and other items that come in", "short", '!~"megapixels|bytes"', "{{kind}} {{stage}}")
 
 ITEMS = Signal(
     title="Items by stage",
-    unit="cps",
+    unit="eps",
     expr=_of_family("sum", "stage, kind", "model_version_stage_kind:tritonobs_stage_items:rate%(medium)s"),
     legend="{{stage}} {{kind}}",
     description=(
@@ -129,9 +139,11 @@ ERRORS = Signal(
     ),
     legend="{{model}} {{stage}} {{reason}}",
     description=(
-        "Errors a second by the stage they happened in, here and in the called models. Good: none; a new "
+        "Errors a second by the stage they happened in, here and in the called models; one bad image shows "
+        "in both, so the lines do not add up. Good: none; a new "
         "reason after a rollout is the rollout's. From `tritonobs_stage_errors_total`."
     ),
+    colours=(("no errors", palette.GREY),),
 )
 
 CALLED_TIME = Signal(
@@ -140,11 +152,11 @@ CALLED_TIME = Signal(
     expr=(
         f"sum by (stage) (\n"
         f"  {_CALLS}\n"
-        "    * on (cluster, model) group_left ()\n"
+        "    * on (%(by_model)s) group_left ()\n"
         "  (\n"
-        "    sum by (cluster, model) (model_version:triton_request_duration_seconds:rate%(short)s)\n"
+        "    sum by (%(by_model)s) (model_version:triton_request_duration_seconds:rate%(short)s)\n"
         "      /\n"
-        "    (sum by (cluster, model) (model_version:triton_requests_succeeded:rate%(short)s) > 0)\n"
+        "    (sum by (%(by_model)s) (model_version:triton_requests_succeeded:rate%(short)s) > 0)\n"
         "  )\n"
         ")"
     ),
@@ -163,13 +175,13 @@ CALLED_QUEUE = Signal(
     expr=(
         "max by (model) (\n"
         "  model_version:triton_queue_duration_seconds:mean5m{%(cluster)s}\n"
-        "    and on (cluster, model)\n"
+        "    and on (%(by_model)s)\n"
         f"  {_CALLS}\n"
         ")"
     ),
     legend="{{model}}",
     description=(
-        "Mean time a call waits for an instance of the called model, whoever else uses that model. Good: a "
+        "Mean time a call waits for an instance of the called model, all callers together. Good: a "
         "few milliseconds; the model with the longest queue is the one to give instances. From "
         "`model_version:triton_queue_duration_seconds:mean5m`."
     ),
@@ -187,7 +199,7 @@ CALLED_BUSY = Signal(
     expr=(
         "max by (model) (\n"
         "  model_version:tritonobs_workers_busy:ratio5m{%(cluster)s}\n"
-        "    and on (cluster, model)\n"
+        "    and on (%(by_model)s)\n"
         f"  {_CALLS}\n"
         ")"
     ),
@@ -196,6 +208,7 @@ CALLED_BUSY = Signal(
         "Share of the time that the instances of the called models work. Good: below 70 %; the busiest is "
         "the bottleneck. From `model_version:tritonobs_workers_busy:ratio5m`."
     ),
+    maximum=1,
     steps=(Step(value=None, colour=palette.GOOD), Step(value=thresholds.BUSY, colour=palette.BAD)),
     lines=True,
     colours=_COLOURS,
@@ -207,7 +220,7 @@ CALLED_STAGES = Signal(
     expr=(
         "max by (model, stage) (\n"
         '  model_version_stage:tritonobs_stage_duration_seconds:p99_5m{%(cluster)s, stage!="total"}\n'
-        "    and on (cluster, model)\n"
+        "    and on (%(by_model)s)\n"
         f"  {_CALLS}\n"
         ")"
     ),

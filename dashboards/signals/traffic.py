@@ -7,15 +7,17 @@ import thresholds
 
 from signals import Signal, Step
 
+_OFFERED = "subject:triton_requests_offered:rate%(short)s"
+
 
 def _subjects(record: str) -> str:
     """Versions, and models over all their versions where they have more than one; the latter say `all`."""
-    several = "count by (cluster, model) (model_version:triton_requests:rate5m{%(model)s}) > 1"
+    several = "count by (%(by_model)s) (model_version:triton_requests:rate%(short)s{%(model)s}) > 1"
     return (
         f'{record}{{model!="", version!="", %(subject)s}}\n'
         "or\n"
         "label_replace(\n"
-        f'  {record}{{model!="", version="", %(model)s}} and on (cluster, model) ({several}),\n'
+        f'  {record}{{model!="", version="", %(model)s}} and on (%(by_model)s) ({several}),\n'
         '  "version", "all", "", ""\n'
         ")"
     )
@@ -35,6 +37,7 @@ FROM_CLIENTS = Signal(
 
 SERVED = Signal(
     title="Requests a second",
+    short="req/s",
     unit="reqps",
     expr="model_version:triton_requests:rate%(short)s{%(subject)s}",
     legend="{{model}} {{version}}",
@@ -47,36 +50,43 @@ SERVED = Signal(
 AGAINST_LIMIT = Signal(
     title="Requests a second and their limit",
     unit="reqps",
-    expr=_subjects("subject:triton_requests:rate5m"),
+    expr=_subjects(_OFFERED),
     legend="{{model}} {{version}}",
     description=(
-        "Requests over five minutes (lines) and what was agreed (dashed); `all` is a model over its "
-        "versions. Good: every line well below its limit. From `subject:triton_requests:rate5m` and "
-        "`tritonobs_qps_limit`."
+        "Requests offered (lines) and what was agreed (dashed, where at least a fifth of it is used); `all` "
+        "is a model over its versions. The alert reads the same rate. Good: every line well below its "
+        "limit. From `subject:triton_requests_offered:rate…` and `tritonobs_qps_limit`."
     ),
 )
 
 LIMIT = Signal(
     title="QPS limit",
     unit="reqps",
-    expr=_subjects("subject:tritonobs_qps_limit:held"),
+    expr=(
+        f"(\n{_subjects('subject:tritonobs_qps_limit:held')}\n)\n"
+        "  and on (%(by_subject)s)\n"
+        f"(\n{_subjects(_OFFERED)}\n)\n"
+        "  > on (%(by_subject)s)\n"
+        f"0.2 * (\n{_subjects('subject:tritonobs_qps_limit:held')}\n)"
+    ),
     legend="limit {{model}} {{version}}",
     description="The agreed limit. Good: above the traffic. From `subject:tritonobs_qps_limit:held`.",
 )
 
 LIMIT_USED = Signal(
     title="Share of the limit in use",
+    short="of limit",
     unit="percentunit",
     expr=(
-        f"(\n{_subjects('subject:triton_requests:rate5m')}\n)\n"
+        f"(\n{_subjects(_OFFERED)}\n)\n"
         "  / on (%(by_subject)s)\n"
         f"(\n{_subjects('subject:tritonobs_qps_limit:held')}\n)"
     ),
     legend="{{model}} {{version}}",
     description=(
-        "Traffic over five minutes as a share of its limit. Good: below 80 %; from there on a warning "
-        "fires, above 100 % the limit is exceeded. From `subject:triton_requests:rate5m` and "
-        "`tritonobs_qps_limit`."
+        "Traffic as a share of its limit, in the shortest window that the alerts read. Good: below 80 %; "
+        "from there on a warning fires, above 100 % the limit is exceeded. From "
+        "`subject:triton_requests_offered:rate…` and `tritonobs_qps_limit`."
     ),
     steps=(
         Step(value=None, colour=palette.GOOD),
@@ -93,7 +103,7 @@ OUTCOMES = Signal(
     expr=("sum by (outcome) (\n  model_version_outcome:tritonobs_requests:rate%(short)s{%(subject)s}\n)"),
     legend="{{outcome}}",
     description=(
-        "What clients were really told, as the models count it; Triton itself takes an error reply of a "
+        "The answers that clients got, as the models count them; Triton itself takes an error reply of a "
         "Python model for a success. Good: nearly all `ok`. From `tritonobs_requests_total`."
     ),
     colours=tuple(palette.OUTCOMES.items()),

@@ -1,0 +1,63 @@
+"""How long requests of any model take, from Triton's own traces of a sample of them."""
+
+from __future__ import annotations
+
+import palette
+
+from signals import Signal
+
+_KIND = "{{model}} {{version}}"
+
+HEATMAP = Signal(
+    title="Traced requests",
+    unit="s",
+    expr=(
+        "sum by (le) (\n"
+        '  rate(tritonobs_trace_duration_seconds_bucket{phase="request", %(subject)s}[$__rate_interval])\n'
+        ")"
+    ),
+    legend="{{le}}",
+    description=(
+        "Requests a second by how long they took, queue included, from the requests that Triton traces; a "
+        "point is one of them, with its trace. Good: one strong band, low and flat; a rising one is a queue. "
+        "Empty where nothing is traced. From `tritonobs_trace_duration_seconds`."
+    ),
+    exemplars=True,
+)
+
+
+def _quantile(name: str, phase: str, title: str, words: str, colour: str = "") -> Signal:
+    return Signal(
+        title=title,
+        unit="s",
+        expr=f'model_version_phase:tritonobs_request_seconds:{name}_5m{{phase="{phase}", %(subject)s}}',
+        legend=f"{name.upper()} {_KIND} {{{{source}}}}",
+        colour=colour,
+        description=(
+            f"{words} The legend says where it comes from: `traces`, or `stages_without_queue` where a model "
+            "is not traced but times its stages. Good: below the target, and steady. From "
+            f"`model_version_phase:tritonobs_request_seconds:{name}_5m`."
+        ),
+    )
+
+
+P50 = _quantile(
+    "p50", "request", "P50 of every model", "Half of the requests took at most this long.", palette.GREEN
+)
+P99 = _quantile(
+    "p99", "request", "P99 of every model", "99 % of the requests took at most this long.", palette.ORANGE
+)
+QUEUE_P99 = _quantile(
+    "p99", "queue", "P99 of the queue", "99 % of the requests waited at most this long for a model instance."
+)
+SAMPLES = Signal(
+    title="Traced requests a second",
+    unit="reqps",
+    expr="model_version:tritonobs_trace_samples:rate5m{%(subject)s}",
+    legend=_KIND,
+    description=(
+        "How many requests are traced, of which the quantiles are made: a P99 needs a thousand in its five "
+        "minutes, 3.3 a second. Good: 3 or more of a busy model, and no more than 20 "
+        "on a server. From `model_version:tritonobs_trace_samples:rate5m`."
+    ),
+)
