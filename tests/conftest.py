@@ -1,13 +1,30 @@
-"""What all tests share: where the stack's programs are, and that no secret is left behind."""
+"""What all tests share: where programs are, how much is fuzzed, and that no secret is left behind."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from tritonobs.testing.leaks import leaks
+from support.leaks import leaks
+
+pytest_plugins = ["support.alerts"]
 
 os.environ.setdefault("TRITONOBS_TOOLS", str(Path(__file__).parent.parent / ".tools"))
+
+# The same 500 examples in every run, other ones each night (`make fuzz`); none takes as long as the deadline.
+_FUZZ = settings(
+    deadline=timedelta(seconds=60),
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+settings.register_profile("ci", _FUZZ, max_examples=500, derandomize=True, database=None)
+settings.register_profile("nightly", _FUZZ, max_examples=10_000, print_blob=True)
+settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""The house keeps its shape: layers, file sizes, lazy imports."""
+"""The architecture: layers, file sizes, lazy imports."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_the_median_file_fits_on_two_screens():
         ("tritonobs.stage", ("numpy", "json.tool", "requests", "yaml", "click", "logging.config")),
         (
             "tritonobs.cli",
-            ("rich", "requests", "pydantic", "grafanalib", "_jsonnet", "starlette", "tritonclient"),
+            ("rich", "requests", "pydantic", "grafanalib", "_gojsonnet", "starlette", "tritonclient"),
         ),
     ],
 )

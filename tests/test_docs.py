@@ -9,7 +9,9 @@ import pytest
 from tritonobs import cli
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+READMES = [ROOT / "README.md", ROOT / "README.zh.md"]
+DOCS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+HAN = "[\u4e00-\u9fff]"
 
 
 def _commands(group, path=()):
@@ -31,19 +33,104 @@ def test_every_command_says_what_it_does_and_shows_an_example(command):
     ] == []
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_is_in_the_readme(name):
-    """The README's table of commands is whole."""
-    assert f"`tritonobs {name}" in README
+@pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)
+def test_every_command_is_in_the_readme(readme):
+    """The table of commands is whole, in English and in Chinese."""
+    text = readme.read_text(encoding="utf-8")
+
+    assert [name for name in cli.COMMANDS if f"`tritonobs {name}`" not in text] == []
 
 
 def test_every_link_in_the_docs_leads_somewhere():
-    """Relative links of README and docs/ name files that exist."""
+    """Relative links of the pages beside the package and of docs/ name files that exist."""
     dead = [
         f"{page.relative_to(ROOT)}: {target}"
-        for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        for page in DOCS
         for target in re.findall(r"\]\((?!https?://|#|mailto:)([^)#\s{]+)", page.read_text(encoding="utf-8"))
         if not (page.parent / target).exists()
     ]
 
     assert dead == []
+
+
+def test_every_page_is_in_the_table_of_contents():
+    """A page that docs/index.md does not name is a page that no reader finds."""
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"}
+
+    assert sorted(page for page in pages if f"({page}" not in index) == []
+
+
+def _words_to_avoid():
+    rows = re.findall(
+        r"^\| ([^|]+) \| [^|]+ \|$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return [word.strip() for row in rows if row not in ("instead of", "---") for word in row.split(",")]
+
+
+def _help(group, path=("tritonobs",)):
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        yield " ".join((*path, name)), command.get_help(click.Context(command, info_name=name))
+        if isinstance(command, click.Group):
+            yield from _help(command, (*path, name))
+
+
+def test_texts_for_people_avoid_the_words_that_contributing_replaces():
+    """Documentation, Chinese excepted, and every help text; the changelog tells of the past."""
+    texts = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in DOCS}
+    del texts["CHANGELOG.md"], texts["CONTRIBUTING.md"]
+    texts |= dict(_help(cli.group))
+    avoided = _words_to_avoid()
+
+    assert len(avoided) > 10
+    assert [
+        f"{where}: {word}"
+        for where, text in texts.items()
+        for word in avoided
+        if re.search(rf"\b{re.escape(word)}\b", " ".join(text.split()), re.IGNORECASE)
+    ] == []
+
+
+def test_chinese_has_full_width_punctuation():
+    """No half-width mark stands beside a Chinese character, in documents, rules and messages."""
+    files = [*DOCS, *(ROOT / "rules").rglob("*.libsonnet"), *(ROOT / "tritonobs").rglob("*.py")]
+    half = re.compile(rf"{HAN}[,;:?!()]|[,;:?!()]{HAN}|{HAN}`[,;:]|[,;:]`(?={HAN})")
+
+    assert [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in files
+        for found in half.finditer(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(page for page in (ROOT / "docs").rglob("*.md")),
+]
+
+
+def test_every_program_the_docs_name_exists():
+    """A promise whose test was moved or taken out is no promise any more."""
+    missing = [
+        f"{page.relative_to(ROOT)}: {named}"
+        for page in PAGES
+        if page.name != "CHANGELOG.md"
+        for named in re.findall(
+            r"\b(?:tests|bench|tools|tritonobs)/[\w/]+\.(?:py|sh)\b", page.read_text("utf-8")
+        )
+        if not (ROOT / named).is_file()
+    ]
+
+    assert missing == []
+
+
+def test_every_promise_about_security_names_its_test():
+    """Each row of a table with a column for it, and each point of a list."""
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    tables = re.findall(r"^\|.*\| test \|\n\|[-| ]+\|\n((?:\|.*\n)+)", page, re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()]
+    points = re.findall(r"^- (?:.*\n)(?:  .*\n)*", page.partition("## Alert labels")[2], re.MULTILINE)
+
+    assert (len(tables), len(points)) == (3, 4)
+    assert [one for one in (*rows, *points) if "`tests/" not in one] == []

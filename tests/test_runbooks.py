@@ -10,10 +10,11 @@ import click
 import pytest
 import yaml
 
+from support.fleet_sim.budget_lines import budget_lines
+from support.fleet_sim.healthy import budget
 from tritonobs import cli, names
-from tritonobs.plan.windows import rule_windows
-from tritonobs.render.rules import evaluate_mixin, window_knobs
-from tritonobs.stack import binaries
+from tritonobs.programs import binaries
+from tritonobs.render.rules import clock_knobs, evaluate_mixin, given_by_shards
 from tritonobs.stage import series
 
 ROOT = Path(__file__).parent.parent
@@ -24,13 +25,14 @@ PAGES = {
     if page.stem != "README"
 }
 HEADINGS = (
-    ("##", ("Meaning", "Impact", "Diagnosis", "Mitigation", "中文")),
-    ("###", ("含义", "影响", "诊断", "处理")),
+    ("##", ("Mitigation", "Diagnosis", "Impact", "Meaning", "中文")),
+    ("###", ("处理", "诊断", "影响", "含义")),
 )
 ALWAYS_THERE = {"up", "ALERTS", "scrape_samples_scraped", "scrape_samples_post_metric_relabeling"}
 ALWAYS_THERE |= {"scrape_duration_seconds"}
 OF_OTHERS = {
     "nv_cache_util",
+    "prometheus_sd_discovered_targets",
     "nv_cache_num_evictions",
     "alertmanager_notifications_failed_total",
     "prometheus_notifications_alertmanagers_discovered",
@@ -85,16 +87,17 @@ def mixin():
 
 
 @pytest.fixture(scope="module")
-def alerts(mixin):
-    """Alerts by name."""
-    groups = [group for file in mixin.values() for group in file["groups"]]
+def alerts():
+    """Alerts by name: the global tier has all of them but those of agents."""
+    every = ({"tier": "global"}, {"agentsSelector": f'job="{names.AGENTS_JOB}"'})
+    groups = [group for one in every for file in evaluate_mixin(one).values() for group in file["groups"]]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
 
 
 @pytest.fixture(scope="module")
 def known(mixin, alerts):
     """Every name a runbook may use: it must exist whatever the scrape interval is."""
-    slow = evaluate_mixin(window_knobs(rule_windows(Decimal(60), Decimal(60))))
+    slow = evaluate_mixin(clock_knobs(Decimal(60), Decimal(60)))
     records = [
         {rule["record"] for group in one["records"]["groups"] for rule in group["rules"] if "record" in rule}
         for one in (mixin, slow)
@@ -110,7 +113,8 @@ def known(mixin, alerts):
     constants = {value for name, value in vars(names).items() if name.isupper() and isinstance(value, str)}
     plain = constants | set(series.FAMILIES) | histograms | {name for name in read if ":" not in name}
     vendors = {name for name in read if name.startswith("vllm:")}
-    return plain | vendors | (records[0] & records[1]) | set(alerts) | ALWAYS_THERE | OF_OTHERS
+    of_shards = {one.record for one in given_by_shards({})}
+    return plain | vendors | of_shards | (records[0] & records[1]) | set(alerts) | ALWAYS_THERE | OF_OTHERS
 
 
 def test_every_alert_has_its_page_and_every_page_its_alert(alerts):
@@ -119,11 +123,11 @@ def test_every_alert_has_its_page_and_every_page_its_alert(alerts):
 
 
 def test_every_alert_links_to_its_own_page(alerts):
-    """`runbook_url` ends in the path of the page in this repository."""
+    """`runbook_url` ends in the path of the page as `tritonobs serve` serves it."""
     wrong = [
         name
         for name, rule in alerts.items()
-        if not rule["annotations"]["runbook_url"].endswith(f"/docs/runbooks/{name}.md")
+        if not rule["annotations"]["runbook_url"].endswith(f"/runbooks/{name}")
     ]
 
     assert wrong == []
@@ -131,14 +135,23 @@ def test_every_alert_links_to_its_own_page(alerts):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_answers_the_same_questions_in_both_languages(name):
-    """Meaning, impact, diagnosis and mitigation, in this order, each with something below it."""
+    """Mitigation first, then diagnosis, impact and meaning, each with something below it."""
     for level, expected in HEADINGS:
         found = re.findall(rf"^{level} (.+)\n\n\S", PAGES[name], re.MULTILINE)
         wanted = [heading for heading in expected if heading != "中文"]
         assert [heading for heading in found if heading in wanted] == wanted
-    assert PAGES[name].index("\n## Mitigation\n") < PAGES[name].index("\n## 中文\n\n### 含义\n")
+    assert PAGES[name].index("\n## Meaning\n") < PAGES[name].index("\n## 中文\n\n### 处理\n")
     assert "False alarm: " in PAGES[name]
-    assert "误报:" in PAGES[name]
+    assert "误报：" in PAGES[name]  # noqa: RUF001 (Chinese punctuation)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_chinese_parts_have_chinese_punctuation(name):
+    """No half-width comma, colon, semicolon or bracket in a Chinese sentence; code and links keep theirs."""
+    chinese = PAGES[name].split("\n## 中文\n")[1]
+    prose = re.sub(r"```.*?```|^\$ .*$|`[^`\n]*`|\]\([^)\s]*\)", "", chinese, flags=re.DOTALL | re.MULTILINE)
+
+    assert re.findall(r".{0,9}(?:[()]|[\u4e00-\u9fff][,;:?!]).{0,9}", prose) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -147,6 +160,15 @@ def test_page_is_short_enough_to_read_at_night(name):
     english, chinese = PAGES[name].split("\n## 中文\n")
 
     assert max(english.count("\n"), chinese.count("\n")) <= 60
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "Watchdog"])
+def test_page_tells_the_budget_of_false_pages(name, alerts):
+    """Both languages say what the simulation allows; bench/false_pages.py --runbooks writes it."""
+    english, chinese = PAGES[name].split("\n## 中文\n")
+
+    for part, line in zip((english, chinese), budget_lines(budget(alerts[name])), strict=True):
+        assert f"\n{line}\n" in f"{part}\n"
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,5 +1,6 @@
 """Durations, ratios and numbers: what people write, what Prometheus reads."""
 
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -19,7 +20,7 @@ def test_parse_duration_reads_what_prometheus_reads(text, seconds):
 @pytest.mark.parametrize("text", ["", "5", "5 m", "m5", "1.5h", "30m1h", "-5m", "5min", "∞"])
 def test_parse_duration_refuses_what_prometheus_refuses(text):
     """The message shows what was found and how to write it."""
-    with pytest.raises(ValueError, match="is no duration; write one like"):
+    with pytest.raises(ValueError, match="is not a duration; write one like"):
         units.parse_duration(text)
 
 
@@ -44,7 +45,7 @@ def test_parse_ratio_is_exact(text, ratio):
 @pytest.mark.parametrize("text", ["", "99,9%", "nan", "inf%", "101%", "1.5", "-1%", "%"])
 def test_parse_ratio_refuses_what_is_no_share(text):
     """No NaN, nothing outside 0 to 1."""
-    with pytest.raises(ValueError, match=r"is no share|is not between"):
+    with pytest.raises(ValueError, match=r"is not a share|is not between"):
         units.parse_ratio(text)
 
 
@@ -79,7 +80,9 @@ def test_format_percent_prints_what_was_written():
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.00085, "0.85 ms"),
+        (0.00085, "850 µs"),
+        (0.0000703, "70.3 µs"),
+        (0.0009999, "1 ms"),
         (0.085, "85 ms"),
         (0.9999, "1 s"),
         (1.234, "1.23 s"),
@@ -88,5 +91,64 @@ def test_format_percent_prints_what_was_written():
     ],
 )
 def test_format_latency_picks_the_unit(seconds, text):
-    """Milliseconds below a second."""
+    """Milliseconds below a second, microseconds below one of these: one unit, no zeros to count."""
     assert units.format_latency(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-11-11T00:00Z", datetime(2026, 11, 11, tzinfo=timezone.utc)),
+        ("2026-11-11 08:30:15z", datetime(2026, 11, 11, 8, 30, 15, tzinfo=timezone.utc)),
+        ("2026-11-11T00:00:00.5+08:00", datetime(2026, 11, 10, 16, 0, 0, 500000, tzinfo=timezone.utc)),
+        (
+            "2026-11-11T00:00:00.123456789-05:30",
+            datetime(2026, 11, 11, 5, 30, 0, 123456, tzinfo=timezone.utc),
+        ),
+    ],
+)
+def test_a_moment_is_read_with_its_zone(text, moment):
+    """As RFC 3339 writes it, the same on every Python; what is finer than a microsecond is cut."""
+    assert units.parse_moment(text) == moment
+    assert units.parse_moment(text).utcoffset() in {timedelta(0), timedelta(hours=8), timedelta(hours=-5.5)}
+
+
+@pytest.mark.parametrize("text", ["2026-11-11", "2026-11-11T00:00", "2026-11-11 00:00:00.5"])
+def test_a_moment_without_its_zone_is_refused_everywhere(text):
+    """It would mean another time on another machine."""
+    with pytest.raises(ValueError, match="has no time zone; write one like 2026-11-11T00:00:00"):
+        units.parse_moment(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "noon",
+        "20261111T0000Z",
+        "2026-W46-3T00:00Z",
+        "2026-11-11T00Z",
+        "٢٠٢٦-11-11T00:00Z",
+        "2026-11-11T00:00Z\0",
+    ],
+)
+def test_what_is_no_moment_is_refused(text):
+    """Also forms that only newer Pythons read."""
+    with pytest.raises(ValueError, match="is not a moment; write one like"):
+        units.parse_moment(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("0001-01-01T00:00:00Z", "allowed are years from 1970 to 9000"),
+        ("9999-12-31T23:59:59-14:00", "allowed are years from 1970 to 9000"),
+        ("2026-13-11T00:00Z", "month must be in 1..12"),
+        ("2026-11-11T25:00Z", "hour must be in 0..23"),
+        ("2026-11-11T00:00+99:99", "."),
+    ],
+)
+def test_a_moment_that_cannot_be_is_refused(text, says):
+    """Go's zero time among them; no arithmetic with a moment overflows."""
+    with pytest.raises(ValueError, match=says):
+        units.parse_moment(text)

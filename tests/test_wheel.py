@@ -1,31 +1,64 @@
 """The wheel is enough: installed anywhere, working from any folder."""
 
+import email
 import os
+import re
+import shutil
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tritonobs.stack.binaries import tools_folder
+from tritonobs.cli import COMMANDS
+from tritonobs.programs.binaries import tools_folder
 
 ROOT = Path(__file__).parent.parent
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+# In one process: a start of Python costs more than a help text.
+HELPS = """
+from click.testing import CliRunner
+from tritonobs.cli import COMMANDS, group
+for name in COMMANDS:
+    print(name, CliRunner().invoke(group, [name, "--help"]).exit_code, sep=":")
+"""
 
 
 @pytest.fixture(name="wheel", scope="module")
 def _wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
+    return _build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(name="described", scope="module")
+def _described():
+    tomllib = pytest.importorskip("tomllib", reason="reads pyproject.toml with Python 3.11 or newer")
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def _build(folder: Path, **variables: str) -> Path:
     subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT], check=True, capture_output=True
+        [sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT],
+        env={**os.environ, **variables},
+        check=True,
+        capture_output=True,
     )
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
-def _environment(folder: Path, requirement: str) -> Path:
-    venv.create(folder, with_pip=True)
+def _interpreter(version: str) -> str:
+    """A Python of this series: the one that runs, on PATH, or one of pyenv's."""
+    if f"{sys.version_info.major}.{sys.version_info.minor}" == version:
+        return sys.executable
+    pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
+    found = str(pyenv[-1]) if pyenv else shutil.which(f"python{version}")
+    return found or pytest.skip(f"no Python {version} here; with pyenv: pyenv install {version}")
+
+
+def _environment(folder: Path, requirement: str, interpreter: str = sys.executable) -> Path:
+    subprocess.run([interpreter, "-m", "venv", folder], check=True, capture_output=True)
     python = folder / "bin" / "python"
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]
     subprocess.run(pip, check=True, capture_output=True, text=True)
@@ -50,25 +83,103 @@ def test_the_bare_wheel_brings_no_dependency(wheel, tmp_path):
     assert "pip install 'tritonobs[cli]'" in said.stderr
 
 
-def test_the_wheel_builds_a_fleet_in_an_empty_folder(wheel, tmp_path):
-    """Rules, dashboards, models and examples travel inside it."""
-    python = _environment(tmp_path / "cli", f"{wheel}[cli]")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here; on Debian: apt-get install gcc")
+def test_the_record_path_is_compiled_for_every_python(wheel, tmp_path):
+    """One library within the limited API of 3.10."""
+    python = _environment(tmp_path / "bare", str(wheel))
+    probe = "from tritonobs.stage import cells; print(cells.COMPILED)"
+    done = subprocess.run(
+        [python, "-I", "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert "-cp310-abi3-linux_" in wheel.name
+    assert done.stdout == "True\n"
+
+
+def test_a_machine_without_a_compiler_builds_a_wheel_that_records_in_python(tmp_path):
+    """For any machine, and with the same promises."""
+    wheel = _build(tmp_path / "wheel", CC="no-such-compiler")
+    python = _environment(tmp_path / "bare", str(wheel))
+    probe = "from tritonobs.stage import cells; print(cells.COMPILED)"
+    done = subprocess.run(
+        [python, "-I", "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("version", [PYTHONS[0], PYTHONS[-1]])
+def test_the_command_line_works_on_the_oldest_and_newest_python_with_its_own_extra_only(
+    wheel, tmp_path, version
+):
+    """Commands show their help, a fleet is built in an empty folder, and what needs more names the extra."""
+    python = _environment(tmp_path / "cli", f"{wheel}[cli]", _interpreter(version))
     work = tmp_path / "empty"
     work.mkdir()
     (work / "fleet.yaml").write_bytes((ROOT / "examples" / "fleet.yaml").read_bytes())
+    variables = {**os.environ, "TRITONOBS_TOOLS": str(tools_folder()), "PYTHONPATH": ""}
 
-    done = subprocess.run(
-        [python, "-m", "tritonobs", "build", "fleet.yaml", "-o", "out"],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=work,
-        env={**os.environ, "TRITONOBS_TOOLS": str(tools_folder()), "PYTHONPATH": ""},
-    )
+    def run(*arguments, program=("-m", "tritonobs")):
+        command = [python, "-W", "error", *program, *arguments]
+        return subprocess.run(
+            command, check=False, capture_output=True, text=True, cwd=work, env=variables, timeout=120
+        )
 
-    assert done.returncode == 0, done.stderr
+    helps = run(program=("-c", HELPS))
+    built = run("build", "fleet.yaml", "-o", "out")
+    lacking = {name: run(*name.split()) for name in ("load --duration 1s", "demo", "up")}
+
+    assert helps.stdout.split() == [f"{name}:0" for name in COMMANDS], helps.stdout + helps.stderr
+    assert built.returncode == 0, built.stderr
     assert (work / "out" / "prometheus" / "prometheus.yml").exists()
     assert list((work / "out" / "prometheus" / "rules").glob("*.rules.yml"))
+    assert {name: done.returncode for name, done in lacking.items()} == dict.fromkeys(lacking, 3)
+    assert all("pip install 'tritonobs[stack]'" in done.stderr for done in lacking.values())
+
+
+def test_the_declared_pythons_are_those_that_are_tried(described):
+    """Neither more nor fewer."""
+    project = described["project"]
+    series = [line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)]
+
+    assert (tuple(series), project["requires-python"]) == (PYTHONS, f">={PYTHONS[0]}")
+
+
+def test_links_of_the_metadata_lead_somewhere_from_a_package_index(wheel):
+    """The README's pictures and links are absolute there, and so are the project's addresses."""
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(archive.read(name))
+    links = re.findall(r"\]\(([^)\s]+)", metadata.get_payload())
+    addresses = dict(line.split(", ") for line in metadata.get_all("Project-URL"))
+
+    assert [link for link in links if not link.startswith(("https://", "http://127.0.0.1", "#"))] == []
+    assert sorted(addresses) == ["Changelog", "Documentation", "Homepage", "Issues", "Source"]
+    assert all(address.startswith("https://") for address in addresses.values())
+    for link in (*links, *addresses.values()):
+        if match := re.fullmatch(r"https://[^/]+/tritonobs/tritonobs/(?:blob/)?main/([^#]+)(?:#.*)?", link):
+            assert (ROOT / match[1]).exists(), link
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.gpu"])
+def test_an_image_is_built_from_all_that_the_wheel_holds(described, name):
+    """Each `pip install .` finds the folders that pyproject.toml names; .dockerignore lets them through."""
+    target = described["tool"]["hatch"]["build"]["targets"]["wheel"]
+    wanted = {*target["force-include"], target["hooks"]["custom"]["path"]}
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    stages = (ROOT / "docker" / name).read_text(encoding="utf-8").split("\nFROM ")
+    installs = [stage for stage in stages if re.search(r"pip install [^\n]*[ .]\.( |$)", stage, re.MULTILINE)]
+
+    assert installs
+    for stage in installs:
+        copied = [
+            word for line in re.findall(r"^COPY (.*) \S+$", stage, re.MULTILINE) for word in line.split()
+        ]
+        assert [path for path in wanted if not any(path.startswith(source) for source in copied)] == []
+    assert [
+        path for path in wanted if not any(path.startswith(line[1:]) for line in ignored if line[0] == "!")
+    ] == []
 
 
 def test_the_wheel_carries_the_models(wheel):

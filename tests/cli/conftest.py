@@ -42,7 +42,7 @@ replicas:
 defaults:
   slos:
     availability: {objective: 99.9%}
-    latency: {objective: 99%, target: 500ms}
+    latency: {objective: 99%, threshold: 500ms}
 models:
   inspect:
     pipeline: bls

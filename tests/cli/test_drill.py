@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from tritonobs.cli.drill import drill
-from tritonobs.drill.outcome import Outcome, SeenAlert
+from tritonobs.lab.drill.outcome import Outcome, SeenAlert
+from tritonobs.lab.report.drill import outcome_table
 from tritonobs.report.console import print_table
-from tritonobs.report.drill import outcome_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def test_the_list_fits_on_eighty_columns(run: Run) -> None:
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ((), "name a drill, or all of them: tritonobs drill all; --list shows them"),
+        ((), "name a drill, or run all of them with `tritonobs drill all`; --list shows them"),
         (("slow-nm",), "there is no drill 'slow-nm'; did you mean slow-nms? --list shows all of them"),
         (("xyz", "spike"), "there is no drill 'xyz'; --list shows all of them"),
     ],
@@ -83,8 +83,8 @@ def test_ctrl_c_loses_no_drill_that_had_ended(monkeypatch: pytest.MonkeyPatch) -
             yield outcome("spike")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tritonobs.drill.rig.Rig", lambda *_: None)
-    monkeypatch.setattr("tritonobs.drill.run.Session", lambda *_: contextlib.nullcontext(Interrupted()))
+    monkeypatch.setattr("tritonobs.lab.drill.rig.Rig", lambda *_: None)
+    monkeypatch.setattr("tritonobs.lab.drill.run.Session", lambda *_: contextlib.nullcontext(Interrupted()))
 
     done = CliRunner().invoke(drill, ["spike", "ramp", "--format", "json"])
 

@@ -43,7 +43,7 @@ REFUSED = [
     pytest.param(
         ["0", "--model", "inspect"],
         2,
-        'found "0"; allowed is a number above 0 and at most 1000000 (requests a second), or unlimited',
+        'found "0"; allowed is a number from 0.001 to 1000000 (requests a second), or unlimited',
         id="zero",
     ),
     pytest.param(["--model", "inspect", "--", "-5"], 2, 'found "-5"; allowed is', id="a negative number"),
@@ -51,26 +51,26 @@ REFUSED = [
     pytest.param(
         ["5", "--model", "inspct"],
         2,
-        '"inspct" is no model; there are inspect, preprocess and detector (did you mean inspect?)',
+        '"inspct" is not a model; there are inspect, preprocess and detector (did you mean inspect?)',
         id="an unknown model",
     ),
     pytest.param(
         ["5", "--model", "detector", "--version", "3"],
         2,
-        '"3" is no version of detector; there are 1',
+        '"3" is not a version of detector; there are 1',
         id="an unknown version",
     ),
     pytest.param(["5", "--version", "3"], 2, "--version needs --model", id="a version of no model"),
     pytest.param(
         ["0", "--model", "inspect", "--tokens", "in"],
         2,
-        'found "0"; allowed is a number above 0 and at most 1000000000 (tokens a second), or unlimited',
+        'found "0"; allowed is a number from 0.001 to 1000000000 (tokens a second), or unlimited',
         id="no tokens at all",
     ),
     pytest.param(
         ["5", "--tokens", "in"],
         2,
-        "--tokens goes with --model or --default, and with no time",
+        "--tokens needs --model or --default, and excludes --from and --until",
         id="tokens of the whole fleet",
     ),
     pytest.param(
@@ -134,7 +134,10 @@ def test_a_limit_the_members_do_not_allow_is_set_with_a_warning(run: Run, fleet_
     done = run(*SET, "50", "--model", "inspect", "--reason", "x")
 
     assert done.returncode == 0
-    assert "50 is more than its members allow: capped by detector (40 / 1) (40 is in force)" in done.stderr
+    assert (
+        "50 is more than the pipeline's members allow: capped by detector (40 / 1) (40 is in force)"
+        in done.stderr
+    )
 
 
 def test_the_default_and_the_fleet_have_limits_too(run: Run, fleet_file: Path) -> None:
@@ -208,7 +211,7 @@ def test_verify_tells_a_change_nobody_wrote_down(run: Run, fleet_file: Path) -> 
     assert done.returncode == 1
     assert done.stdout.endswith(
         "fleet.limits.jsonl: models.inspect.qps_limit: the log ends with 9, the fleet file says 90 "
-        "(changed while nobody wrote it down, or the log was cut)\n"
+        "(changed without the log, or the log was cut)\n"
     )
 
 
@@ -224,7 +227,7 @@ def test_verify_knows_a_hash_noted_earlier(run: Run, fleet_file: Path) -> None:
 
     done = run("limits", "verify", "fleet.yaml", "--expect", noted)
     assert done.returncode == 1
-    assert f"no entry has the hash {noted}: the log was cut or written anew" in done.stdout
+    assert f"no entry has the hash {noted}: the log was cut or rewritten" in done.stdout
 
 
 def test_list_is_a_table_for_people(run: Run, fleet_file: Path) -> None:

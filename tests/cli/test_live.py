@@ -57,15 +57,17 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (("load", "--mix", "gif:1x1"), "no kind of image"),
-        (("load", "--segment", "fast"), "is no segment; write 20:30s"),
-        (("load", "--duration", "0s"), "is no time to look at"),
-        (("load", "--url", "localhost:8000"), "is no address; write one like"),
+        (("load", "--mix", "gif:1x1"), "not a kind of image"),
+        (("load", "--segment", "fast"), "is not a segment; write 20:30s"),
+        (("load", "--duration", "0s"), "is not a duration"),
+        (("load", "--url", "localhost:8000"), "is not an address; write one like"),
         (("load", "--qps", "0"), "0 is not in the range"),
-        (("stages", "--window", "soon"), "is no duration; write one like"),
-        (("triage", "--baseline", "tomorrow"), "is no baseline; write previous, yesterday"),
-        (("triage", "--at", "noon"), "is no time; write 2026-05-01T10:00Z"),
-        (("triage", "--load", "none.json"), "none.json: No such file or directory"),
+        (("stages", "--window", "soon"), "is not a duration; write one like"),
+        (("triage", "--baseline", "tomorrow"), "is not a baseline; write previous, yesterday"),
+        (("triage", "--at", "noon"), "'noon' is not a moment; write one like 2026-11-11T00:00:00+08:00"),
+        (("triage", "--at", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone; write one like"),
+        (("snapshot", "fleet", "--from", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone"),
+        (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
         (("triag",), "No such command 'triag'. Did you mean 'triage'?"),
         (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
         (("limits", "backtest", "--model", "m"), "give either --qps or --objective"),
@@ -98,4 +100,4 @@ def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None
     done = run("triage", "--load", str(path))
 
     assert done.returncode == 2
-    assert "no snapshot of format 1" in " ".join(done.stderr.split())
+    assert "not a snapshot of format 1" in " ".join(done.stderr.split())

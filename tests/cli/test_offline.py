@@ -23,25 +23,26 @@ def test_validate_says_nothing_on_stdout_when_all_is_well(run: Run, fleet_file: 
     """Findings are the result; there are none."""
     done = run("validate", fleet_file.name)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fleet.yaml: fine\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fleet.yaml: valid\n")
 
 
 def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path) -> None:
     """A wrong value does not hide that another place makes no sense."""
     _spoil(fleet_file, "qps_limit: 8", "qps_limit: eight")
-    _spoil(fleet_file, "target: 500ms", "target: 400ms")
+    _spoil(fleet_file, "threshold: 500ms", "threshold: 450ms")
 
     done = run("validate", fleet_file.name)
 
     assert done.returncode == 1
     assert done.stdout.splitlines() == [
         (
-            "fleet.yaml:7:39: defaults.slos.latency.target: "
-            "400ms is no latency bound of inspect, preprocess and detector; the nearest are 250ms and 500ms"
+            "fleet.yaml:7:42: defaults.slos.latency.threshold: "
+            "450ms is not a latency bound of inspect, preprocess and detector; "
+            "the nearest are 400ms and 500ms"
         ),
         (
             'fleet.yaml:12:16: models.inspect.qps_limit: found "eight"; '
-            "allowed is a number above 0 and at most 1000000 (requests a second), or unlimited"
+            "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
         ),
     ]
     assert done.stderr == "fleet.yaml: 2 findings\n"
@@ -62,7 +63,7 @@ def test_validate_tells_warnings_apart(run: Run, fleet_file: Path, options: list
 
     assert done.returncode == code
     assert done.stdout == (
-        "fleet.yaml:12:16: models.inspect.qps_limit: 80 is more than its members allow: "
+        "fleet.yaml:12:16: models.inspect.qps_limit: 80 is more than the pipeline's members allow: "
         "capped by detector (40 / 1) (40 is in force) [warning]\n"
     )
 
@@ -121,7 +122,7 @@ def test_build_works_without_the_checkers_and_says_so(run: Run, fleet_file: Path
     done = run("build", fleet_file.name, "-o", "out", "--format", "json", env={"PATH": "/nonexistent"})
 
     assert done.returncode == 0, done.stderr
-    assert "promtool is not here, so nothing was checked with it" in done.stderr
+    assert "promtool is not installed, so its check was skipped" in done.stderr
     assert json.loads(done.stdout)["checked"] == {"promtool": False, "amtool": False}
 
 
@@ -135,7 +136,7 @@ def test_build_leaves_the_old_files_when_a_checker_refuses(run: Run, fleet_file:
     done = run("build", fleet_file.name, "-o", "out", env={"PATH": f"{tools}:/bin:/usr/bin"})
 
     assert done.returncode == 1
-    assert "promtool refuses what was made:\nFAILED: bad rule" in done.stderr
+    assert "promtool rejects the built files:\nFAILED: bad rule" in done.stderr
     assert not (fleet_file.parent / "out").exists()
 
 

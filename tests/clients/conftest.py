@@ -64,7 +64,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is no news here."""
+        """A client that went away is not news here."""
 
 
 @pytest.fixture(name="wire")

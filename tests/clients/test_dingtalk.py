@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 import traceback
 
 import pytest
 
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply, Verdict
 from tritonobs.clients.secrets import Secret
-from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
-from tritonobs.testing.robot import Fault, RobotDouble
+from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut
+from tritonobs.lab.robot.robot import Fault, RobotDouble
 
 MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
 
@@ -74,10 +76,11 @@ def test_errcode_has_a_meaning(errcode: int, verdict: Verdict) -> None:
 @pytest.mark.parametrize(
     ("fault", "error", "words"),
     [
+        pytest.param(Fault.LOST_ANSWER, ConnectionBroken, "connection broken", id="lost answer"),
         pytest.param(Fault.STATUS_500, BadAnswer, "answered 500", id="500"),
         pytest.param(Fault.GARBAGE, BadAnswer, "not DingTalk's", id="no JSON"),
         pytest.param(Fault.TIMEOUT, TimedOut, "no answer within 0.3 s", id="timeout"),
-        pytest.param(Fault.RESET, Unreachable, "connection broken", id="reset"),
+        pytest.param(Fault.RESET, ConnectionBroken, "connection broken", id="reset"),
     ],
 )
 def test_broken_answer_is_our_error(
@@ -124,4 +127,24 @@ def test_base_url_stands_in_for_the_vendor(robot: RobotDouble) -> None:
     client = DingTalk(base_url=robot.base_url)
     webhook = f"https://oapi.dingtalk.com/robot/send?access_token={robot.rules.token}"
     assert client.send(Secret(webhook), Secret(robot.secret), MESSAGE).errcode == 0
+    client.close()
+
+
+@pytest.mark.parametrize(
+    ("off_seconds", "hint"),
+    [
+        (7200, r" \(this machine's clock is \d+ s ahead of DingTalk's\)$"),
+        (-7200, r" \(this machine's clock is \d+ s behind DingTalk's\)$"),
+        (30, r"access\]$"),
+    ],
+)
+def test_refused_signature_says_when_the_clock_is_off(
+    robot: RobotDouble, off_seconds: int, hint: str
+) -> None:
+    """By the Date of the answer: the signature holds the time, so nobody would look for it there."""
+    client = DingTalk(timeout_seconds=2.0, clock=lambda: time.time() + off_seconds)
+    secret = Secret("SECwrong") if off_seconds == 30 else Secret(robot.secret)
+    reply = client.send(Secret(robot.webhook_url), secret, MESSAGE)
+    assert reply.errcode == 310000
+    assert re.search(hint, reply.errmsg)
     client.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tritonobs.clients import exposition
 from tritonobs.clients.exposition import PageSample, parse_page, read_page
 from tritonobs.errors import BadAnswer
 
@@ -73,6 +74,16 @@ def test_a_line_that_is_no_sample_is_kept_apart() -> None:
 
     assert page.unreadable == ("second line of help",)
     assert page.total("a") == 1
+
+
+def test_a_page_that_would_take_minutes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a hundred thousand labels is unreadable, a page of too many samples is none."""
+    line = "a{" + ",".join(f'l{at}="x"' for at in range(100_000)) + "} 1"
+    assert len(parse_page(f"{line}\nb 1\n").unreadable) == 1
+    monkeypatch.setattr(exposition, "MOST_SAMPLES", 3)
+    assert len(parse_page("a 1\n" * 3).samples) == 3
+    with pytest.raises(BadAnswer, match="more than 3 samples"):
+        parse_page("a 1\n" * 4)
 
 
 def test_an_empty_page_is_a_bad_answer(wire: Wire) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.clients import kubernetes
-from tritonobs.clients.kubernetes import Expired, KubernetesClient
+from support.kubernetes import KubernetesDouble
+from tritonobs.clients import kubernetes_api
+from tritonobs.clients.kubernetes import Kind, KubernetesClient
+from tritonobs.clients.kubernetes_api import Expired, KubernetesApi
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, Unreachable
-from tritonobs.testing.kubernetes import KubernetesDouble
+from tritonobs.plan.kubernetes import ApiServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,9 +33,10 @@ def _client_of(cluster: KubernetesDouble, tmp_path: Path) -> Iterator[Callable[.
     made: list[KubernetesClient] = []
     (tmp_path / "token").write_text(cluster.token + "\n")
 
-    def make(**more: str) -> KubernetesClient:
+    def make(*, namespace: str = "", **more: str) -> KubernetesClient:
         files = {"token_file": tmp_path / "token", "ca_file": tmp_path / "ca"}
-        made.append(KubernetesClient(**{"url": cluster.url, **files, **more}))
+        api = KubernetesApi(ApiServer(**{"url": cluster.url, **files, **more}))
+        made.append(KubernetesClient(api, Kind(), namespace=namespace))
         return made[-1]
 
     yield make
@@ -45,29 +49,29 @@ def test_a_list_has_our_annotations_and_who_wrote_them(cluster, client_of):
     cluster.annotate("shop", "inspect", {QPS: "8", "other.io/x": "y"}, manager="helm")
     cluster.annotate("shop", "inspect", {f"{QPS}.2": "3"}, manager="kubectl-annotate")
 
-    (deployment,) = client_of().list().deployments
+    (deployment,) = client_of().list().objects
 
-    assert deployment.key == "shop/inspect"
+    assert deployment.key == "Deployment shop/inspect"
     assert deployment.annotations == {QPS: "8", f"{QPS}.2": "3"}
     assert deployment.writers == {QPS: "helm", f"{QPS}.2": "kubectl-annotate"}
 
 
 def test_a_list_comes_page_by_page_and_as_metadata_only(cluster, client_of, monkeypatch):
     """A large cluster is read in bites, and without pod templates."""
-    monkeypatch.setattr(kubernetes, "PAGE", 2)
+    monkeypatch.setattr(kubernetes_api, "PAGE", 2)
     for number in range(5):
         cluster.annotate("shop", f"m{number}", {QPS: "1"})
 
     listing = client_of().list()
 
-    assert [one.name for one in listing.deployments] == ["m0", "m1", "m2", "m3", "m4"]
+    assert [one.name for one in listing.objects] == ["m0", "m1", "m2", "m3", "m4"]
     assert [asked["limit"] for asked in cluster.asked] == ["2", "2", "2"]
     assert all("as=PartialObjectMetadataList" in asked["accept"] for asked in cluster.asked)
 
 
 def test_a_page_that_expired_is_expired(cluster, client_of, monkeypatch):
     """The caller lists again from the beginning; half a list is never taken for a whole one."""
-    monkeypatch.setattr(kubernetes, "PAGE", 1)
+    monkeypatch.setattr(kubernetes_api, "PAGE", 1)
     for number in range(3):
         cluster.annotate("shop", f"m{number}", {QPS: "1"})
     page = cluster.page
@@ -90,7 +94,7 @@ def test_one_namespace_is_asked_for_by_its_path(cluster, client_of):
 
     listing = client_of(namespace="shop").list()
 
-    assert [one.key for one in listing.deployments] == ["shop/a"]
+    assert [one.key for one in listing.objects] == ["Deployment shop/a"]
     assert cluster.asked[0]["path"] == "/apis/apps/v1/namespaces/shop/deployments"
 
 
@@ -104,7 +108,7 @@ def test_a_watch_tells_what_came_after_the_list(cluster, client_of):
 
     changes = [change for change in client.watch(version, seconds=1) if change.kind != "BOOKMARK"]
 
-    told = [(change.kind, change.deployment.annotations.get(QPS)) for change in changes]
+    told = [(change.kind, change.annotated.annotations.get(QPS)) for change in changes]
     assert told == [("ADDED", "1"), ("MODIFIED", "2"), ("DELETED", "2")]
 
 
@@ -177,7 +181,7 @@ def test_a_rotated_token_is_read_anew(cluster, client_of, tmp_path):
     cluster.token = "rotated"
     (tmp_path / "token").write_text("rotated")
 
-    assert client.list().deployments == ()
+    assert client.list().objects == ()
 
 
 @pytest.mark.parametrize("text", ["", "two words", "zwölf"])
@@ -187,6 +191,16 @@ def test_a_file_that_holds_no_token_is_refused(client_of, tmp_path, text):
     (tmp_path / "token").write_text(text)
 
     with pytest.raises(SecretUnusable, match="holds no token"):
+        client.list()
+
+
+def test_a_pipe_instead_of_a_token_is_not_waited_for(client_of, tmp_path):
+    """A sentence, at once."""
+    client = client_of()
+    (tmp_path / "token").unlink()
+    os.mkfifo(tmp_path / "token")
+
+    with pytest.raises(SecretUnusable, match="token is a pipe; allowed is a regular file"):
         client.list()
 
 

@@ -137,6 +137,24 @@ def test_targets_rules_and_alerts_are_read(wire: Wire) -> None:
     assert [(found.name, found.state, found.value) for found in client.alerts()] == [("A", "firing", 1.0)]
 
 
+def test_targets_and_alerts_of_another_cluster_are_left_out(wire: Wire) -> None:
+    """Those that name no cluster are every cluster's."""
+    own = [
+        {"cluster": name, "alertname": name} if name else {"alertname": "any"}
+        for name in ("east", "west", "")
+    ]
+    alerts = [{"labels": labels, "state": "firing", "activeAt": "t", "value": "1"} for labels in own]
+    targets = [
+        {"scrapeUrl": "http://h/m", "health": "up", "lastError": "", "labels": labels} for labels in own
+    ]
+    wire.says("/api/v1/alerts", _success({"alerts": alerts}))
+    wire.says("/api/v1/targets", _success({"activeTargets": targets}))
+    client = PrometheusClient(wire.url, cluster="west")
+
+    assert [alert.name for alert in client.alerts()] == ["west", "any"]
+    assert [target.labels["alertname"] for target in client.targets()] == ["west", "any"]
+
+
 def test_ready_is_false_while_prometheus_starts(wire: Wire) -> None:
     """503 means not yet, not an error."""
     wire.says("/-/ready", "Service Unavailable", status=503)

@@ -45,6 +45,7 @@ def test_file_everybody_can_read_is_refused(tmp_path: Path, mode: int) -> None:
         pytest.param(b"\n", "is empty", id="empty"),
         pytest.param(b"a\nb\n", "more than one line", id="two lines"),
         pytest.param(b"\xff\xfe", "not UTF-8", id="binary"),
+        pytest.param(bytes(100_000), "has more than 65536 bytes", id="endless"),
     ],
 )
 def test_unusable_file_is_refused(tmp_path: Path, text: bytes, words: str) -> None:
@@ -57,7 +58,7 @@ def test_missing_file_and_variable_are_refused(tmp_path: Path, monkeypatch: pyte
     """Neither is an empty secret."""
     with pytest.raises(SecretUnusable, match="No such file"):
         read_secret(file=tmp_path / "none", env="", owner="x")
-    with pytest.raises(SecretUnusable, match="is no file"):
+    with pytest.raises(SecretUnusable, match="is not a file"):
         read_secret(file=tmp_path, env="", owner="x")
     monkeypatch.delenv("TOKEN_X", raising=False)
     with pytest.raises(SecretUnusable, match="variable TOKEN_X is not set"):

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from tritonobs.clients.transport import Transport, checked_url, masked, translated
-from tritonobs.errors import BadAnswer, ClientError, TimedOut, Unreachable
+from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut, Unreachable
 
 if TYPE_CHECKING:
     from conftest import Wire
@@ -30,6 +30,24 @@ def test_an_address_without_a_listener_is_unreachable_and_named() -> None:
         Transport(f"http://127.0.0.1:{port}", retries=0).get("/x")
 
     assert str(caught.value) == f"GET http://127.0.0.1:{port}/x: connection refused"
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        pytest.param("http://127.0.0.1:9", "connection refused", id="nobody listens"),
+        pytest.param("http://no.such.host.invalid", "no such host", id="no such host"),
+        pytest.param("https://{wire}", "(?i)ssl", id="no TLS there"),
+    ],
+)
+def test_a_connection_that_never_came_about_is_not_one_that_broke(wire: Wire, url: str, words: str) -> None:
+    """What was never sent was certainly not done."""
+    url = url.format(wire=wire.url.removeprefix("http://"))
+
+    with pytest.raises(Unreachable, match=words) as caught:
+        Transport(url, retries=0).post_json("/x", {})
+
+    assert not isinstance(caught.value, ConnectionBroken)
 
 
 def test_a_silent_server_times_out(wire: Wire) -> None:
@@ -56,7 +74,7 @@ def test_a_post_on_a_broken_connection_is_not_tried_again(wire: Wire) -> None:
     wire.broken_first = 1
     wire.says("/x", "fine")
 
-    with pytest.raises(ClientError):
+    with pytest.raises(ConnectionBroken):
         Transport(wire.url).post_json("/x", {})
 
     assert len(wire.asked) == 1
@@ -76,7 +94,7 @@ def test_a_body_that_is_no_json_is_a_bad_answer(wire: Wire) -> None:
     """A proxy's HTML page never becomes a parser's traceback."""
     wire.says("/x", "<html>login</html>")
 
-    with pytest.raises(BadAnswer, match="no JSON: <html>login"):
+    with pytest.raises(BadAnswer, match="not JSON: <html>login"):
         Transport(wire.url).get("/x").json()
 
 

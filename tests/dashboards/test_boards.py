@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tritonobs import assets, names
-from tritonobs.render.dashboards import board_text
-from tritonobs.render.rules import evaluate_mixin
-from tritonobs.stack import binaries
+from tritonobs.programs import binaries
+from tritonobs.render.dashboards import board_text, load_boards
+from tritonobs.render.rules import evaluate_mixin, mixin_knobs
 
 ROOT = Path(__file__).parents[2]
 LISTING = ("by", "without", "on", "ignoring", "group_left", "group_right")
@@ -49,6 +49,15 @@ OF_TRITON = {
     "nv_pinned_memory_pool_used_bytes",
     "nv_pinned_memory_pool_total_bytes",
 }
+# kube-state-metrics', as the alerts about pools read them.
+OF_KUBERNETES = {
+    "kube_deployment_spec_replicas",
+    "kube_deployment_status_replicas_available",
+    "kube_statefulset_replicas",
+    "kube_statefulset_status_replicas_ready",
+    "kube_horizontalpodautoscaler_status_desired_replicas",
+    "kube_horizontalpodautoscaler_spec_max_replicas",
+}
 
 
 def series_in(expr):
@@ -66,8 +75,16 @@ def filled(expr):
     return re.sub(r"\$\w+", ".*", text)
 
 
+def test_pools_are_drawn_from_what_their_alerts_read():
+    """A panel of other numbers would contradict the alert that leads to it."""
+    groups = evaluate_mixin({})["alerts"]["groups"]
+    read = {name for group in groups for rule in group["rules"] for name in series_in(rule["expr"])}
+
+    assert OF_KUBERNETES - read == set()
+
+
 def test_every_board_of_the_list_is_built(boards):
-    """Seven boards, their uids as alerts link to them."""
+    """Eight boards, their uids as alerts link to them."""
     assert {name: board["uid"] for name, board in boards.items()} == {
         name: f"tritonobs-{name}" for name in names.BOARDS
     }
@@ -87,8 +104,9 @@ def test_alerts_link_to_boards_and_variables_that_exist(boards):
 
     assert links
     for link in links:
-        uid = re.match(r"https://grafana/d/([\w-]+)", link)[1]
-        assert set(re.findall(r"var-(\w+)=", link)) <= uids[uid], link
+        boards_named = re.findall(r"https://grafana/d/([\w-]+)", link)
+        assert set(boards_named) <= set(uids), link
+        assert set(re.findall(r"var-(\w+)=", link)) <= uids[boards_named[0]], link
 
 
 def test_every_panel_says_what_it_shows_and_what_good_looks_like(panels):
@@ -104,7 +122,7 @@ def test_every_panel_says_what_it_shows_and_what_good_looks_like(panels):
 
 def test_titles_are_unique_on_a_board(panels):
     """Who says "the panel Latency P99" means one."""
-    seen = [(board, panel["type"], panel["title"]) for board, panel in panels]
+    seen = [(board, panel["title"]) for board, panel in panels]
 
     assert len(seen) == len(set(seen))
 
@@ -113,7 +131,7 @@ def test_every_series_exists(queries, records):
     """A board names only what the rules record, what we emit, and what Triton and Prometheus publish."""
     ours = {value for value in vars(names).values() if isinstance(value, str)}
     ours |= {f"{name}_bucket" for name in ours} | {"tritonobs_flush_seconds_total"}
-    known = records | ours | OF_PROMETHEUS | OF_TRITON
+    known = records | ours | OF_PROMETHEUS | OF_TRITON | OF_KUBERNETES
     unknown = {
         (query.board, query.place, name)
         for query in queries
@@ -200,24 +218,21 @@ def test_grafanalib_reads_the_boards_too(name, tmp_path):
 
 
 def test_lines_stand_where_alerts_begin():
-    """The thresholds drawn on boards are those of the rules."""
-    text = (assets.folder("rules") / "config" / "thresholds.libsonnet").read_text()
-    rules = {name: float(value) for name, value in re.findall(r"^\s+(\w+): ([\d.]+),", text, re.MULTILINE)}
-    source = (assets.folder("dashboards") / "thresholds.py").read_text()
-    drawn = {
-        name: float(value) for name, value in re.findall(r"^(\w+): Final = ([\d.]+)$", source, re.MULTILINE)
-    }
+    """The thresholds drawn on boards are those of the rules, also those that a fleet file sets."""
+    usual, chosen = (
+        load_boards({"thresholds": mixin_knobs(knobs)})["model"] for knobs in ({}, {"busyRatio": 0.77})
+    )
 
-    assert drawn == {
-        "LIMIT_WARNING": rules["limitWarningRatio"],
-        "QUEUE_SECONDS": rules["queueSeconds"],
-        "BUSY": rules["busyRatio"],
-        "STAGE_BUDGET": rules["stageBudgetRatio"],
-        "SKEW": rules["skewRatio"],
-        "HOST_MEMORY": rules["hostMemoryRatio"],
-        "ACCELERATOR_MEMORY": rules["acceleratorMemoryRatio"],
-        "ACCELERATOR_BUSY": rules["acceleratorBusyRatio"],
-    }
+    def drawn(board):
+        steps = [
+            panel["fieldConfig"]["defaults"].get("thresholds", {}).get("steps", [])
+            for panel in board["panels"][1:]
+            if "fieldConfig" in panel
+        ]
+        return {step["value"] for row in steps for step in row}
+
+    assert 0.9 in drawn(usual)
+    assert drawn(chosen) - drawn(usual) == {0.77}
 
 
 def test_a_stage_keeps_its_colour(panels):
@@ -233,12 +248,9 @@ def test_a_stage_keeps_its_colour(panels):
     assert {name: len(values) for name, values in colours.items() if len(values) > 1} == {}
 
 
-def test_boards_keep_time_and_choice_from_one_to_the_next(boards):
-    """Links by tag, with time and variables; one crosshair for all graphs; a refresh for on-call."""
+def test_boards_refresh_and_share_a_crosshair(boards):
+    """One crosshair for all graphs; a refresh for whoever is on call."""
     for board in boards.values():
-        (link,) = board["links"]
-        assert (link["tags"], link["keepTime"], link["includeVars"]) == ([names.BOARD_TAG], True, True)
-        assert names.BOARD_TAG in board["tags"]
         assert (board["graphTooltip"], board["refresh"]) == (1, "30s")
 
 

@@ -13,7 +13,23 @@ import yaml
 from tritonobs import assets
 
 # The linter's own list is longer; these are the units our boards may use, all of them on it.
-UNITS = {"none", "short", "s", "reqps", "cps", "percentunit", "bytes", "watt", "celsius"}
+UNITS = {
+    "none",
+    "string",
+    "short",
+    "s",
+    "reqps",
+    "reqpm",
+    "eps",
+    "epm",
+    "mpm",
+    "opm",
+    "percentunit",
+    "bytes",
+    "watt",
+    "celsius",
+}
+UNITS |= {"dthms", "dtdhms", "hertz", "Bps"}
 RATES = re.compile(r"\b(?:rate|irate)\(\s*[\w:]+(?:\{[^}]*\})?\[([^\]]+)\]")
 COUNTERS = re.compile(r"(?<![:\w])(\w+_total)\b(?!:)(?:\{[^}]*\})?(\[)?")
 

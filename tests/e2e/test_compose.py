@@ -22,17 +22,19 @@ import pytest
 import requests
 import yaml
 
+from tritonobs import __version__
 from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.limits.change import Change, set_limit
+from tritonobs.picture.drawing import read_drawing
 from tritonobs.picture.knobs import knobs_of
-from tritonobs.picture.story import tell
 from tritonobs.render.dashboards import load_boards
-from tritonobs.serve.change import Change, set_limit
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]
 BASE = "tritonobs-base:test"
 PARTS = ("prepare", "triton", "serve", "robot", "alertmanager", "prometheus")
 GRAFANA = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["grafana"]["image"]
+BOARDS = len(list((ROOT / "dashboards").glob("*.dashboard.py")))
 FLEET = "/etc/tritonobs/fleet.yaml"
 MESSAGES = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9911/messages').read().decode())"
 
@@ -173,6 +175,29 @@ def messages(env):
     return json.loads(compose(env, "exec", "-T", "serve", "python3", "-c", MESSAGES).stdout)
 
 
+def test_the_image_says_its_version(base):
+    """By its tag, by the labels that registries show, and inside; it runs as nobody in particular."""
+    run(base, "make", "image", "IMAGE=registry.example.org/tritonobs", f"BASE={BASE}")
+
+    image = f"registry.example.org/tritonobs:{__version__}"
+    (about,) = json.loads(run(base, "docker", "image", "inspect", image).stdout)
+    labels = about["Config"]["Labels"]
+    assert labels["org.opencontainers.image.version"] == __version__
+    assert re.fullmatch("[0-9a-f]{40}", labels["org.opencontainers.image.revision"])
+    assert about["Config"]["User"] == "10001"
+    inside = run(base, "docker", "run", "--rm", "--read-only", image, "--version").stdout
+    assert inside == f"tritonobs, version {__version__}\n"
+
+
+def test_an_image_of_another_version_does_not_build(base):
+    """Its label would be a lie."""
+    words = ("--target", "tritonobs", "--build-arg", f"BASE={BASE}", "--build-arg", "VERSION=9.9.9", ".")
+    done = run(base, "docker", "build", "-f", "docker/Dockerfile", *words, check=False)
+
+    assert done.returncode != 0
+    assert f"VERSION=9.9.9, and inside is tritonobs, version {__version__}" in done.stdout + done.stderr
+
+
 def test_an_overflow_reaches_the_robot_through_containers(composed):
     """Twice the limit of 8 requests a second: the message about it arrives."""
     load = ("--profile", "load", "run", "--detach", "load", "--qps", "16", "--duration", "120s")
@@ -207,7 +232,7 @@ def test_a_board_has_data_from_the_containers(composed):
     client = PrometheusClient("http://127.0.0.1:9090")
     now = time.time()
     board = load_boards(knobs_of(client, start=now - 120, end=now))["fleet"]
-    story = tell(client, board, {}, start=now - 120, end=now)
+    story = read_drawing(client, board, {}, start=now - 120, end=now)
 
     assert not {"Requests a second and their limit", "Latency P99", "Replicas up"} & set(story.silent)
 
@@ -223,12 +248,12 @@ def test_nobody_is_root_and_root_file_systems_are_closed(composed):
 
 
 def test_the_grafana_volume_holds_what_was_built(composed):
-    """Data sources and seven boards, where Grafana's image looks for its provisioning."""
+    """Data sources and every board, where Grafana's image looks for its provisioning."""
     volume = "tritonobs-test_provisioning:/p"
     listing = run(composed, "docker", "run", "--rm", "-v", volume, BASE, "find", "/p", "-type", "f")
     found = listing.stdout.split()
 
-    assert len([path for path in found if path.endswith(".json")]) == 7
+    assert len([path for path in found if path.endswith(".json")]) == BOARDS
     assert "/p/datasources/tritonobs.yaml" in found
     assert requests.get("http://127.0.0.1:9090/-/ready", timeout=5).ok
 
@@ -258,7 +283,7 @@ def test_up_again_brings_a_changed_fleet_file_in_force(composed, fleet_folder):
 
 
 def test_grafana_has_every_board_without_a_password(composed, grafana):
-    """As a visitor: seven boards in one folder, and the page that opens is the fleet's."""
+    """As a visitor: every board in one folder, and the page that opens is the fleet's."""
     del composed
     if grafana:
         pytest.skip(f"{GRAFANA} cannot be had here: {grafana}")
@@ -266,7 +291,7 @@ def test_grafana_has_every_board_without_a_password(composed, grafana):
     found = requests.get(f"{address}/api/search", params={"type": "dash-db"}, timeout=10).json()
     home = requests.get(f"{address}/api/dashboards/home", timeout=10).json()
 
-    assert len(found) == 7
+    assert len(found) == BOARDS
     assert {one["folderTitle"] for one in found} == {"Triton"}
     settings = requests.get(f"{address}/api/admin/settings", auth=("admin", "admin"), timeout=10)
     assert home["dashboard"]["title"] == "Triton / Fleet"

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.drill import run
-from tritonobs.drill.registry import DRILLS
-from tritonobs.drill.rig import Rig
-from tritonobs.drill.run import Session
-from tritonobs.stack import local, native
-from tritonobs.stack.services import Folders
+from tritonobs.lab.drill import run
+from tritonobs.lab.drill.registry import DRILLS
+from tritonobs.lab.drill.rig import Rig
+from tritonobs.lab.drill.run import Session
+from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.run import LoadPlan, run_load
+from tritonobs.lab.load.schedule import Segment
+from tritonobs.lab.stack import local, native
+from tritonobs.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tritonobs.stack.local import Running
+    from tritonobs.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 
@@ -64,3 +67,25 @@ def test_drills_keep_their_promises_and_leave_nothing_behind(
         json.loads(folders.state_file.read_text())
     )
     assert all(entry.ready for entry in TritonClient(rig.replica.http_url).repository_index())
+
+
+def test_a_language_model_comes_and_goes(rehearsed: Running) -> None:
+    """It answers prompts while a drill is prepared; then the server and the files are as before."""
+    folders, rig = rehearsed.folders, Rig(rehearsed.folders, "here")
+    before, fleet = _files(folders.models), rig.fleet_file.read_bytes()
+    known = rig.triton.repository_index()
+    prompts = LoadPlan(
+        segments=(Segment(qps=5, seconds=2),),
+        urls=(rig.replica.http_url,),
+        model="llm",
+        mix=parse_mix("prompt:60x4"),
+    )
+    prepare = DRILLS["kv-cache-full"].prepare
+    assert prepare is not None
+
+    with prepare(rig):
+        answered = run_load(prompts)
+
+    assert (answered.sent, answered.ok) == (10, 10)
+    assert (_files(folders.models), rig.fleet_file.read_bytes()) == (before, fleet)
+    assert rig.triton.repository_index() == known

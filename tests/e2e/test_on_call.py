@@ -12,17 +12,18 @@ import pytest
 
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.live.snapshot import Sources, Span, take_snapshot
-from tritonobs.live.stages import read_stages
-from tritonobs.live.triage import Verdict, triage
-from tritonobs.load.images import parse_mix
-from tritonobs.load.run import LoadPlan, run_load
-from tritonobs.load.schedule import Segment
+from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.run import LoadPlan, run_load
+from tritonobs.lab.load.schedule import Segment
+from tritonobs.timings.span import Span
+from tritonobs.timings.stages import read_stages
+from tritonobs.triage.judge import Verdict, triage
+from tritonobs.triage.snapshot import Sources, take_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.stack.local import Running
+    from tritonobs.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 
@@ -30,7 +31,7 @@ SECONDS, SETTLE_SECONDS = 20.0, 8.0
 """A window, and how long until its last request is handed over, scraped and evaluated."""
 CALM_QPS = 4.0
 COMMAND = (sys.executable, "-m", "tritonobs", "limits", "suggest", "--model", "inspect", "--format", "json")
-WINDOWS, OF_THE_MACHINE = 3, {"slow_machine", "cpu_starved", "queue_saturation"}
+MOST_WINDOWS, OF_THE_MACHINE = 6, {"slow_machine", "cpu_starved", "queue_saturation"}
 """A machine that stalls for a moment lets requests pile up, even at this rate."""
 
 
@@ -65,10 +66,11 @@ def _judge(stack: Running, incident: Span, baseline: Span) -> Verdict:
 def test_ordinary_traffic_is_healthy(stack: Running, calm: Span) -> None:
     """The same traffic twice: no check says a word, everything was seen, and the stages are the whole.
 
-    The machine is shared. When its neighbours take it, that is what triage says, and the next windows count.
+    Budgets may still burn from what other tests did to this stack: that is a note, no verdict. The machine
+    is shared. When its neighbours take it, triage says that and nothing else, and the next window counts.
     """
     before, verdicts = calm, list[Verdict]()
-    for _ in range(WINDOWS):
+    for _ in range(MOST_WINDOWS):
         again = _send(stack, CALM_QPS)
         verdicts.append(_judge(stack, again, before))
         if verdicts[-1].status == "healthy":

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tritonobs import demo as story
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.live.stages import read_stages
-from tritonobs.stack import local
-from tritonobs.stack.services import Folders
+from tritonobs.lab import demo as story
+from tritonobs.lab.stack import local
+from tritonobs.lab.stack.services import Folders
+from tritonobs.timings.stages import read_stages
 
 pytestmark = pytest.mark.e2e
 

@@ -8,23 +8,27 @@ import numpy as np
 import pytest
 
 from tritonobs.stage import SCRAPE_INTERVAL_VARIABLE, Stages
-from tritonobs.testing.pb_utils import FakePbUtils
+from tritonobs.testing import FakePbUtils
 
 MODELS = Path(__file__).parents[2] / "models"
+LLM = Path(__file__).parents[2] / "examples" / "language" / "models" / "llm"
 sys.path[:0] = [str(MODELS / model / "1") for model in ("preprocess", "detector", "nms", "inspect")]
+sys.path.append(str(LLM / "1"))
 
 
 @pytest.fixture(name="chain", scope="session")
 def _chain():
     """Image bytes to boxes in the original image, through the three models' own functions."""
     from boxes import Settings, keep_confident, suppress, to_original  # noqa: PLC0415 (the path is set above)
-    from letterbox import decode, letterbox, normalise  # noqa: PLC0415
+    from decode import decode  # noqa: PLC0415
+    from letterbox import letterbox, normalise  # noqa: PLC0415
     from network import Network  # noqa: PLC0415
+    from settings import Settings as Decoding  # noqa: PLC0415
 
     network = Network(MODELS / "detector" / "1" / "model.onnx", threads=1)
 
-    def prepare(body, max_side=4000):
-        pixels, geometry = letterbox(decode(body, max_side=max_side))
+    def prepare(body):
+        pixels, geometry = letterbox(decode(body, Decoding()))
         tensor = np.empty((1, 3, 640, 640), np.float32)
         normalise(pixels, tensor[0])
         return tensor, geometry

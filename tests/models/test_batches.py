@@ -1,15 +1,17 @@
 """Requests of a batch: each gets its own answer, and is counted once."""
 
+import gc
+import sys
+
 import numpy as np
 import pytest
 from boxes import Settings
-from header import ImageRefused
-from prepare import Preprocessor
+from prepare import Preprocessor, Refusal
 from report import BadGeometry, Reporter
+from settings import Settings as Decoding
 
-from tritonobs.faults import Faults
-from tritonobs.load.encodings import BROKEN, jpeg, png
-from tritonobs.load.plates import draw_plate
+from tritonobs.lab.load.encodings import BROKEN, jpeg, png
+from tritonobs.lab.load.plates import draw_plate
 
 DURATIONS = "tritonobs_stage_duration_seconds_count"
 
@@ -24,7 +26,7 @@ def test_bad_image_fails_its_own_request_alone(stages, chain):
     good = [jpeg(_plate(0)), png(_plate(1)), jpeg(_plate(2), orientation=6), jpeg(_plate(3), grey=True)]
     requests = [[body] for pair in zip(bad, good, strict=True) for body in pair]
 
-    results = Preprocessor(stages, max_side=4000, max_batch_size=8)(requests)
+    results = Preprocessor(stages, Decoding(), max_batch_size=8)(requests)
 
     assert [result.reason for result in results[::2]] == list(BROKEN)
     for result, body in zip(results[1::2], good, strict=True):
@@ -37,9 +39,7 @@ def test_preprocess_counts_each_request_in_the_stages_it_reached(stages):
     """Refused ones under their reason, and in no later stage."""
     refused = BROKEN["unsupported_format"](np.random.default_rng(1))
 
-    Preprocessor(stages, max_side=4000, max_batch_size=8)(
-        [[jpeg(_plate(0))], [refused], [png(_plate(1))] * 2]
-    )
+    Preprocessor(stages, Decoding(), max_batch_size=8)([[jpeg(_plate(0))], [refused], [png(_plate(1))] * 2])
 
     assert stages.counted("tritonobs_stage_errors_total", stage="decode", reason="unsupported_format") == 1
     assert stages.counted("tritonobs_stage_items_total", stage="decode", kind="images") == 3
@@ -47,35 +47,39 @@ def test_preprocess_counts_each_request_in_the_stages_it_reached(stages):
         assert stages.counted(DURATIONS, stage=stage) == requests
 
 
-def test_sizes_that_a_rehearsal_makes_unreadable_are_dropped(stages, tmp_path):
-    """They alone, and the request is answered as ever."""
-    file = tmp_path / "faults.json"
-    file.write_text('{"preprocess": {"decode": {"unreadable": true}}}')
-    faults = Faults(file, "preprocess", "1")
+def test_refused_image_is_let_go(stages):
+    """At once: what waits for the collector of cycles was 20 MB a request of 20 MB."""
+    prepare = Preprocessor(stages, Decoding(), max_batch_size=8)
+    bodies = [make(np.random.default_rng(1)) for reason, make in BROKEN.items() if reason != "empty_image"]
+    gc.collect()
+    gc.disable()
+    try:
+        before = [sys.getrefcount(body) for body in bodies]
+        reasons = [prepare([[bodies[number]]])[0].reason for number in range(len(bodies))]
+        after = [sys.getrefcount(body) for body in bodies]
+    finally:
+        gc.enable()
 
-    (result,) = Preprocessor(stages, max_side=4000, max_batch_size=8, faults=faults)([[jpeg(_plate(0))]])
-
-    assert result.tensor.shape == (1, 3, 640, 640)
-    assert stages.counted("tritonobs_flush_dropped_total", reason="invalid") == 1
-    assert stages.counted("tritonobs_stage_items_total", stage="decode", kind="images") == 1
+    assert reasons == ["corrupt_image", "too_large", "unsupported_format"]
+    assert after == before
 
 
 def test_request_of_several_images_is_one_answer(stages):
     """In the order they came, and refused as a whole when one of them is bad."""
     bodies = [jpeg(_plate(number)) for number in range(3)]
-    prepare = Preprocessor(stages, max_side=4000, max_batch_size=8)
+    prepare = Preprocessor(stages, Decoding(), max_batch_size=8)
 
     whole, single, refused = prepare([bodies, bodies[1:2], [bodies[0], b""]])
 
     assert whole.tensor.shape == (3, 3, 640, 640)
     assert whole.geometry[:, 4].tolist() == [300, 340, 380]
     np.testing.assert_array_equal(whole.tensor[1:2], single.tensor)
-    assert isinstance(refused, ImageRefused)
+    assert isinstance(refused, Refusal)
 
 
 def test_memory_used_again_keeps_nothing_of_the_batch_before(stages):
     """A wide image after a tall one has clean padding."""
-    prepare = Preprocessor(stages, max_side=4000, max_batch_size=1)
+    prepare = Preprocessor(stages, Decoding(), max_batch_size=1)
     wide = jpeg(_plate(4))
     first = prepare([[wide]])[0].tensor.copy()
 

@@ -5,8 +5,8 @@ import onnx
 import pytest
 from network import Network
 
-from tritonobs.load.encodings import jpeg
-from tritonobs.load.plates import draw_plate
+from tritonobs.lab.load.encodings import jpeg
+from tritonobs.lab.load.plates import draw_plate
 
 
 @pytest.fixture(name="file", scope="module")

@@ -6,6 +6,7 @@ import re
 import pytest
 from pipeline import STEPS, CallFailed, inspect_image
 
+IMAGE_REASONS = {"empty_image", "unsupported_format", "corrupt_image", "too_large"}
 DURATIONS = "tritonobs_stage_duration_seconds_count"
 
 
@@ -13,7 +14,7 @@ def _inspect(stages, *, failing="", text=""):
     async def call(step, tensors):
         await asyncio.sleep(0)
         if step.model == failing:
-            raise CallFailed(text, code=3)
+            raise CallFailed(text)
         return {name: f"{name} of {' and '.join(tensors)}" for name in step.outputs}
 
     return asyncio.run(inspect_image("bytes", call, stages))
@@ -34,6 +35,9 @@ def test_each_model_gets_what_the_ones_before_answered(stages):
     [
         ("preprocess", "too_large: 12000x8000 px, the limit is 4000 px a side", "too_large"),
         ("preprocess", "corrupt_image: JPEG of 3x3 px cannot be decoded from 9 bytes", "corrupt_image"),
+        ("preprocess", "empty_image: 0 bytes; JPEG and PNG are read", "empty_image"),
+        ("preprocess", "unsupported_format: GIF of 70 bytes; JPEG and PNG are read", "unsupported_format"),
+        ("nms", "bad_geometry: [[0]], expected finite numbers", "bad_geometry"),
         ("detector", "inference_failed: out of memory", "inference_failed"),
         ("nms", "Model 'nms' is not ready", "callee_failed"),
         ("nms", "too_large but no reason", "callee_failed"),
@@ -44,7 +48,7 @@ def test_error_of_a_called_model_is_told_and_counted_under_its_reason(stages, fa
     with pytest.raises(CallFailed, match=re.escape(text)) as caught:
         _inspect(stages, failing=failing, text=text)
 
-    assert caught.value.code == 3
+    assert caught.value.image_is_bad == (reason in IMAGE_REASONS)
     assert stages.counted("tritonobs_stage_errors_total") == 1
     assert stages.counted("tritonobs_stage_errors_total", stage=failing, reason=reason) == 1
     called = [step.model for step in STEPS if stages.counted(DURATIONS, stage=step.model)]

@@ -16,13 +16,17 @@ HOSTILE = 'a"b$x<script>alert(1)</script>{}\\ 检测'
 
 
 class Wire:
-    """Answers every range and instant query with the same series; a word in a query may make it fail."""
+    """Answers every range and instant query with the same series; a word in a query may make it fail.
+
+    With `buckets`, there are so many series, each one more than the one before.
+    """
 
     def __init__(self):
         self.metric = {
             "model": "inspect", "version": "1", "stage": "decode", "le": "0.05", "device": "x",
             "vendor": "v", "slo": "latency", "what": "TritonQpsAboveLimit inspect",
         }  # fmt: skip
+        self.buckets = ()
         self.refuse = ""
         self.empty = False
         self.queries = []
@@ -38,13 +42,19 @@ class Wire:
         self.queries.append(query)
         if self.refuse and self.refuse in query:
             return 422, {"status": "error", "errorType": "execution", "error": "too many samples"}
-        found = [] if self.empty else [{"metric": self.metric}]
+        found = [{"metric": self.metric | {"le": bound}} for bound in self.buckets] or [
+            {"metric": self.metric}
+        ]
+        found = [] if self.empty else found
         if path.endswith("/query"):
             result = [one | {"value": [float(params["time"][0]), "1"]} for one in found]
             return 200, {"status": "success", "data": {"resultType": "vector", "result": result}}
         start, end, step = (float(params[name][0]) for name in ("start", "end", "step"))
-        points = [[start + place * step, "1"] for place in range(int((end - start) / step) + 1)]
-        result = [one | {"values": points} for one in found]
+        times = [start + place * step for place in range(int((end - start) / step) + 1)]
+        result = [
+            one | {"values": [[time, str(number)] for time in times]}
+            for number, one in enumerate(found, start=1)
+        ]
         return 200, {"status": "success", "data": {"resultType": "matrix", "result": result}}
 
 

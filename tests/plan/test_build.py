@@ -39,22 +39,22 @@ def test_metrics_pages_are_found_beside_the_server(tmp_path: Path, url: str, met
 
 
 def test_slos_merge_field_by_field(plan_of: Callable[[str], Plan]) -> None:
-    """A version that changes its target keeps the objective it inherits; `none` takes a promise back."""
+    """A version that changes its threshold keeps the objective it inherits; `none` takes a promise back."""
     plan = plan_of(
         """\
         defaults:
           slos:
             availability: {objective: 99.9%}
-            latency: {objective: 99%, target: 500ms}
+            latency: {objective: 99%, threshold: 500ms}
         models:
           a:
-            slos: {latency: {target: 250ms, stage: infer}}
+            slos: {latency: {threshold: 250ms, stage: infer}}
             versions:
               1: {slos: {availability: none, latency: {objective: 95%}}}
           b: {slos: {latency: none}}
         """
     )
-    infer = {"stage": "infer", "target_seconds": Decimal("0.25")}
+    infer = {"stage": "infer", "threshold_seconds": Decimal("0.25")}
     assert plan.slos == (
         Slo(name="availability", model="a", version="", objective_ratio=Decimal("0.999")),
         Slo(name="latency", model="a", version="", objective_ratio=Decimal("0.99"), **infer),
@@ -67,7 +67,7 @@ def test_latency_inherited_from_defaults_times_the_whole_request(plan_of: Callab
     """The stage is `total` unless said otherwise, and ensembles, which cannot be timed, are left out."""
     plan = plan_of(
         """\
-        defaults: {slos: {latency: {objective: 99%, target: 500ms}}}
+        defaults: {slos: {latency: {objective: 99%, threshold: 500ms}}}
         models: {e: {pipeline: ensemble, calls: {a: 1}}, a: {}}
         """
     )

@@ -34,7 +34,7 @@ def test_the_series_are_those_of_the_contract(plan_of: Callable[[str], Plan]) ->
             pipeline: bls
             calls: {detect: {model: a, per_request: 2}}
             tier: critical
-            slos: {fast: {objective: 99.95%, target: 1s}}
+            slos: {fast: {objective: 99.95%, threshold: 1s}}
           a: {team: vision, versions: {1: {qps_limit: 40}}}
         """
     )

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tritonobs.plan.slo import BURN_TIERS, burn_factor, detection_seconds, error_budget
+from tritonobs.plan.slo import BURN_TIERS, burn_factor, error_budget
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,3 @@ def test_error_budget_is_exact():
 def test_short_windows_are_a_twelfth_of_long_ones():
     """As in the workbook: long enough to be no accident, short enough to stop soon."""
     assert {tier.long_seconds / tier.short_seconds for tier in BURN_TIERS} == {12}
-
-
-def test_a_total_outage_is_detected_within_a_minute_at_three_nines():
-    """Threshold over error ratio, times the window: factor x budget / error ratio x long window: 51.84 s."""
-    seconds = detection_seconds(BURN_TIERS[0], 30, Decimal("0.999"), Decimal(1))
-
-    assert seconds == Decimal("51.84")
-
-
-def test_errors_within_the_factor_are_never_detected():
-    """Half a budget is no reason to be called."""
-    assert detection_seconds(BURN_TIERS[0], 30, Decimal("0.999"), Decimal("0.0005")) == Decimal("Infinity")

@@ -29,10 +29,3 @@ def test_intervals_that_fit_no_window_are_refused(scrape, evaluation):
     """Below and above the allowed range it is a ValueError that names the range."""
     with pytest.raises(ValueError, match=r"allowed is above 0 s and at most 60 s"):
         rule_windows(Decimal(scrape), Decimal(evaluation))
-
-
-def test_slow_evaluation_slows_everything_down():
-    """No group is evaluated more often than the user asked for."""
-    windows = rule_windows(Decimal(60), Decimal(60))
-
-    assert (windows.evaluation, windows.stage_evaluation, windows.slo_evaluation_seconds) == ("1m", "1m", 60)

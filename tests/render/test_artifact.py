@@ -10,7 +10,7 @@ from tritonobs.render.artifact import Artifact, write_artifacts, yaml_text
 @pytest.mark.parametrize("path", ["/etc/passwd", "../up", "a/../../b", ""])
 def test_a_path_outside_of_the_folder_is_refused(path):
     """No artifact can name a place outside of where it is written."""
-    with pytest.raises(ValueError, match="no path inside a folder"):
+    with pytest.raises(ValueError, match="not a path inside a folder"):
         Artifact(path=path, text="")
 
 

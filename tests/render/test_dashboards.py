@@ -14,6 +14,7 @@ import yaml
 from tritonobs import names
 from tritonobs.plan.build import build_plan
 from tritonobs.render.dashboards import load_boards, render_dashboards
+from tritonobs.render.everything import render_fleet
 from tritonobs.render.grafana import render_grafana
 from tritonobs.spec.load import load_fleet
 
@@ -97,3 +98,26 @@ def test_a_dollar_in_an_address_stays_one(plan):
     artifacts = {one.path: one.text for one in render_grafana(odd)}
 
     assert "http://prom/$$tenant" in artifacts["grafana/datasources/tritonobs.yaml"]
+
+
+def test_every_folder_that_grafana_looks_for_is_there(plan):
+    """One that is not there is an error in Grafana's log at every start."""
+    artifacts = {one.path: one.text for one in render_grafana(plan)}
+
+    for name, key in (("plugins", "apps"), ("notifiers", "notifiers"), ("alerting", "groups")):
+        assert yaml.safe_load(artifacts[f"grafana/{name}/tritonobs.yaml"]) == {"apiVersion": 1, key: []}
+
+
+def test_a_build_can_be_for_another_folder(plan):
+    """The provider of the boards is the only thing that names it."""
+    everything = {one.path: one.text for one in render_fleet(plan, PurePosixPath("/srv/grafana"))}
+    (provider,) = yaml.safe_load(everything["grafana/dashboards/tritonobs.yaml"])["providers"]
+
+    assert provider["options"]["path"] == "/srv/grafana/dashboards/boards"
+
+
+def test_built_boards_know_the_names_of_the_fleet(plan):
+    """The models of the fleet file have fixed colours on the boards that a build writes."""
+    fleet = next(one.text for one in render_dashboards(plan) if "fleet" in one.path)
+
+    assert "inspect_ensemble( 1)?" in str(json.loads(fleet))

@@ -15,11 +15,12 @@ import yaml
 
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Addresses, QpsLimit
+from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import Artifact, write_artifacts
 from tritonobs.render.objectives import RULES_PER_GROUP, render_objectives
 from tritonobs.render.prometheus import render_prometheus
+from tritonobs.serve.discovery import target_groups
 from tritonobs.spec.load import load_fleet
-from tritonobs.stack.binaries import find
 
 if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
@@ -79,13 +80,39 @@ def test_replicas_are_scraped_where_they_are_and_keep_their_names(plan: Plan) ->
     assert triton["static_configs"] == [
         {
             "targets": ["127.0.0.1:8002"],
-            "labels": {"__scheme__": "http", "__metrics_path__": "/metrics", "replica": "near"},
+            "labels": {
+                "__scheme__": "http",
+                "__metrics_path__": "/metrics",
+                "replica": "near",
+                "cluster": "local",
+            },
         },
         {
             "targets": ["[fd00::1]:443"],
-            "labels": {"__scheme__": "https", "__metrics_path__": "/triton-2/metrics", "replica": HOSTILE},
+            "labels": {
+                "__scheme__": "https",
+                "__metrics_path__": "/triton-2/metrics",
+                "replica": HOSTILE,
+                "cluster": "local",
+            },
         },
     ]
+
+
+@pytest.mark.parametrize("discovery", ["static", "serve"])
+def test_every_series_of_a_cluster_carries_its_name(plan: Plan, discovery: str) -> None:
+    """Targets of every job, those serve gives, and every rule of limits and objectives."""
+    settings = replace(plan.prometheus, discovery=discovery)
+    plan = replace(plan, cluster="east", prometheus=settings)
+    targets = [
+        target
+        for job in _config(plan)["scrape_configs"]
+        for target in job.get("static_configs", target_groups(plan))
+    ]
+
+    assert len(targets) == 5
+    assert {target["labels"]["cluster"] for target in targets} == {"east"}
+    assert {rule["labels"]["cluster"] for rule in _rules(plan)} == {"east"}
 
 
 def test_discovered_replicas_come_from_serve(plan: Plan) -> None:
@@ -114,6 +141,7 @@ def test_parts_behind_a_path_are_found_there(plan: Plan) -> None:
     ]
     assert [job.get("metrics_path") for job in config["scrape_configs"][1:]] == [
         "/metrics",
+        "/metrics/traces",
         "/prometheus/metrics",
         "/am/metrics",
     ]
@@ -169,7 +197,7 @@ def test_an_absent_version_is_an_absent_label(plan: Plan) -> None:
     """For Prometheus a label without a value is no label, and promtool should not have to drop it."""
     labels = [rule["labels"] for rule in _rules(plan) if rule["record"] == "tritonobs_qps_limit"]
 
-    assert {"model": "inspect"} in labels
+    assert {"cluster": "local", "model": "inspect"} in labels
     assert all(value for one in labels for value in one.values())
 
 
@@ -183,7 +211,7 @@ def test_hostile_names_are_data_in_the_rules_file(plan: Plan, tmp_path: Path) ->
     assert _rules(plan)[0] == {
         "record": "tritonobs_qps_limit",
         "expr": "vector(0.5)",
-        "labels": {"model": HOSTILE},
+        "labels": {"cluster": "local", "model": HOSTILE},
     }
 
 
@@ -196,7 +224,8 @@ def test_a_scheduled_limit_holds_exactly_while_it_should(plan: Plan, tmp_path: P
         QpsLimit(model="m", version="", qps=Decimal(8), valid_from=end),
         QpsLimit(model="once", version="1", qps=Decimal(3), valid_from=start, valid_until=end),
     )
-    write_artifacts(render_objectives(replace(plan, limits=pieces, limits_source="rules")), tmp_path)
+    plan = replace(plan, limits=pieces, limits_source="rules", cluster="c")
+    write_artifacts(render_objectives(plan), tmp_path)
     (tmp_path / "test.yml").write_text(
         dedent(
             """\
@@ -206,15 +235,15 @@ def test_a_scheduled_limit_holds_exactly_while_it_should(plan: Plan, tmp_path: P
               - interval: 15s
                 promql_expr_test:
                   - {expr: tritonobs_qps_limit, eval_time: 585s, exp_samples: [
-                      {labels: 'tritonobs_qps_limit{model="m"}', value: 8}]}
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="m"}', value: 8}]}
                   - {expr: tritonobs_qps_limit, eval_time: 600s, exp_samples: [
-                      {labels: 'tritonobs_qps_limit{model="m"}', value: 20},
-                      {labels: 'tritonobs_qps_limit{model="once", version="1"}', value: 3}]}
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="m"}', value: 20},
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="once", version="1"}', value: 3}]}
                   - {expr: tritonobs_qps_limit, eval_time: 1185s, exp_samples: [
-                      {labels: 'tritonobs_qps_limit{model="m"}', value: 20},
-                      {labels: 'tritonobs_qps_limit{model="once", version="1"}', value: 3}]}
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="m"}', value: 20},
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="once", version="1"}', value: 3}]}
                   - {expr: tritonobs_qps_limit, eval_time: 1200s, exp_samples: [
-                      {labels: 'tritonobs_qps_limit{model="m"}', value: 8}]}
+                      {labels: 'tritonobs_qps_limit{cluster="c",model="m"}', value: 8}]}
             """
         )
     )

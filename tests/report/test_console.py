@@ -107,7 +107,7 @@ def test_a_long_address_is_cut_on_a_terminal_only(monkeypatch: pytest.MonkeyPatc
     ("text", "shown"),
     [
         ("Prüfung ☃ 检查", "Prüfung ☃ 检查"),
-        ("a\tb\r\x00\x9b", "a\\tb\\r\\x00\\x9b"),
+        ("a\tb\r\x00\x9b", "a\\tb\\r\\x00\\u009b"),
         ("\u202egpj", "\\u202egpj"),
     ],
 )

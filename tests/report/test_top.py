@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tritonobs.live.ask import Unseen
-from tritonobs.live.top import TopRow, TopView
 from tritonobs.report.top import Screen, draw, press, stage_bar
+from tritonobs.timings.ask import Unseen
+from tritonobs.timings.top import TopRow, TopView
 
 ROW = TopRow(
     model="inspect",

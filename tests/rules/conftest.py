@@ -1,12 +1,17 @@
 """What the rule tests share: promtool, and the loader of the cases."""
 
 import importlib.util
+import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tritonobs.stack import binaries
+from support.promtool import rule_name
+from support.tiered import tiered_groups
+from tritonobs.programs import binaries
 
+_SHORT_MINUTES = 120
 TOOL = Path(__file__).parent.parent.parent / "bench" / "rule_cases.py"
 
 
@@ -20,6 +25,12 @@ def _rule_cases():
 rule_cases = _rule_cases()
 
 
+@cache
+def _of_two_tiers():
+    """The names of all rules of a shard and the global tier."""
+    return {rule_name(rule) for group in tiered_groups(rule_cases.knobs_for(15)) for rule in group["rules"]}
+
+
 def pytest_generate_tests(metafunc):
     """Every test that asks for a `case` gets all of them."""
     if "case" in metafunc.fixturenames:
@@ -29,6 +40,14 @@ def pytest_generate_tests(metafunc):
             for case in cases
         ]
         metafunc.parametrize("case", cases)
+    if "tiered_case" in metafunc.fixturenames:
+        every = [case for cases in rule_cases.load_cases().values() for case in cases]
+        # Some records of one Prometheus are only steps on the way to others.
+        asked = [case for case in every if _of_two_tiers() >= set(case.rules)]
+        # Of two tiers there are twice as many rules: some cases, of all files, none of which takes days.
+        short = [case for case in asked if case.world.minutes <= _SHORT_MINUTES]
+        chosen = asked if os.environ.get("TRITONOBS_TIERS") == "all" else short[::16]
+        metafunc.parametrize("tiered_case", chosen, ids=lambda case: case.says)
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +63,12 @@ def generated():
 
 
 @pytest.fixture(scope="session")
+def tiered():
+    """Rule groups of a shard and the global tier for a scrape interval."""
+    return cache(lambda seconds: tiered_groups(rule_cases.knobs_for(seconds)))
+
+
+@pytest.fixture(scope="session")
 def cases():
-    """Every case, by the file it stands in."""
+    """Every case, by its file."""
     return rule_cases.load_cases()

@@ -1,6 +1,6 @@
 """The generated rules say what is true of simulated fleets, and are silent about the rest."""
 
-from tritonobs.testing.promtool import run
+from support.promtool import run
 
 
 def test_rules_say_what_is_true(case, promtool, generated, tmp_path):

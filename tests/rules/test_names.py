@@ -1,19 +1,24 @@
 """The mixin and `names` say the same words, and the mixin's own knobs are those the plan computes."""
 
-import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from tritonobs import assets, names
+from support.record_names import record_names
+from tritonobs import names
+from tritonobs.plan.build import build_plan
+from tritonobs.plan.slo import BURN_TIERS, FEWEST_BAD_REQUESTS, HIGHEST_THRESHOLD, burn_factor
 from tritonobs.plan.windows import rule_windows
-from tritonobs.render.rules import evaluate_mixin, period_knobs, window_knobs
+from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs, render_rules
+from tritonobs.spec.load import read_text
+from tritonobs.units import format_number, parse_duration
 
 
 def evaluated(scrape, period=30):
     """Records and alerts for a scrape interval and an SLO period."""
     windows = rule_windows(Decimal(scrape), Decimal(scrape))
-    rules = evaluate_mixin(window_knobs(windows) | period_knobs(period))
+    rules = evaluate_mixin(clock_knobs(Decimal(scrape), Decimal(scrape)) | {"sloPeriod": f"{period}d"})
     every = [rule for file in rules.values() for group in file["groups"] for rule in group["rules"]]
     found = {kind: [rule for rule in every if kind in rule] for kind in ("record", "alert")}
     return windows, found
@@ -23,7 +28,7 @@ def evaluated(scrape, period=30):
 def test_every_record_is_named(scrape, period):
     """The records of the evaluated mixin are those of `names`, each made once but for nothing."""
     windows, found = evaluated(scrape, period)
-    expected = names.record_names(short=windows.short, medium=windows.medium, period=f"{period}d")
+    expected = record_names(short=windows.short, medium=windows.medium, period=f"{period}d")
 
     made = [rule["record"] for rule in found["record"]]
 
@@ -37,20 +42,42 @@ def test_every_alert_is_named():
     assert sorted(rule["alert"] for rule in found["alert"]) == sorted(names.ALERTS)
 
 
-@pytest.mark.parametrize("scrape", [5, 15])
-def test_there_are_at_most_120_rules(scrape):
-    """The number of rules is the same for every fleet: no model and no limit is in the config."""
-    _, found = evaluated(scrape)
+def test_rules_are_the_same_for_every_fleet():
+    """A thousand models, their versions, limits and objectives change no rule and add none."""
+    head = 'fleet: shop\nreplicas: [{name: a, url: "http://10.0.0.1:8000"}]\nmodels:\n'
+    many = "".join(f"  m{n}: {{qps_limit: {n + 1}, versions: {{1: {{}}, 2: {{}}}}}}\n" for n in range(1000))
 
-    assert sum(len(rules) for rules in found.values()) <= 120
+    one, thousand = (
+        render_rules(build_plan(read_text(head + models, "fleet.yaml").spec, Path("/etc/shop")))
+        for models in ("  m: {}\n", many)
+    )
+
+    assert thousand == one
 
 
-def test_the_mixins_own_knobs_are_those_of_the_plan():
-    """What stands in rules/config/windows.libsonnet is what the plan computes for 15 s and 30 days."""
-    source = str(assets.folder("rules") / "config.libsonnet")
-    jsonnet = pytest.importorskip("_jsonnet")
-    own = json.loads(jsonnet.evaluate_snippet("knobs", f"(import {json.dumps(source)})._config"))
+@pytest.mark.parametrize("scrape", [1, 5, 15, 60])
+def test_python_and_the_mixin_compute_the_same_windows(scrape):
+    """Windows are in the names of records, which Python asks for."""
+    windows = rule_windows(Decimal(scrape), Decimal(scrape))
 
-    computed = window_knobs(rule_windows(Decimal(15), Decimal(15))) | period_knobs(30)
+    knobs = mixin_knobs(clock_knobs(Decimal(scrape), Decimal(scrape)))
 
-    assert {name: own[name] for name in computed} == computed
+    assert (knobs["shortWindow"], knobs["mediumWindow"]) == (windows.short, windows.medium)
+
+
+@pytest.mark.parametrize("period", [7, 28, 30, 90])
+def test_python_and_the_mixin_alert_at_the_same_burn_rates(period):
+    """A backtest of an objective judges by the tiers, factors and least counts of the rules."""
+    _, found = evaluated(5, period)
+    knobs = mixin_knobs({"sloPeriod": f"{period}d"})
+
+    assert knobs["sloMinimumBad"] == FEWEST_BAD_REQUESTS
+    assert knobs["sloThresholdCap"] == float(HIGHEST_THRESHOLD)
+    assert [tier["name"] for tier in knobs["burnTiers"]] == [tier.name for tier in BURN_TIERS]
+    exprs = {rule["record"]: rule["expr"] for rule in found["record"]}
+    for tier, own in zip(BURN_TIERS, knobs["burnTiers"], strict=True):
+        pairs = [parse_duration(own[key]) for key in ("long", "short")]
+        assert (own["severity"], *pairs) == (tier.severity, tier.long_seconds, tier.short_seconds)
+        assert (parse_duration(own["again"]) if own["again"] else None) == tier.again_seconds
+        factor = format_number(burn_factor(tier, period).quantize(Decimal("0.0001")))
+        assert f"clamp_max({factor} * " in exprs[f"slo:error_budget_burn_{tier.name}:begun"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import SecretUnusable, SpecInvalid
+from tritonobs.serve import config
 from tritonobs.serve.config import Served, Watcher, load_served
-from tritonobs.serve.metrics import DeliveryMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,3 +130,117 @@ def test_repaired_secret_ends_a_bad_change(fleet_file, watched) -> None:
     path.with_name("secret").chmod(0o600)
     asyncio.run(watcher.look())
     assert len(applied) == 1
+
+
+@pytest.mark.parametrize("during", ["the fleet file", "a template"])
+def test_change_made_during_a_load_is_seen_at_the_next_look(
+    fleet_file, watched, monkeypatch, during: str
+) -> None:
+    """What was read is what was there before the load, whatever stands there after it."""
+    path = fleet_file(robot="template_file: t.j2")
+    template = path.with_name("t.j2")
+    template.write_text(GOOD_TEMPLATE)
+    watcher, applied, _ = watched(path)
+    ours, changes = config.build_plan, [1]
+
+    def changed_meanwhile(*args):
+        plan = ours(*args)
+        if changes:
+            changes.pop()
+            if during == "a template":
+                template.write_text(GOOD_TEMPLATE + "{{ mentions }}")
+            else:
+                path.write_text(path.read_text().replace("qps_limit: 9", "qps_limit: 10"))
+        return plan
+
+    path.write_text(path.read_text().replace("qps_limit: 8", "qps_limit: 9"))
+    monkeypatch.setattr(config, "build_plan", changed_meanwhile)
+    for _ in range(2):
+        asyncio.run(watcher.look())
+    assert len(applied) == 2
+    wanted = 9 if during == "a template" else 10
+    assert {int(limit.qps) for limit in applied[-1].plan.limits} == {wanted}
+    asyncio.run(watcher.look())
+    assert len(applied) == 2
+
+
+def test_change_that_keeps_size_and_time_is_seen(fleet_file, watched) -> None:
+    """Content counts: clocks of file systems are coarse, and some tools set them back."""
+    path = fleet_file()
+    watcher, applied, _ = watched(path)
+    times = (path.stat().st_atime_ns, path.stat().st_mtime_ns)
+    path.write_text(path.read_text().replace("qps_limit: 8", "qps_limit: 9"))
+    os.utime(path, ns=times)
+    asyncio.run(watcher.look())
+    assert len(applied) == 1
+
+
+def test_file_that_is_only_touched_is_no_change(fleet_file, watched) -> None:
+    """The same content is the same file."""
+    path = fleet_file()
+    watcher, applied, _ = watched(path)
+    path.write_text(path.read_text())
+    os.utime(path, (1, 1))
+    asyncio.run(watcher.look())
+    assert applied == []
+
+
+def test_new_file_that_cannot_be_put_to_use_is_not_in_use(fleet_file) -> None:
+    """A slip while it is applied: invalid, raised for the supervisor, and tried again at the next look."""
+    path = fleet_file()
+    metrics, applied = DeliveryMetrics(), []
+
+    def apply(served: Served) -> None:
+        applied.append(served)
+        if len(applied) == 1:
+            raise IsADirectoryError(21, "Is a directory")
+
+    watcher = Watcher(path, load_served(path), apply, metrics)
+    path.write_text(path.read_text().replace("qps_limit: 8", "qps_limit: 9"))
+    with pytest.raises(IsADirectoryError):
+        asyncio.run(watcher.look())
+    assert _value(metrics, "tritonobs_config_valid") == 0
+    asyncio.run(watcher.look())
+    assert (len(applied), _value(metrics, "tritonobs_config_valid")) == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder"])
+def test_what_is_no_file_is_a_bad_change_and_not_waited_for(fleet_file, watched, kind: str) -> None:
+    """The last good one stays in use; the file is followed again once it is one."""
+    path = fleet_file()
+    good = path.read_text()
+    watcher, applied, metrics = watched(path)
+    path.unlink()
+    {"a pipe": os.mkfifo, "a device": lambda one: one.symlink_to("/dev/zero"), "a folder": os.mkdir}[kind](
+        path
+    )
+    asyncio.run(watcher.look())
+    assert (applied, _value(metrics, "tritonobs_config_valid")) == ([], 0)
+    path.rmdir() if kind == "a folder" else path.unlink()
+    path.write_text(good)
+    asyncio.run(watcher.look())
+    assert (len(applied), _value(metrics, "tritonobs_config_valid")) == (1, 1)
+
+
+def test_secrets_are_found_after_a_mounted_config_map_moved_on(fleet_file) -> None:
+    """A cluster swaps a folder of links and takes the old one away; what the fleet file names stays there."""
+    folder = fleet_file().parent
+    first, second, data = (folder / name for name in ("..v1", "..v2", "..data"))
+    for version in (first, second):
+        version.mkdir()
+        for name in ("fleet.yaml", "webhook", "secret"):
+            (version / name).write_bytes((folder / name).read_bytes())
+            (version / name).chmod(0o440)
+    data.symlink_to(first.name)
+    for name in ("fleet.yaml", "webhook", "secret"):
+        (folder / name).unlink()
+        (folder / name).symlink_to(f"..data/{name}")
+
+    (robot,) = load_served(folder / "fleet.yaml").plan.notify.robots
+    data.unlink()
+    data.symlink_to(second.name)
+    for file in first.iterdir():
+        file.unlink()
+
+    assert robot.webhook.file is not None
+    assert robot.webhook.file.read_text().startswith("https://oapi.dingtalk.com/")

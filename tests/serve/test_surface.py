@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tritonobs.testing.programs import ServeProgram
-from tritonobs.testing.robot import Fault, RobotDouble
+from support.programs import ServeProgram
+from tritonobs.lab.robot.robot import Fault, RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 TOKEN = "tok-6f1d2c3b4a"
-HEADERS = {"Authorization": f"Bearer {TOKEN}"}
+HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
 FLEET = """\
 fleet: shop
 replicas:
@@ -122,6 +122,7 @@ def test_discovery_names_every_replica(serve) -> None:
         "__scheme__": "https",
         "__metrics_path__": "/triton/metrics",
         "replica": "b",
+        "cluster": "default",
     }
 
 
@@ -196,7 +197,6 @@ BODIES = st.binary(max_size=200) | (JSON | ALMOST).map(lambda said: json.dumps(s
 HEADER = st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=30)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.tuples(METHODS, PATHS, BODIES), st.sampled_from([None]) | HEADER)
 def test_no_request_is_a_500_or_tells_a_secret(
     serve, robot, request_line: tuple[str, str, bytes], header: str | None

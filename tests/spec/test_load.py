@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from conftest import Spoiled
 
 MODEL_FIELDS = (
-    "pipeline, calls, team, tier, qps_limit, scheduled_limits, tokens_per_second_limit, slos, latency_bounds "
-    "and versions"
+    "pipeline, calls, team, tier, qps_limit, scheduled_limits, tokens_per_second_limit, slos, "
+    "latency_buckets and versions"
 )
-QPS = "allowed is a number above 0 and at most 1000000 (requests a second), or unlimited"
+QPS = "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
 OBJECTIVE = "allowed is a share of good requests from 50% up to, but not, 100%, like 99.9% or 0.999"
 DURATION = "allowed is a duration like 250ms, 30s, 5m, 1h30m or 30d"
 MOMENT = "allowed is a moment with its time zone, like 2026-11-11T00:00:00+08:00 or 2026-11-11T00:00Z"
@@ -86,9 +86,9 @@ ONE_PROBLEM = [
     ),
     pytest.param(
         "99.9%}",
-        "99.9%, target: fast}",
-        f'6:46: defaults.slos.availability.target: found "fast"; {DURATION}',
-        id="a target in words",
+        "99.9%, threshold: fast}",
+        f'6:49: defaults.slos.availability.threshold: found "fast"; {DURATION}',
+        id="a threshold in words",
     ),
     pytest.param(
         '"1": {}',
@@ -108,7 +108,8 @@ ONE_PROBLEM = [
         '"1": {}',
         '"1": 5',
         '10:21: models.checkout.versions.1: found "5"; '
-        "allowed is a mapping with qps_limit, scheduled_limits, tokens_per_second_limit and slos",
+        "allowed is a mapping with qps_limit, scheduled_limits, tokens_per_second_limit, slos "
+        "and latency_buckets",
         id="a number where a mapping belongs",
     ),
     pytest.param(
@@ -176,6 +177,20 @@ ONE_PROBLEM = [
     ),
     pytest.param(
         "qps_limit: 8",
+        "slos: {latency: {objective: 99%, target: 500ms}}",
+        "9:38: models.checkout.slos.latency.target: unknown field; allowed are objective, threshold, stage "
+        "and source (write threshold)",
+        id="the old word for the threshold",
+    ),
+    pytest.param(
+        "qps_limit: 8",
+        "slos: {latency: {promised: false}}",
+        "9:22: models.checkout.slos.latency.promised: unknown field; allowed are objective, threshold, stage "
+        "and source (write none in place of the SLO)",
+        id="the old word for none",
+    ),
+    pytest.param(
+        "qps_limit: 8",
         "scheduled_limits: [{qps_limit: 8, valid_from: 2026-11-11}]",
         '9:51: models.checkout.scheduled_limits[0].valid_from: found "2026-11-11" without a time zone; '
         + MOMENT,
@@ -211,12 +226,12 @@ ONE_PROBLEM = [
 
 
 @pytest.mark.parametrize(("old", "new", "complaint"), ONE_PROBLEM)
-def test_a_problem_is_told_at_its_place(fleet: Spoiled, old: str, new: str, complaint: str) -> None:
+def test_a_problem_is_accepted_at_its_place(fleet: Spoiled, old: str, new: str, complaint: str) -> None:
     """Line, column, field, what was found, what is allowed: exactly this sentence and no other."""
     assert fleet.replace(old, new).complaints()[:1] == [f"fleet.yaml:{complaint}"]
 
 
-def test_all_problems_are_told_at_once_in_the_order_of_the_file(fleet: Spoiled) -> None:
+def test_all_problems_are_accepted_at_once_in_the_order_of_the_file(fleet: Spoiled) -> None:
     """Nobody fixes one typo a run: syntax of names, fields, values and duplicates come together."""
     fleet.replace("99.9%", "99.9").replace("limit: 8", "limit: 8\n    qps_limit: 9\n    tiers: x")
     fleet.replace('"1"', "one").replace("http:", "htp:")
@@ -268,4 +283,4 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     """A folder in place of a file gives a sentence, no traceback."""
     (finding,) = read_fleet(tmp_path).findings
 
-    assert str(finding) == f"{tmp_path}: cannot be read: Is a directory"
+    assert str(finding) == f"{tmp_path}: is a folder; allowed is a regular file"

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import json
 import time
+from pathlib import Path
 
 import pytest
 
+import tritonobs.stage.record
 from tritonobs.stage import Stages
-from tritonobs.testing.pb_utils import FakePbUtils
+from tritonobs.stage.cells import Cells
+from tritonobs.testing import FakePbUtils
 
 WAIT_SECONDS = 20.0
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """The compiled record path, as a module."""
+    path = Path(__file__).parents[2] / "tools" / "compile_record.py"
+    builder = _module("compile_record", path)
+    library = builder.compile_record(tmp_path_factory.mktemp("compiled"))
+    if library is None:
+        pytest.skip("no C compiler and headers of Python here; on Debian: apt-get install gcc python3-dev")
+    return _module("tritonobs.stage._record", library)
+
+
+def _module(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(params=["python", "compiled"])
+def recorder(request, monkeypatch):
+    """The type that records, which stages made after this use."""
+    module = request.getfixturevalue("compiled") if request.param == "compiled" else tritonobs.stage.record
+    monkeypatch.setattr("tritonobs.stage.worker.Cells", functools.partial(Cells, recorder=module.Recorder))
+    return module.Recorder
 
 
 @pytest.fixture
@@ -51,6 +82,7 @@ def make(monkeypatch):
         made.append(Stages(args, pb_utils, **{"flush_interval_seconds": 0.001, **settings}))
         return made[-1]
 
+    stages.made = made
     yield stages
     for one in made:
         one.finalize()

@@ -1,12 +1,13 @@
 """The flusher hands over exactly what was counted, and nothing it does can hurt requests or the server."""
 
 import os
+import sys
 import threading
 import time
 
 import pytest
 
-from tritonobs.testing.pb_utils import FakePbUtils
+from tritonobs.testing import FakePbUtils
 
 DURATION = "tritonobs_stage_duration_seconds"
 REQUESTS = "tritonobs_requests_total"
@@ -31,7 +32,7 @@ def test_no_scrape_between_two_calls_sees_a_bucket_above_a_larger_one(fake, make
                 torn.append((stage, values))
 
     fake.before_call = look
-    stages = make(fake)
+    stages = make(fake, latency_buckets=(0.001, 0.005, 0.05, 0.5))
     for rounds in range(20):
         for seconds in (0.0005, 0.003, 0.04, 0.3, 20.0):
             for stage in ("decode", "infer", "total"):
@@ -52,7 +53,7 @@ def test_a_series_stands_at_zero_for_one_scrape_before_it_rises(fake, make, wait
     assert wait(lambda: fake.total(HEARTBEAT) > flushed)
     assert fake.total(name) == 0
 
-    stages._flusher._scrape_seconds = 0
+    stages._worker.flusher._scrape_seconds = 0
     assert wait(lambda: fake.total(name) == 1)
 
 
@@ -88,8 +89,8 @@ def test_finalize_of_an_idle_worker_does_not_wait(fake, make, wait):
     stages = make(fake)
     stages.outcome("ok")
     assert wait(lambda: fake.total(REQUESTS) == 1)
-    stages._flusher._scrape_seconds = 300
-    stages._flusher._changed -= 300
+    stages._worker.flusher._scrape_seconds = 300
+    stages._worker.flusher._changed -= 300
 
     stages.finalize()
 
@@ -110,7 +111,7 @@ def test_old_and_new_worker_overlap_without_sharing_a_series(fake, make, wait):
     """A reload in place: the old one releases what is its own while the new one counts on."""
     old = make(fake)
     old.outcome("ok", 3)
-    new = make(fake)
+    new = make(fake, {**FakePbUtils.ARGS, "model_instance_name": "m_0_1"})
     new.outcome("ok", 4)
     assert wait(lambda: fake.total(REQUESTS) == 7)
 
@@ -144,7 +145,20 @@ def test_a_triton_without_metrics_costs_no_request(make, caplog, broken):
         stages.observe("decode", 0.01)
     stages.finalize()
 
-    assert [message for message in caplog.messages if "stage metrics are off" in message] == caplog.messages
+    (message,) = caplog.messages
+    assert message.startswith("this process is none of Triton's Python backend")
+    assert message.endswith("stage metrics are off")
+
+
+def test_an_old_triton_is_told_from_a_process_that_is_none_of_its_own(make, wait, caplog, monkeypatch):
+    """Only there the release is to blame."""
+    monkeypatch.setitem(sys.modules, "c_python_backend_utils", object())
+    make(FakePbUtils(metrics=False))
+
+    assert wait(lambda: caplog.messages)
+    assert caplog.messages == [
+        "this Triton offers models no metrics, which 23.05 and newer do: stage metrics are off"
+    ]
 
 
 def test_a_triton_that_refuses_everything_is_asked_once(make, caplog):
@@ -178,7 +192,7 @@ def test_a_metric_that_fails_is_left_alone_and_the_others_go_on(make, wait):
 
 def test_a_triton_that_hangs_holds_up_neither_requests_nor_finalize(monkeypatch, make, wait):
     """Memory stays constant, and when Triton comes back everything is handed over."""
-    monkeypatch.setattr("tritonobs.stage.stages._GIVE_UP_SECONDS", 0.1)
+    monkeypatch.setattr("tritonobs.stage.worker._GIVE_UP_SECONDS", 0.1)
     fake = FakePbUtils()
     stages = make(fake)
     wait(lambda: fake.total(HEARTBEAT))
@@ -187,9 +201,9 @@ def test_a_triton_that_hangs_holds_up_neither_requests_nor_finalize(monkeypatch,
             stages.observe("decode", 0.01)
             stages.outcome("ok")
         stages.finalize()
-        assert stages._flusher.is_alive()
+        assert stages._worker.flusher.is_alive()
 
-    stages._flusher.join()
+    stages._worker.flusher.join()
     assert fake.crashes == []
 
 
@@ -248,8 +262,8 @@ def test_nothing_is_touched_at_interpreter_exit(fake, make, wait):
     stages = make(fake)
     assert wait(lambda: fake.total(HEARTBEAT))
 
-    stages._flusher.abandon()
-    stages._flusher.join()
+    stages._worker.flusher.abandon()
+    stages._worker.flusher.join()
     assert fake.families_alive > 0
     calls = fake.calls
     stages.outcome("ok")

@@ -1,62 +1,28 @@
-"""What the tests of boards look at: the busy stack, the pages of card vendors, and a browser."""
+"""What the tests of boards look at: a busy stack, pages of card vendors, a language model, and a browser."""
 
 from __future__ import annotations
 
 import shutil
 import threading
-import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
 
+from support.exporters import Exporters
+from support.watched import Watched
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.errors import BadAnswer
-from tritonobs.load.images import parse_mix
-from tritonobs.load.run import LoadPlan, run_load
-from tritonobs.load.schedule import Segment
-from tritonobs.picture.knobs import knobs_of
-from tritonobs.picture.story import tell
-from tritonobs.render.dashboards import load_boards
+from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.run import LoadPlan, run_load
+from tritonobs.lab.load.schedule import Segment
+from tritonobs.lab.stack import local
+from tritonobs.lab.stack.services import Folders
+from tritonobs.programs import binaries
 from tritonobs.render.rules import evaluate_mixin
-from tritonobs.stack import binaries
-from tritonobs.testing.exporters import Exporters
 
+LONGER_THAN_THE_TESTS = 7200
+EXAMPLE = Path(__file__).parents[3] / "examples" / "language"
 EXPOSITIONS = Path(__file__).parents[2] / "dashboards" / "expositions"
-# Budgets are sampled every five minutes, and evaluated two minutes after that.
-PATIENCE_SECONDS = 540
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """A Prometheus, and what the boards show of it."""
-
-    client: PrometheusClient
-
-    def boards(self):
-        """The boards that fit its records."""
-        return load_boards(knobs_of(self.client, start=time.time() - 60, end=time.time()))
-
-    def recorded(self):
-        """Whether the first records are there, whose names tell the boards their windows."""
-        try:
-            return bool(self.boards())
-        except BadAnswer:
-            return False
-
-    def told(self, board, seconds=300, **wanted):
-        """A board as it is now."""
-        now = time.time()
-        return tell(self.client, board, wanted, start=now - seconds, end=now)
-
-    @staticmethod
-    def until(look, seconds=PATIENCE_SECONDS):
-        """What `look` returns once it is nothing; the last thing it returned when it never is."""
-        deadline = time.monotonic() + seconds
-        while (found := look()) and time.monotonic() < deadline:
-            time.sleep(2)
-        return found
 
 
 @pytest.fixture(name="busy", scope="module")
@@ -65,18 +31,22 @@ def _busy(stack):
     url, stop = stack.plan.replicas[0].http_url, threading.Event()
     mix = parse_mix("1280x720=8,640x480=4,corrupt=1,unsupported=1")
     plans = (
-        LoadPlan(segments=(Segment(qps=14, seconds=1200),), urls=(url,), mix=mix),
-        LoadPlan(segments=(Segment(qps=2, seconds=1200),), urls=(url,), model="inspect_ensemble"),
+        LoadPlan(segments=(Segment(qps=14, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), mix=mix),
+        LoadPlan(
+            segments=(Segment(qps=2, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), model="inspect_ensemble"
+        ),
     )
     threads = [threading.Thread(target=run_load, args=(plan,), kwargs={"stop": stop}) for plan in plans]
     for thread in threads:
         thread.start()
-    watched = Watched(PrometheusClient(stack.address("prometheus")))
-    watched.until(lambda: not watched.recorded())
-    yield watched
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        watched = Watched(PrometheusClient(stack.address("prometheus")))
+        watched.until(lambda: not watched.recorded())
+        yield watched
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 @pytest.fixture(name="cards", scope="module")
@@ -89,6 +59,26 @@ def _cards(tmp_path_factory):
     program = binaries.find("prometheus")
     with Exporters(pages) as exporters, exporters.prometheus(program, groups, folder) as running:
         yield Watched(PrometheusClient(running.url))
+
+
+@pytest.fixture(name="language", scope="module")
+def _language(tmp_path_factory):
+    """The stack of the example of language models, its rules five times as fast."""
+    folders = Folders(root=tmp_path_factory.mktemp("language"))
+    running = local.start(
+        EXAMPLE / "fleet.yaml", folders, lambda _: None,
+        models=EXAMPLE / "models", move_ports=True, drills_speed=5.0,
+    )  # fmt: skip
+    yield running
+    local.stop(running)
+
+
+@pytest.fixture(name="language_watched", scope="module")
+def _language_watched(language):
+    """Its Prometheus, once there are records."""
+    watched = Watched(PrometheusClient(language.address("prometheus")))
+    watched.until(lambda: not watched.recorded())
+    return watched
 
 
 @pytest.fixture(name="browser", scope="module")

@@ -21,12 +21,12 @@ def test_every_vendors_cards_are_on_the_accelerator_board(cards):
     board = load_boards()["accelerators"]
 
     def missing():
-        seen = cards.told(board, 60)
+        seen = cards.drawn(board, 60)
         (used,) = [one for one in seen.answers if one.panel.title == "Utilisation"]
         return (set(seen.silent) - {ABSENT}) or VENDORS - {line.labels["vendor"] for line in used.lines}
 
     assert not cards.until(missing, 60)
-    story = cards.told(board, 60)
+    story = cards.drawn(board, 60)
     lines = {answer.panel.title: answer.lines for answer in story.answers}
     used = {line.labels["device"]: line.last for line in lines["Utilisation"]}
 

@@ -6,28 +6,28 @@ import time
 
 import pytest
 
+from support.programs import PrometheusProgram
+from support.watched import without_data
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.picture.board import read_board
 from tritonobs.picture.choices import options
+from tritonobs.programs import binaries
 from tritonobs.render.dashboards import load_boards
-from tritonobs.stack import binaries
-from tritonobs.testing.programs import PrometheusProgram
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
 # External labels are put on what leaves a Prometheus: only one that gathers several has them on its series.
 GATHERED = {"cluster"}
-LIVE = tuple(name for name in names.BOARDS if name != "accelerators")
-
-
-def without_data(story):
-    """The queries that found nothing, or could not be asked."""
-    return [
-        (answer.panel.title, target.ref, answer.trouble)
-        for answer in story.answers
-        for target in answer.panel.targets
-        if answer.trouble or not any(line.ref == target.ref for line in answer.lines)
-    ]
+# Cards and language models have stacks of their own.
+LIVE = tuple(name for name in names.BOARDS if name not in {"accelerators", "language"})
+# The stack has one replica and no Kubernetes, and its models tell no bytes: the panels say so. Tests of rules
+# and boards have them.
+SAID = {
+    "Replica against its peers, 5 min",
+    "Bytes that come in, 1 min",
+    "Servers of a pool",
+    "Servers that autoscalers want",
+}
 
 
 @pytest.mark.parametrize("name", LIVE)
@@ -38,13 +38,16 @@ def test_every_query_of_a_board_finds_data_under_load(busy, name):
     board = busy.boards()[name]
     wanted = {"model": ["inspect"]} if name == "model" else {}
 
-    assert busy.until(lambda: without_data(busy.told(board, **wanted))) == []
+    def empty():
+        return [one for one in without_data(busy.drawn(board, **wanted)) if one[0] not in SAID]
+
+    assert busy.until(empty) == []
 
 
 @pytest.mark.parametrize("name", LIVE)
 def test_every_variable_of_a_board_has_something_to_choose(busy, name):
     """Every drop-down but the cluster's, which one Prometheus alone does not know."""
-    story = busy.told(busy.boards()[name])
+    story = busy.drawn(busy.boards()[name])
     times = story.times
     empty = [
         variable.name
@@ -67,12 +70,12 @@ def test_a_pipeline_board_opens_with_a_pipeline(busy):
 
 
 def test_marks_tell_what_happened(busy):
-    """Workers started and alerts fired within the last minutes; both are marked."""
+    """Workers started and alerts fired since the tests began; both are marked."""
     board = busy.boards()["fleet"]
 
     def missing():
-        seen = {moment.mark.name for moment in busy.told(board, seconds=1200).moments}
-        return {"Alerts", "Reloads"} - seen
+        seen = {moment.mark.name for moment in busy.drawn(board, seconds=3600).moments}
+        return {"Critical", "Changes"} - seen
 
     assert busy.until(missing) == set()
 
@@ -103,7 +106,7 @@ def test_every_part_of_delivery_tells_what_it_costs(busy):
     """Memory and CPU of Prometheus, Alertmanager and `tritonobs serve` itself."""
 
     def missing():
-        story = busy.told(busy.boards()["delivery"])
+        story = busy.drawn(busy.boards()["delivery"])
         jobs = {answer.panel.title: {line.name for line in answer.lines} for answer in story.answers}
         seen = jobs["Memory of the parts"] & jobs["CPU of the parts"]
         return {"tritonobs", "prometheus", "alertmanager"} - seen

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 def test_a_snapshot_is_one_file(busy):
     """The page names no other address, and the same board is one PNG."""
-    story = busy.told(busy.boards()["fleet"])
+    story = busy.drawn(busy.boards()["fleet"])
 
     assert re.findall(r"(?:src|href)=\"(?!data:)", page(story)) == []
     assert sheet(story).startswith(b"\x89PNG")
@@ -24,7 +24,7 @@ def test_a_snapshot_is_one_file(busy):
 @pytest.mark.parametrize("name", [name for name in names.BOARDS if name != "accelerators"])
 def test_a_browser_draws_a_snapshot_without_asking_anybody(busy, browser, tmp_path, name):
     """Every panel has its title and a picture that loads, nothing overflows, no request leaves the page."""
-    story = busy.told(busy.boards()[name])
+    story = busy.drawn(busy.boards()[name])
     path = tmp_path / f"{name}.html"
     path.write_text(page(story), encoding="utf-8")
     asked, said = [], []

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from support.account import Account, named, settle
+from support.programs import AlertmanagerProgram, ServeProgram, free_port
+from tritonobs.lab.robot.robot import RobotDouble
 from tritonobs.plan.build import build_plan
+from tritonobs.programs.binaries import find
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.spec.load import load_fleet
-from tritonobs.stack.binaries import find
-from tritonobs.testing.account import Account, settle, told
-from tritonobs.testing.programs import AlertmanagerProgram, ServeProgram, free_port
-from tritonobs.testing.robot import RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,9 +102,9 @@ class Way:
         """Serve's metrics."""
         return requests.get(f"{self.serve.url}/metrics", timeout=10).text
 
-    def told(self, robot: str = "oncall") -> list[str]:
+    def named(self, robot: str = "oncall") -> list[str]:
         """The news in this robot's messages, as `model firing` and `model resolved`, in their order."""
-        return [news for news, _ in told(self.robots[robot].messages)]
+        return [news for news, _ in named(self.robots[robot].messages)]
 
     def account(self, fault: str, *robots: str, wanted: Sequence[str] = ()) -> Account:
         """What became of `wanted` (all that was posted, unless said) at these robots (all of them)."""
@@ -120,13 +120,13 @@ class Way:
             time.sleep(0.05)
 
     def a_tick_later(self) -> None:
-        """What was not told by then is not going to be."""
+        """What was not sent by then will not be sent."""
         time.sleep(A_TICK_SECONDS)
 
     def evidence(self) -> str:
         """What the parts wrote, for a failing test."""
         attempts = {name: [one.outcome for one in robot.attempts] for name, robot in self.robots.items()}
-        said = {name: self.told(name) for name in self.robots}
+        said = {name: self.named(name) for name in self.robots}
         return f"{attempts}\n{said}\n{self.serve.log.read_text()[-3000:]}"
 
     def require_no_secret_written(self) -> None:

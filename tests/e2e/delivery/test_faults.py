@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.testing.robot import Fault
+from tritonobs.lab.robot.robot import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tritonobs.testing.account import Account
+    from support.account import Account
 
 pytestmark = pytest.mark.e2e
 
@@ -79,14 +79,14 @@ def robots_in_trouble(build) -> list[Account]:
     assert path.call("newer", NEWER).status_code == 200
     path.wait(lambda: path.robots["signature"].attempts)
     secret_file.write_text(right)
-    path.wait(lambda: path.told("well"))
+    path.wait(lambda: path.named("well"))
     path.post("well", team="well", resolved=True)
     for name in (*TWICE, "signature", "strict", "newer"):
-        path.wait(lambda name=name: path.told(name))
-    path.wait(lambda: len(path.told("lost")) == 2)
-    path.wait(lambda: len(path.told("well")) == 2)
-    path.wait(lambda: len(path.told("hostile")) == len(HOSTILE))
-    path.wait(lambda: path.told("stand-in"))
+        path.wait(lambda name=name: path.named(name))
+    path.wait(lambda: len(path.named("lost")) == 2)
+    path.wait(lambda: len(path.named("well")) == 2)
+    path.wait(lambda: len(path.named("hostile")) == len(HOSTILE))
+    path.wait(lambda: path.named("stand-in"))
     path.a_tick_later()
 
     assert {attempt.outcome for attempt in path.robots["signature"].attempts} == {310000, 0}
@@ -121,7 +121,7 @@ def a_hundred_groups_in_a_minute(build) -> list[Account]:
     for at in range(0, 100, 5):
         path.post(*models[at : at + 5])
         time.sleep(3)
-    path.wait(lambda: len(path.told()) >= 100)
+    path.wait(lambda: len(path.named()) >= 100)
     path.a_tick_later()
     assert path.robot.rules.mutes == 0
     assert len(path.robot.messages) < 40
@@ -136,7 +136,7 @@ def robot_muted_while_an_alert_ends(build) -> list[Account]:
     skipped = [0.0]
     path = build(clock=lambda: time.time() + skipped[0])
     path.post("told-before")
-    path.wait(lambda: path.told() == ["told-before firing"])
+    path.wait(lambda: path.named() == ["told-before firing"])
     path.robot.fail(Fault.MUTE)
     path.post("gone", "stays")
     path.wait(lambda: path.robot.rules.mutes == 1)
@@ -146,7 +146,7 @@ def robot_muted_while_an_alert_ends(build) -> list[Account]:
     path.serve.stop()
     skipped[0] = 601.0
     path.serve.start()
-    path.wait(lambda: len(path.told()) == 3)
+    path.wait(lambda: len(path.named()) == 3)
     path.a_tick_later()
     return [
         path.account(
@@ -163,9 +163,9 @@ def serve_killed_while_calls_wait(build) -> list[Account]:
     path.post(*(f"m{number}" for number in range(5)))
     path.wait(lambda: path.robot.attempts)
     path.serve.kill()
-    assert path.told() == []
+    assert path.named() == []
     path.serve.start()
-    path.wait(lambda: len(path.told()) >= 5)
+    path.wait(lambda: len(path.named()) >= 5)
     path.a_tick_later()
     return [path.account("serve killed (SIGKILL) while calls wait")]
 
@@ -174,7 +174,7 @@ def serve_stopped_while_calls_wait(build) -> list[Account]:
     """SIGTERM sends those who wait away and ends well; its successor tells their news."""
     path = build()
     path.post("first")
-    path.wait(lambda: path.told() == ["first firing"])
+    path.wait(lambda: path.named() == ["first firing"])
     path.robot.fail(Fault.TIMEOUT)
     path.post("second")
     path.wait(lambda: len(path.robot.attempts) == 2)
@@ -182,7 +182,7 @@ def serve_stopped_while_calls_wait(build) -> list[Account]:
     path.wait(lambda: "tritonobs_delivery_waiting_calls{" + 'robot="oncall"} 2.0' in path.page())
     assert path.serve.stop() == 0
     path.serve.start()
-    path.wait(lambda: len(path.told()) >= 3)
+    path.wait(lambda: len(path.named()) >= 3)
     path.a_tick_later()
     return [path.account("serve restarted (SIGTERM) while calls wait")]
 
@@ -192,14 +192,14 @@ def alertmanager_restarted(build) -> list[Account]:
     path = build()
     (manager,) = path.managers
     path.post("inspect")
-    path.wait(lambda: path.told() == ["inspect firing"])
+    path.wait(lambda: path.named() == ["inspect firing"])
     manager.stop()
     manager.start()
     path.post("inspect")
     path.a_tick_later()
-    assert path.told() == ["inspect firing"]
+    assert path.named() == ["inspect firing"]
     path.post("inspect", resolved=True)
-    path.wait(lambda: len(path.told()) >= 2)
+    path.wait(lambda: len(path.named()) >= 2)
     return [path.account("Alertmanager restarted")]
 
 
@@ -207,13 +207,13 @@ def two_alertmanagers_one_dies(build) -> list[Account]:
     """In a cluster both have the alert and one tells it; when that one dies, the other goes on."""
     path = build(managers=2)
     path.post("inspect")
-    path.wait(lambda: path.told() == ["inspect firing"])
+    path.wait(lambda: path.named() == ["inspect firing"])
     # The second one waits 15 s for the first one's gossip before it tells anything.
     time.sleep(18)
-    assert path.told() == ["inspect firing"]
+    assert path.named() == ["inspect firing"]
     path.managers.pop(0).kill()
     path.post("inspect", resolved=True)
-    path.wait(lambda: len(path.told()) >= 2)
+    path.wait(lambda: len(path.named()) >= 2)
     return [path.account("two Alertmanagers in a cluster, one dies")]
 
 

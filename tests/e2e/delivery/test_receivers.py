@@ -19,11 +19,11 @@ import trustme
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
-from tritonobs.testing.programs import free_port
-from tritonobs.testing.receivers import WECOM_MOST_BYTES, ReceiverDoubles
+from support.programs import free_port
+from support.receivers import WECOM_MOST_BYTES, ReceiverDoubles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from email.message import EmailMessage
 
 pytestmark = pytest.mark.e2e
@@ -35,19 +35,27 @@ MAILBOX = "leads@example.com"
 HOSTILE = "<!channel> *x* `y` &lt; [a](http://evil) " + "模" * 2000
 HEADERS = "x\r\nBcc: evil@example.com\r\n\r\n<script>alert(1)</script>"
 NOTIFY = """\
-  mail_server: {{smarthost: "127.0.0.1:{mail}", sender: alerts@example.com,
-                 username: alerts, password_file: secrets/mail}}
-  email: {{leads: {{to: [leads@example.com]}}}}
   slack: {{vision: {{webhook_file: secrets/slack, channel: "#vision"}}}}
   webhook: {{archive: {{url: "{archive}"}}, pager: {{url_file: secrets/pager}}}}
   dead_man: {{url_file: secrets/ping, every: 15s}}
-  alertmanager_version: "0.31"
-  wecom: {{ops: {{corp_id: wwcorp, agent_id: "1000002", secret_file: secrets/wecom, to_party: "2|3"}}}}
+  alertmanager_file: {own}
   routes:
     - {{match: {{team: slack}}, to: slack/vision}}
-    - {{match: {{team: mail}}, to: email/leads}}
-    - {{match: {{team: wecom}}, to: wecom/ops}}
+    - {{match: {{team: mail}}, to: alertmanager/leads}}
+    - {{match: {{team: wecom}}, to: alertmanager/ops}}
     - {{match: {{team: hooks}}, to: [webhook/archive, webhook/pager]}}
+"""
+# A user's own configuration. Alertmanager 0.25 reads WeCom's secret from nowhere else.
+OWN = """\
+global: {{smtp_smarthost: "127.0.0.1:{mail}", smtp_from: alerts@example.com, smtp_auth_username: alerts,
+         smtp_auth_password_file: {password}}}
+route: {{receiver: leads}}
+receivers:
+  - {{name: leads, email_configs: [{{to: leads@example.com}}]}}
+  - name: ops
+    wechat_configs:
+      - {{corp_id: wwcorp, agent_id: "1000002", api_secret: {corp_secret}, api_url: "{wecom}",
+         to_party: "2|3", message: '{{{{ template "tritonobs.wecom.text" . }}}}'}}
 """
 
 
@@ -122,29 +130,28 @@ def path(builder, services, sink, authority, tmp_path_factory):
     authority.cert_pem.write_to_path(folder / "authority.pem")
     with ExitStack() as running, pytest.MonkeyPatch.context() as environment:
         environment.setenv("SSL_CERT_FILE", str(folder / "authority.pem"))
+        own = folder / "own.yml"
+        password = folder / "mail-password"
+        password.write_text(PASSWORD)
+        own.write_text(
+            OWN.format(
+                mail=sink.port, password=password, corp_secret=services.corp_secret, wecom=services.wecom_url
+            )
+        )
         build = builder(folder=folder, running=running)
         way = build(
             *ROBOTS,
             auth="username: am, password_file: secrets/token",
-            notify=NOTIFY.format(mail=sink.port, archive=services.webhook_url("archive")),
+            notify=NOTIFY.format(own=own, archive=services.webhook_url("archive")),
             more_secrets={
-                "mail": PASSWORD,
                 "slack": services.slack_url,
                 "pager": services.webhook_url("pager-very-secret"),
                 "ping": services.webhook_url("ping-very-secret"),
-                "wecom": "not-read-by-this-alertmanager",
             },
-            edit=_with_wecoms_secret(services),
         )
         way.post("", alertname="Watchdog", severity="none")
         yield way
         way.require_no_secret_written()
-
-
-def _with_wecoms_secret(services: ReceiverDoubles) -> Callable[[str], str]:
-    """Alertmanager 0.25 reads it from its configuration only, where we write none."""
-    inline = rf"\1api_secret: {services.corp_secret}\n\1api_url: {services.wecom_url}"
-    return lambda config: re.sub(r"( +)api_secret_file: .*", inline, config)
 
 
 def _try(way, robot: str, via: str) -> subprocess.CompletedProcess[str]:
@@ -222,7 +229,7 @@ def test_test_message_that_is_refused_says_why(path) -> None:
 def test_watchdog_reaches_the_dead_mans_switch_again(path, services) -> None:
     """Through serve, which has the secret address: silence there means that something on the way is dead."""
     path.wait(lambda: sum(where.endswith("ping-very-secret") for where, _ in services.webhook) >= 2)
-    assert [robot for robot in path.robots if path.told(robot)] == []
+    assert [robot for robot in path.robots if path.named(robot)] == []
 
 
 def test_wecom_gets_texts_it_need_not_cut(path, services) -> None:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.simulate import World
 from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.plan.build import build_plan
+from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
-from tritonobs.stack import binaries
-from tritonobs.stack.ports import LOOPBACK, free_ports
-from tritonobs.testing.simulate import World
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ BEGAN_MINUTES, ENDED_MINUTES, MINUTES = 90, 120, 180
 """The trouble, in minutes of a past of three hours that ends now."""
 SCRAPE_SECONDS = 30.0
 CALM_QPS, MANY_QPS, ERROR_SHARE = 5.0, 20.0, 0.5
-INSPECT = {"model": "inspect", "version": "1"}
+INSPECT = {"cluster": "local", "model": "inspect", "version": "1"}
 SLO = {**INSPECT, "slo": "availability"}
 WINDOWS = {"5m": 5, "30m": 30, "1h": 60, "2h": 120, "6h": 360, "1d": 1440, "3d": 4320}
 
@@ -67,13 +67,14 @@ def _past() -> World:
 
     qps = around(CALM_QPS, MANY_QPS)
     for version in ("", "1"):
-        owner = {"model": "inspect", "version": version, "pipeline": "inspect", "team": "", "tier": ""}
-        world.gauge("subject:tritonobs_owner:info", 1, **owner)
-        for window in ("20s", "5m"):
-            world.gauge(f"subject:triton_requests:rate{window}", qps, model="inspect", version=version)
-    world.gauge("slo:sli_valid_requests:rate5m", qps, **SLO)
-    world.gauge("slo:sli_bad_requests:rate5m", around(0, MANY_QPS * ERROR_SHARE), **SLO)
-    world.gauge("slo:error_budget:ratio", 0.001, **SLO)
+        subject = {**INSPECT, "version": version}
+        world.gauge("subject:tritonobs_owner:info", 1, **subject, pipeline="inspect", team="", tier="")
+        world.gauge("subject:triton_requests:rate5m", qps, **subject)
+        for rate in ("irate20s", "rate20s", "rate5m", "rate15m"):
+            world.gauge(f"subject:triton_requests_offered:{rate}", qps, **subject)
+    for samples in ("increase", "sampled"):
+        bad = around(0, MANY_QPS * ERROR_SHARE * SCRAPE_SECONDS)
+        world.gauge(f"slo:sli_bad_requests:{samples}", bad, **SLO)
     for window, minutes in WINDOWS.items():
         ratio = [(at, _ratio(at, minutes)) for at in range(1, MINUTES + 1)]
         world.gauge(f"slo:sli_error:ratio_rate{window}", ratio, **SLO, sloth_window=window)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import BadAnswer
-from tritonobs.live.backtest import backtest_limit, backtest_objective
-from tritonobs.live.known import unknown_model
-from tritonobs.live.snapshot import Span
-from tritonobs.live.suggest import operations_in_history, suggest
+from tritonobs.history.backtest import backtest_limit
+from tritonobs.history.burns import backtest_objective
+from tritonobs.history.suggest import operations_in_history, suggest
+from tritonobs.timings.known import unknown_model
+from tritonobs.timings.span import Span
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient

@@ -11,10 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from support.closed_loop import ClosedLoop
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.triton import TritonClient
-from tritonobs.stack.alone import lone_triton
-from tritonobs.testing.closed_loop import ClosedLoop
+from tritonobs.errors import ClientError
+from tritonobs.lab.stack import native, processes
+from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.programs import binaries
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"
 SCRAPE_SECONDS = 0.5
@@ -27,6 +32,7 @@ instance_group [ {{ kind: KIND_CPU count: {instances} }} ]
 dynamic_batching {{ }}
 parameters {{ key: "metrics_sink" value {{ string_value: "{sink}" }} }}
 parameters {{ key: "latency_buckets" value {{ string_value: "{bounds}" }} }}
+{more}
 """
 
 
@@ -86,13 +92,23 @@ class Driver:
         (self._repository / model / "1" / "model.py").touch()
         self.api.load(model)
 
+    def fail_to_load(self, model, instances=""):
+        """Load the model again; instances whose names end so fail in `initialize`, after they made stages."""
+        mark = self._repository / model / "1" / "failing"
+        mark.write_text(instances, encoding="utf-8")
+        try:
+            with pytest.raises(ClientError, match="no weights"):
+                self.reload(model)
+        finally:
+            mark.unlink()
+
     def unload(self, model):
         """Unload and wait until it is gone."""
         self.api.unload(model)
         self.wait(lambda: all(entry.state == "UNAVAILABLE" for entry in self._entries(model)))
 
     def page(self):
-        """The metrics page, our series only."""
+        """The metrics page."""
         return read_page(self.server.metrics_url)
 
     def total(self, name, expected, **labels):
@@ -125,7 +141,7 @@ def triton(tmp_path_factory):
         for name, settings in models.items():
             (repository / name / "1").mkdir(parents=True)
             shutil.copy(DRIVEN, repository / name / "1" / "model.py")
-            values = {"instances": 1, "sink": "counters", "bounds": "0.002, 0.25, 1", **settings}
+            values = {"instances": 1, "sink": "counters", "bounds": "0.002, 0.25, 1", "more": "", **settings}
             (repository / name / "config.pbtxt").write_text(CONFIG.format(**values), encoding="utf-8")
         variables = {"TRITONOBS_SCRAPE_INTERVAL_SECONDS": str(SCRAPE_SECONDS)}
         root = tmp_path_factory.mktemp("triton")
@@ -138,6 +154,27 @@ def triton(tmp_path_factory):
     return start
 
 
+@pytest.fixture
+def prometheus_page(tmp_path):
+    """What a Prometheus without any work says about itself."""
+    (port,) = free_ports(1)
+    url = f"http://{LOOPBACK}:{port}"
+    config = tmp_path / "prometheus.yml"
+    config.write_text(
+        f"scrape_configs: [{{job_name: p, static_configs: [{{targets: ['{LOOPBACK}:{port}']}}]}}]"
+    )
+    options = [
+        f"--config.file={config}",
+        f"--storage.tsdb.path={tmp_path}",
+        f"--web.listen-address={LOOPBACK}:{port}",
+    ]
+    argv = (str(binaries.find("prometheus")), *options)
+    service = Service(name="prometheus", argv=argv, url=url, ready_url=f"{url}/-/ready", ports=(port,))
+    parts = native.up([service], Folders(root=tmp_path / "run"), lambda _: None)
+    yield read_page(f"{url}/metrics", prefixes=("prometheus_",))
+    processes.stop(parts)
+
+
 @pytest.fixture(scope="session")
 def driver(triton):
     """The server most tests share."""
@@ -146,6 +183,7 @@ def driver(triton):
         "histogram": {"sink": "histogram"},
         "forgetful": {},
         "mortal": {},
+        "broken": {"instances": 2},
         "hostile": {},
         "wrong": {"sink": "gauge", "bounds": "0.5, 0.25"},
     }

@@ -6,6 +6,8 @@ from collections import Counter
 
 import pytest
 
+from tritonobs.lab.stack.triton import cache_flags
+
 pytestmark = pytest.mark.e2e
 
 REQUESTS = "tritonobs_requests_total"
@@ -53,7 +55,7 @@ def test_many_threads_give_exact_totals(driver):
 
 
 def test_impossible_values_reach_no_series(driver):
-    """NaN, infinities, negative numbers and things that are no numbers are dropped and counted."""
+    """NaN, infinities, negative numbers and things that are not numbers are dropped and counted."""
     driver.send("hostile", "values", times=10)
 
     assert driver.total(REQUESTS, 13, model="hostile", outcome="ok") == 13
@@ -110,6 +112,71 @@ def test_a_model_that_forgets_finalize_loses_at_most_a_flush_and_harms_nobody(dr
     driver.send("forgetful", "work", times=3)
     assert driver.total(REQUESTS, 8, model="forgetful") == 8
     driver.server.require_alive()
+
+
+@pytest.mark.parametrize("instances", ["", "_1"], ids=["each instance", "one of two"])
+def test_a_load_that_fails_leaves_no_series(driver, instances):
+    """Again and again: the page has the old workers and nobody else; then the model loads and counts."""
+    driver.wait(lambda: len(driver.workers("broken")) == 2)
+    before = driver.workers("broken")
+    for _ in range(3):
+        driver.fail_to_load("broken", instances)
+
+    driver.wait(lambda: driver.workers("broken") == before)
+    assert driver.workers("broken") == before
+    driver.reload("broken")
+    driver.wait(lambda: len(driver.workers("broken") - before) == len(driver.workers("broken")) == 2)
+    driver.send("broken", "request", times=4)
+    assert driver.total(REQUESTS, 4, model="broken") == 4
+    driver.server.require_alive()
+
+
+def test_a_model_that_fails_its_first_load_leaves_no_series(driver):
+    """Unloaded before, so no old worker hides it."""
+    driver.unload("broken")
+    driver.wait(lambda: driver.workers("broken") == set())
+    driver.fail_to_load("broken")
+
+    assert driver.workers("broken") == set()
+    driver.api.load("broken")
+    driver.wait(lambda: len(driver.workers("broken")) == 2)
+    assert len(driver.workers("broken")) == 2
+
+
+def test_forked_children_harm_neither_server_nor_counts(driver):
+    """What they record is counted as dropped, and the log says so."""
+    before = driver.page()
+    driver.send("histogram", "fork", times=4)
+
+    dropped = before.total(DROPPED, model="histogram", reason="forked") + 3 * 4 * 3
+    assert driver.total(DROPPED, dropped, model="histogram", reason="forked") == dropped
+    requests = before.total(REQUESTS, model="histogram") + 4
+    assert driver.total(REQUESTS, requests, model="histogram") == requests
+    assert "what it records does not reach Triton" in driver.server.log()
+    driver.server.require_alive()
+
+
+def test_second_stages_of_a_model_count_with_the_first(driver):
+    """One worker on the page, each request once."""
+    before = driver.page().total(REQUESTS, model="hostile", outcome="ok")
+    driver.send("hostile", "again", times=5)
+
+    assert driver.total(REQUESTS, before + 5, model="hostile", outcome="ok") == before + 5
+    assert len(driver.workers("hostile")) == 1
+    assert "model hostile has stages in this process already" in driver.server.log()
+
+
+def test_a_cache_hit_is_no_execution(triton):
+    """Triton counts five successes and answers four of them itself: the model counts one request."""
+    cached = {"driven": {"more": "response_cache { enable: true }"}}
+    with triton(cached, *cache_flags(1 << 20)) as server:
+        server.send("driven", "request", times=5)
+
+        # Triton counts a request after it has answered it.
+        assert server.total("nv_inference_request_success", 5, model="driven") == 5
+        assert server.total("nv_cache_num_hits_per_model", 4, model="driven") == 4
+        assert server.total(REQUESTS, 1, model="driven", outcome="ok") == 1
+        assert server.page().total(f"{DURATION}_count", model="driven", stage="total") == 1
 
 
 def test_a_server_without_metrics_serves_all_the_same(triton):

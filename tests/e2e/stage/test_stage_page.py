@@ -6,7 +6,8 @@ import pytest
 import requests
 
 from tritonobs.clients.exposition import parse_page
-from tritonobs.stack import binaries
+from tritonobs.programs import binaries
+from tritonobs.stage import format_bound
 
 pytestmark = pytest.mark.e2e
 
@@ -20,7 +21,9 @@ def _samples(page, model):
         (
             sample.name,
             *sorted(
-                (name, value) for name, value in sample.labels.items() if name not in ("model", "worker")
+                (name, float(value) if name == "le" else value)
+                for name, value in sample.labels.items()
+                if name not in ("model", "worker")
             ),
         )
         for sample in page.samples
@@ -46,6 +49,14 @@ def test_both_sinks_show_the_same_samples(driver):
         assert counters == histogram == 12
 
 
+def test_bounds_are_written_as_prometheus_writes_its_own(prometheus_page):
+    """In the fewest digits: the counters' `le` is that of every other exporter."""
+    edges = {sample.labels["le"] for sample in prometheus_page.samples if "le" in sample.labels}
+
+    assert {"+Inf", "0.005", "1.6384e+06"} <= edges
+    assert {edge: format_bound(float(edge)) for edge in edges} == {edge: edge for edge in edges}
+
+
 def test_stages_in_auto_complete_config_neither_hang_nor_show(driver):
     """Every model here makes some there; the server came up, and no series of theirs is on the page."""
     assert driver.api.model_ready("driven")
@@ -55,7 +66,7 @@ def test_stages_in_auto_complete_config_neither_hang_nor_show(driver):
 def test_unusable_parameters_are_in_the_servers_log(driver):
     """The model serves with the defaults."""
     driver.send("wrong", "work")
-    assert driver.total(f"{DURATION}_bucket", 1, model="wrong", stage="total", le="10") == 1
+    assert driver.total(f"{DURATION}_bucket", 1, model="wrong", stage="total", le="120") == 1
 
     log = driver.server.log()
     assert "model wrong: parameter latency_buckets: '0.5, 0.25'" in log

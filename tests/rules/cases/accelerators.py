@@ -1,7 +1,7 @@
 """Cards of every vendor under one name and unit."""
 
-from tritonobs.testing.promtool import Case, reads
-from tritonobs.testing.simulate import World
+from support.promtool import Case, reads
+from support.simulate import World
 
 USE, USED, TOTAL = (
     "device:accelerator_utilization:ratio",

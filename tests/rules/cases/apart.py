@@ -1,13 +1,13 @@
 """Rows that differ from their neighbours in every label, and values from those a window earlier."""
 
-from tritonobs.testing.promtool import Case, absent, reads
-from tritonobs.testing.simulate import World
+from support.promtool import Case, absent, reads
+from support.simulate import World
 
 NMS, OCR = {"model": "nms", "version": "1"}, {"model": "ocr", "version": "1"}
 LATE, NEW = {"model": "late", "version": "1"}, {"model": "nms", "version": "2"}
 JOB = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1"}
 USED = "model_version_stage:tritonobs_stage_latency_budget_used:ratio5m"
-BEATS, WORKERS = "model_instance:tritonobs_heartbeats:changes1m", "model_version:tritonobs_workers:count"
+BEATS, WORKERS = "model_instance:tritonobs_worker_alive:bool", "model_version:tritonobs_workers:count"
 AGE = "model_version:tritonobs_heartbeat_age_seconds:max"
 COMPUTE = "model_version:triton_compute_duration_seconds:rate1m"
 SPENT = "model_version_stage:tritonobs_stage_duration_seconds"
@@ -145,8 +145,8 @@ CASES = (
         .triton("nms", qps=4, failures={"BACKEND": 2})
         .counter("nv_inference_request_failure", 1, **{**JOB, "replica": "old"}, **NMS)
         .counter("nv_inference_request_success", 4, **JOB, **OCR),
-        rules=("model_version:triton_requests_bad:rate1m",),
-        checks=(reads("model_version:triton_requests_bad:rate1m", 8, (NMS, 3), (OCR, 0)),),
+        rules=("model_version:triton_requests_bad:increase",),
+        checks=(reads("model_version:triton_requests_bad:increase / 15", 8, (NMS, 3), (OCR, 0)),),
     ),
     Case(
         says="what clients ask is what all versions get less what all calls of pipelines cause",
@@ -173,10 +173,10 @@ CASES = (
         .triton("nms", "2", replica="triton-2", qps=2)
         .outage("triton-1", (10, 12))
         .outage("triton-2", (10, 12)),
-        rules=("model_version:triton_requests_succeeded:irate1m",),
+        rules=("model_version:triton_requests_offered:irate1m",),
         checks=(
-            reads("model_version:triton_requests_succeeded:irate1m", 8, (NMS, 12), (NEW, 2)),
-            absent("model_version:triton_requests_succeeded:irate1m", 12),
+            reads("model_version:triton_requests_offered:irate1m", 8, (NMS, 12), (NEW, 2)),
+            absent("model_version:triton_requests_offered:irate1m", 12),
         ),
     ),
     Case(

@@ -1,7 +1,7 @@
 """Cards that are exported twice, cannot be read, or share a number with another host's."""
 
-from tritonobs.testing.promtool import Case, absent, reads
-from tritonobs.testing.simulate import World
+from support.promtool import Case, absent, reads
+from support.simulate import World
 
 CARDS = {
     "DCGM_FI_PROF_GR_ENGINE_ACTIVE": ({"UUID": "A", "instance": "h"}, 0.5),
@@ -33,6 +33,27 @@ HEAT = {
     "DCGM_FI_DEV_GPU_TEMP": ({"UUID": "A", "instance": "h"}, 50),
     "npu_chip_info_temperature": ({"vdie_id": "D", "id": "0", "instance": "h"}, 50),
     "mlu_temperature": ({"uuid": "E", "instance": "h"}, 50),
+}
+FAULTS = {
+    "DCGM_FI_DEV_XID_ERRORS": ({"UUID": "A", "instance": "h"}, 79),
+    "npu_chip_info_error_code": ({"vdie_id": "D", "id": "0", "instance": "h"}, 79),
+    "mlu_last_xid_error": ({"uuid": "E", "instance": "h"}, 79),
+}
+CLOCKS = {
+    "DCGM_FI_DEV_SM_CLOCK": ({"UUID": "A", "instance": "h"}, 1500),
+    "npu_chip_info_aicore_current_freq": ({"vdie_id": "D", "id": "0", "instance": "h"}, 1500),
+    "mlu_frequency": ({"uuid": "E", "instance": "h"}, 1500),
+}
+# DCGM tells bytes a second, Cambricon those of 20 ms.
+PCIE = {
+    "DCGM_FI_PROF_PCIE_TX_BYTES": ({"UUID": "A", "instance": "h"}, 700),
+    "DCGM_FI_PROF_PCIE_RX_BYTES": ({"UUID": "A", "instance": "h"}, 300),
+    "mlu_pcie_read_throughput": ({"uuid": "E", "instance": "h"}, 14),
+    "mlu_pcie_write_throughput": ({"uuid": "E", "instance": "h"}, 6),
+}
+NVLINK = {
+    "DCGM_FI_PROF_NVLINK_TX_BYTES": ({"UUID": "A", "instance": "h"}, 700),
+    "DCGM_FI_PROF_NVLINK_RX_BYTES": ({"UUID": "A", "instance": "h"}, 300),
 }
 VENDORS = {"A": "nvidia", "B": "nvidia", "C": "nvidia", "D": "ascend", "E": "cambricon", "F": "ascend"}
 UNREADABLE = 2.0**63
@@ -74,6 +95,10 @@ CASES = (
     doubled("device:accelerator_memory_total:bytes", TOTALS, 8 * 2**20),
     doubled("device:accelerator_power:watts", POWER, 50),
     doubled("device:accelerator_temperature:celsius", HEAT, 50),
+    doubled("device:accelerator_fault:code", FAULTS, 79),
+    doubled("device:accelerator_clock:hertz", CLOCKS, 1.5e9),
+    doubled("device:accelerator_pcie:bytes_per_second", PCIE, 1000),
+    doubled("device:accelerator_nvlink:bytes_per_second", NVLINK, 1000),
     Case(
         says="a card's memory is what is used, free and reserved, of the pod that sees most of it",
         world=World(minutes=6)
@@ -109,6 +134,11 @@ CASES = (
     ),
     unreadable("device:accelerator_power:watts", "DCGM_FI_DEV_POWER_USAGE"),
     unreadable("device:accelerator_temperature:celsius", "DCGM_FI_DEV_GPU_TEMP"),
+    unreadable("device:accelerator_name:info", "DCGM_FI_DEV_GPU_TEMP"),
+    unreadable("device:accelerator_fault:code", "DCGM_FI_DEV_XID_ERRORS"),
+    unreadable("device:accelerator_clock:hertz", "DCGM_FI_DEV_SM_CLOCK"),
+    unreadable("device:accelerator_pcie:bytes_per_second", *list(PCIE)[:2]),
+    unreadable("device:accelerator_nvlink:bytes_per_second", *NVLINK),
     Case(
         says="the same card number on two hosts is two cards",
         world=World(minutes=6)

@@ -1,7 +1,7 @@
 """How long alerts stay after their cause is gone: through a pause, and not for ever."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 TRITON = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1"}
@@ -81,11 +81,13 @@ CASES = (
     ),
     stays(
         LOOP,
-        World(minutes=60).triton("nms", qps=1).outage("triton-1", (5, 5.5), (7, 7.5), (9, 9.5)),
-        (10, 28),
-        34,
+        World(minutes=60)
+        .triton("nms", qps=[(5, 1), (5.5, None), (7, 1), (7.5, None), (9, 1), (9.5, None), (99, 1)])
+        .outage("triton-1", (5, 5.5), (7, 7.5), (9, 9.5)),
+        (11, 28),
+        36,
         severity="warning",
-        **TRITON,
+        replica="triton-1",
     ),
     stays(
         SPIKE,

@@ -1,7 +1,7 @@
-"""Budgets of latency: slow requests burn them, and a target that cannot be measured is said."""
+"""Budgets of latency: slow requests burn them, and a threshold that cannot be measured is said."""
 
-from tritonobs.testing.promtool import Case, fires, reads, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
 
 FAST, MEDIUM = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium"
 GONE, MISSING = "TritonErrorBudgetExhausted", "TritonSliMissing"
@@ -44,7 +44,7 @@ CASES = (
         checks=(silent(FAST, 120), silent(MEDIUM, 120), silent(GONE, 120)),
     ),
     Case(
-        says="a target that is no bucket bound is not measured, and that is said",
+        says="a threshold that is no bucket bound is not measured, and that is said",
         world=timed(0, le="0.4"),
         rules=(MISSING,),
         checks=(fires(MISSING, 60, severity="warning", **LATENCY),),

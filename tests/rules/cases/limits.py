@@ -1,7 +1,7 @@
 """Limits of requests: above, near, bursts, forecasts, and a source that went away."""
 
-from tritonobs.testing.promtool import Case, fires, reads, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
 
 LIMIT = "tritonobs_qps_limit"
 ABOVE, NEAR = "TritonQpsAboveLimit", "TritonQpsNearLimit"
@@ -61,8 +61,8 @@ CASES = (
         checks=(silent(ABOVE, 30), fires(NEAR, 10, severity="warning", **OWNED)),
     ),
     Case(
-        says="82 percent of a limit are near it, not above it",
-        world=detector(6.6),
+        says="nine tenths of a limit are near it, not above it",
+        world=detector(7.2),
         rules=(ABOVE, NEAR),
         checks=(silent(ABOVE, 30), fires(NEAR, 10, severity="warning", **OWNED)),
     ),
@@ -79,8 +79,8 @@ CASES = (
         checks=(silent(ABOVE, 30),),
     ),
     Case(
-        says="a hair above the limit is no chance after five minutes",
-        world=detector([(5, 6), (99, 8.3)]),
+        says="a sixth above the limit is no chance after five minutes",
+        world=detector([(5, 6), (99, 9.3)]),
         rules=(ABOVE,),
         checks=(silent(ABOVE, 8), fires(ABOVE, 11, severity="critical", **OWNED)),
     ),
@@ -233,7 +233,7 @@ CASES = (
         checks=(
             fires(WILL, 45, severity="warning", **OWNED),
             silent(WILL, 90, since=60),
-            fires(ABOVE, 60, severity="critical", **OWNED),
+            fires(ABOVE, 64, severity="critical", **OWNED),
         ),
     ),
     Case(

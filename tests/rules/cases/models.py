@@ -1,7 +1,7 @@
 """The health of models: waiting, saturation, batches, stages, errors by reason, the cache, reloads."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 QUEUE, SATURATED, BATCH = "TritonQueueWaitHigh", "TritonSaturated", "TritonBatchInefficient"
 SLOW, SURGE, CACHE, RELOADED = (
@@ -168,7 +168,7 @@ CASES = (
         checks=(fires(SURGE, 84, severity="warning", stage="decode", reason="corrupt_image", **OWNED),),
     ),
     Case(
-        says="a new version with the errors of the old one is no surge",
+        says="a new version with the errors of the old one is not a surge",
         world=errors(nms(qps=4, minutes=100), "too_large", [(80, 0.1), (999, 0)]).counter(
             "tritonobs_stage_errors_total",
             [(80, None), (999, 0.1)],
@@ -190,6 +190,18 @@ CASES = (
         world=errors(nms(qps=4, minutes=100), "too_large", 0.1),
         rules=(SURGE,),
         checks=(silent(SURGE, 100, since=10),),
+    ),
+    Case(
+        says="four times as many errors are no surge where chance makes so many: 9 in 5 m instead of 2.25",
+        world=errors(nms(qps=4, minutes=100), "too_large", [(80, 0.0075), (999, 0.03)]),
+        rules=(SURGE,),
+        checks=(silent(SURGE, 100, since=10),),
+    ),
+    Case(
+        says="seven times as many are one, however rare they were",
+        world=errors(nms(qps=4, minutes=100), "too_large", [(80, 0.0075), (999, 0.0525)]),
+        rules=(SURGE,),
+        checks=(fires(SURGE, 87, severity="warning", stage="decode", reason="too_large", **OWNED),),
     ),
     Case(
         says="errors twice as frequent are no surge",
@@ -248,6 +260,21 @@ CASES = (
         world=nms(qps=2).gauge("nv_model_load_duration_secs", [(20, 1.5), (99, 1.7)], **TRITON),
         rules=(RELOADED,),
         checks=(silent(RELOADED, 19.75), fires(RELOADED, 20.5, severity="info", replica="triton-1", **OWNED)),
+    ),
+    Case(
+        says="workers that one scrape did not see were not reloaded; others, of servers that answer, were",
+        world=nms(qps=2)
+        .worker("nms", replica="triton-2", slot="1", alive=[(30, 1), (99, None)])
+        .worker("nms", replica="triton-2", slot="1", alive=[(30, None), (99, 1)], pid=200)
+        .triton("nms", qps=2, replica="triton-2")
+        .worker("nms")
+        .outage("triton-1", (20, 20.25))
+        .outage("triton-2"),
+        rules=(RELOADED,),
+        checks=(
+            silent(RELOADED, 29.75),
+            fires(RELOADED, 31, severity="info", replica="triton-2", **OWNED),
+        ),
     ),
     Case(
         says="the first load is no reload",

@@ -1,7 +1,7 @@
 """One overflow is one alert, of the model or of its version; and where limits come from."""
 
-from tritonobs.testing.promtool import Case, Check, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, all_fire, fires, silent
+from support.simulate import World
 
 LIMIT, TOKENS = "tritonobs_qps_limit", "tritonobs_tokens_per_second_limit"
 ABOVE, NEAR, SPIKE, WILL = (
@@ -41,14 +41,6 @@ def tokens(first, second=None, limits=(100, 100)):
     return world
 
 
-def both(alert, minute, *subjects):
-    """The alert fires for exactly these subjects."""
-    samples = {}
-    for labels in subjects:
-        samples |= fires(alert, minute, **labels).samples
-    return Check(expr=f'ALERTS{{alertname="{alert}",alertstate="firing"}}', minute=minute, samples=samples)
-
-
 CRITICAL, WARNING = {"severity": "critical"}, {"severity": "warning"}
 OUT = {"kind": "tokens_out"}
 
@@ -69,7 +61,7 @@ CASES = (
         says="of two versions the one above the limit is named beside the model",
         world=inherited(first=10, second=1),
         rules=(ABOVE,),
-        checks=(both(ABOVE, 10, {**CRITICAL, **MODEL}, {**CRITICAL, **FIRST}),),
+        checks=(all_fire(ABOVE, 10, {**CRITICAL, **MODEL}, {**CRITICAL, **FIRST}),),
     ),
     Case(
         says="two versions that are above the limit only together are their model's",
@@ -90,10 +82,10 @@ CASES = (
         checks=(fires(ABOVE, 10, **CRITICAL, **MODEL),),
     ),
     Case(
-        says="the limit of the fleet is no model's",
+        says="the limit of the fleet is not a model's",
         world=World(minutes=20).triton("nms", "1", qps=10).gauge(LIMIT, 8).gauge(LIMIT, 8, **FIRST),
         rules=(ABOVE,),
-        checks=(both(ABOVE, 10, CRITICAL, {**CRITICAL, **FIRST}),),
+        checks=(all_fire(ABOVE, 10, CRITICAL, {**CRITICAL, **FIRST}),),
     ),
     Case(
         says="a burst of the only version is one spike",
@@ -105,7 +97,7 @@ CASES = (
         says="a burst of one of two versions names it",
         world=inherited(first=[(10, 1), (10.25, 14), (99, 1)], second=0.5),
         rules=(SPIKE,),
-        checks=(both(SPIKE, 10.25, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
+        checks=(all_fire(SPIKE, 10.25, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
     ),
     Case(
         says="growth of the only version is one forecast",
@@ -117,7 +109,7 @@ CASES = (
         says="growth of one of two versions names it",
         world=inherited(first=GROWTH, second=0.1, minutes=35),
         rules=(WILL,),
-        checks=(both(WILL, 30, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
+        checks=(all_fire(WILL, 30, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
     ),
     Case(
         says="tokens of the only version are its model's",
@@ -132,7 +124,7 @@ CASES = (
         says="of two versions the one with too many tokens is named beside the model",
         world=tokens(130, 10),
         rules=(TOKENS_ABOVE,),
-        checks=(both(TOKENS_ABOVE, 10, {**CRITICAL, **MODEL, **OUT}, {**CRITICAL, **FIRST, **OUT}),),
+        checks=(all_fire(TOKENS_ABOVE, 10, {**CRITICAL, **MODEL, **OUT}, {**CRITICAL, **FIRST, **OUT}),),
     ),
     Case(
         says="a version with a tighter limit of tokens speaks for itself",
@@ -157,7 +149,7 @@ CASES = (
         checks=(silent(LOST, 20),),
     ),
     Case(
-        says="an annotation that cannot be meant is said",
+        says="an annotation that is not valid is said",
         world=World(minutes=20).gauge("tritonobs_limit_annotations_refused", [(10, 0), (99, 2)], **SERVE),
         rules=(REFUSED,),
         checks=(silent(REFUSED, 10), fires(REFUSED, 11, **WARNING, **SERVE)),

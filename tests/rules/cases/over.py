@@ -1,7 +1,7 @@
 """What is over is forgotten when its window is; versions and targets that count only together."""
 
-from tritonobs.testing.promtool import Case, fires, reads, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 JOB = {"job": "triton", "replica": "triton-1", "model": "llm"}
@@ -24,15 +24,15 @@ CASES = (
         checks=(silent(SLOW, 4), fires(SLOW, 15, severity="warning", stage="decode", **NMS)),
     ),
     Case(
-        says="requests count for an SLO of latency, and against it, for five minutes and a rate's window",
+        says="requests count for an SLO of latency, and against it, as they come",
         world=World(minutes=40)
         .triton("nms", qps=4)
         .stage("nms", "total", qps=[(20, 4), (99, 0)], times={0.1: 0.75, 1.0: 0.25})
         .gauge(OBJECTIVE, 0.99, **SLO)
         .gauge(TARGET, 0.5, **SLO, stage="total", le="0.5"),
-        rules=("slo:sli_valid_requests:rate5m", "slo:sli_bad_requests:rate5m"),
+        rules=("slo:sli_valid_requests:increase", "slo:sli_bad_requests:increase"),
         checks=tuple(
-            reads(f"slo:sli_{which}_requests:rate5m", minute, (SLOTH, value))
+            reads(f"slo:sli_{which}_requests:increase / 15", minute, (SLOTH, value))
             for which, rate in (("valid", 4), ("bad", 1))
             for minute, value in ((15, rate), (28, 0))
         ),

@@ -1,12 +1,14 @@
 """tritonobs itself: the daemon, its fleet file, its robots, its rules; and tokens against limits."""
 
-from tritonobs.testing.promtool import Case, fires, reads, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
 
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 ROBOT = {**SERVE, "robot": "oncall"}
 DOWN, INVALID, FAILING = "TritonobsServeDown", "TritonobsFleetFileInvalid", "TritonobsDeliveryFailing"
 MUTED, RULES, WATCHDOG = "TritonobsRobotMuted", "TritonobsRulesFailing", "Watchdog"
+TASK = "TritonobsTaskFailing"
+TASKS = {**SERVE, "task": "limits log"}
 ABOVE, NEAR = "TritonTokensAboveLimit", "TritonTokensNearLimit"
 LIMIT = "tritonobs_tokens_per_second_limit"
 LLM = {"job": "triton", "replica": "triton-1", "model": "llm", "version": "1"}
@@ -50,7 +52,7 @@ CASES = (
         says="the watchdog always fires",
         world=World(minutes=20),
         rules=(WATCHDOG,),
-        checks=(fires(WATCHDOG, 0, severity="none"), fires(WATCHDOG, 20, severity="none")),
+        checks=(fires(WATCHDOG, 0, severity="info"), fires(WATCHDOG, 20, severity="info")),
     ),
     Case(
         says="a daemon that does not answer is down",
@@ -123,6 +125,34 @@ CASES = (
         world=serve("tritonobs_robot_muted", 1, robot="oncall", job="other"),
         rules=(MUTED,),
         checks=(silent(MUTED, 20),),
+    ),
+    Case(
+        says="a task of serve that does not do its work is said",
+        world=serve("tritonobs_task_up", [(5, 1), (99, 0)], task="limits log"),
+        rules=(TASK,),
+        checks=(silent(TASK, 6.5), fires(TASK, 9, severity="warning", **TASKS)),
+    ),
+    Case(
+        says="one that works between its failures is said, too",
+        world=serve("tritonobs_task_up", 1, task="limits log").counter(
+            "tritonobs_task_failures_total", 0.02, **TASKS
+        ),
+        rules=(TASK,),
+        checks=(fires(TASK, 18, severity="warning", **TASKS),),
+    ),
+    Case(
+        says="a task that failed once and went on is not",
+        world=serve("tritonobs_task_up", [(5, 1), (6, 0), (99, 1)], task="limits log").counter(
+            "tritonobs_task_failures_total", [(5, 0), (6, 0.02), (99, 0)], **TASKS
+        ),
+        rules=(TASK,),
+        checks=(silent(TASK, 10), silent(TASK, 20)),
+    ),
+    Case(
+        says="a task of somebody else's program is not ours",
+        world=serve("tritonobs_task_up", 0, task="limits log", job="other"),
+        rules=(TASK,),
+        checks=(silent(TASK, 20),),
     ),
     Case(
         says="rules of ours that fail are said",

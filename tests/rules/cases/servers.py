@@ -1,7 +1,7 @@
 """The health of servers, of accelerators and of the measurement itself."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 EMPTY, FROZEN, FAILING = "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"
 RESTARTS, REPLICA = "TritonRestartLoop", "TritonReplicaSlow"
@@ -42,13 +42,14 @@ def restarting(*, every, times, slot="0", minutes=60):
         last = turn == times - 1
         steps = [(born, None), (999, 1)] if last else [(born, None), (dead, 1), (999, 0)]
         sim.worker("nms", slot=slot, pid=100 + turn, alive=steps)
-    return sim
+    return sim.outage("triton-1")
 
 
-def flapping(times):
-    """A server that is away for half a minute, so many times within a quarter of an hour."""
-    sim = world(60).triton("nms", qps=1)
-    return sim.outage("triton-1", *((20 + 3 * turn, 20.5 + 3 * turn) for turn in range(times)))
+def flapping(times, *, restarts=True):
+    """A server, or only its scrapes, that is away for half a minute so many times."""
+    away = [(20 + 3 * turn, 20.5 + 3 * turn) for turn in range(times)]
+    levels = [step for start, end in away for step in ((start, 1), (end, None if restarts else 1))]
+    return world(60).triton("nms", qps=[*levels, (999, 1)]).outage("triton-1", *away)
 
 
 def dcgm(used, free, *, minutes=40):
@@ -159,7 +160,16 @@ CASES = (
         says="a server that is away three times in ten minutes restarts in a loop",
         world=flapping(3),
         rules=(RESTARTS,),
-        checks=(fires(RESTARTS, 28, severity="warning", **SERVER), silent(RESTARTS, 60, since=50)),
+        checks=(
+            fires(RESTARTS, 28, severity="warning", replica="triton-1"),
+            silent(RESTARTS, 60, since=50),
+        ),
+    ),
+    Case(
+        says="a server of which scrapes were lost six times does not",
+        world=flapping(6, restarts=False),
+        rules=(RESTARTS,),
+        checks=(silent(RESTARTS, 60),),
     ),
     Case(
         says="a server that is away twice does not",

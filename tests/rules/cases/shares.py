@@ -1,10 +1,13 @@
 """Shares of bad requests: of all versions, of next to no traffic, of nothing before their window."""
 
-from tritonobs.testing.promtool import Case, reads
-from tritonobs.testing.simulate import World
+from support.promtool import Case, near, reads
+from support.simulate import World
 
+SHOWN = "model_version:triton_requests_bad_per_requests:ratio_rate5m"
 NMS = {"model": "nms", "version": "1"}
-VALID, BAD = "slo:sli_valid_requests:rate5m", "slo:sli_bad_requests:rate5m"
+VALID, BAD = (
+    f"sum_over_time(slo:sli_{what}_requests:increase[4m59s999ms]) / 300" for what in ("valid", "bad")
+)
 
 
 def slow_ratio(record, given):
@@ -22,19 +25,25 @@ def slow_ratio(record, given):
     )
 
 
-def old_news(record, days):
-    """Requests from before the window count for nothing in it."""
-    world = World(minutes=5 * days * 1440, scrape_seconds=days * 3600)
+def old_news(window, hours, given, *, told=True):
+    """Requests from before the window count for nothing in it; how many were bad is `told` beside."""
+    world = World(minutes=5 * hours * 60, scrape_seconds=hours * 150)
     labels = {**NMS, "slo": "a"}
-    begin = 3.5 * days * 1440
-    world.gauge("slo:sli_valid_requests:rate5m_sampled", [(begin, 8), (1e9, 1)], **labels)
-    world.gauge("slo:sli_bad_requests:rate5m_sampled", [(begin, 4), (1e9, 0.25)], **labels)
+    valid, bad = (f"slo:sli_{what}_requests:{given}" for what in ("valid", "bad"))
+    world.gauge(valid, [(3.5 * hours * 60, 8), (1e9, 1)], **labels)
+    world.gauge(bad, [(3.5 * hours * 60, 4), (1e9, 0.25)], **labels)
+    record, end = f"slo:sli_error:ratio_rate{window}", 5 * hours * 60
+    # Twenty-four samples of a quarter each, or one more where a window counts its first moment, too.
+    counted = [near(f"slo:sli_bad_requests:sum{window}", end, labels, 6, tolerance=0.05)]
     return Case(
         says=f"what happened before the window is not in it: {record}",
         world=world,
         rules=(record,),
-        given=("slo:sli_valid_requests:rate5m_sampled", "slo:sli_bad_requests:rate5m_sampled"),
-        checks=(reads(record, 5 * days * 1440, ({**labels, "sloth_window": f"{days}d"}, 0.25)),),
+        given=(valid, bad),
+        checks=(
+            reads(record, end, ({**labels, "sloth_window": window}, 0.25)),
+            *(counted if told else ()),
+        ),
     )
 
 
@@ -80,20 +89,41 @@ CASES = (
     Case(
         says="SLOs of a model count all its versions, of each model apart, in the last five minutes",
         world=slos(),
-        rules=(VALID, BAD),
+        rules=tuple(f"slo:sli_{what}_requests:increase" for what in ("valid", "bad")),
         checks=(
-            of_slos(VALID, (("nms", 48, 32), ("ocr", 96, 64))),
-            of_slos(BAD, (("nms", 16, 8), ("ocr", 32, 16))),
+            of_slos(VALID, (("nms", 48, 48), ("ocr", 96, 96))),
+            of_slos(BAD, (("nms", 16, 24), ("ocr", 32, 48))),
         ),
     ),
     *(
-        slow_ratio(f"slo:sli_error:ratio_rate{window}", "rate5m")
-        for window in ("5m", "30m", "1h", "2h", "6h")
+        slow_ratio(f"slo:sli_error:ratio_rate{window}", samples)
+        for samples, windows in (
+            ("increase", ("5m", "30m", "1h")),
+            ("sampled", ("2h", "6h", "1d", "3d")),
+            ("rarely_sampled", ("30d",)),
+        )
+        for window in windows
     ),
-    *(slow_ratio(f"slo:sli_error:ratio_rate{window}", "rate5m_sampled") for window in ("1d", "3d", "30d")),
-    old_news("slo:sli_error:ratio_rate1d", 1),
-    old_news("slo:sli_error:ratio_rate3d", 3),
-    old_news("slo:sli_error:ratio_rate30d", 30),
+    old_news("1h", 1, "increase"),
+    old_news("2h", 2, "sampled", told=False),
+    old_news("6h", 6, "sampled"),
+    old_news("1d", 24, "sampled"),
+    old_news("3d", 72, "sampled"),
+    old_news("30d", 720, "rarely_sampled"),
+    Case(
+        says="the share of bad requests is told of a single one, too",
+        world=World(minutes=10)
+        .gauge("model_version:triton_requests:increase", [(4, 0), (4.25, 1), (99, 0)], **NMS)
+        .gauge("model_version:triton_requests_bad:increase", [(1, 5), (4, 0), (4.25, 0.5), (99, 0)], **NMS)
+        .gauge("model_version:triton_requests:rate5m", 1 / 300, **NMS),
+        rules=(SHOWN,),
+        given=(
+            "model_version:triton_requests:increase",
+            "model_version:triton_requests_bad:increase",
+            "model_version:triton_requests:rate5m",
+        ),
+        checks=(reads(SHOWN, 8, (NMS, 0.5)), reads(SHOWN, 10)),
+    ),
     Case(
         says="the period is told as it is, and a burn below 1 has an end when something is left",
         world=World(minutes=10)

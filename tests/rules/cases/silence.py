@@ -1,7 +1,7 @@
 """No traffic, four causes: each has its alert, and the other three stay silent. And drops against history."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 STOPPED, DOWN, UNLOADED, DEAD = (
     "TritonTrafficStopped",
@@ -29,7 +29,7 @@ def silent_but(alert, minutes):
 
 CASES = (
     Case(
-        says="nobody asks any more",
+        says="no client sends requests any more",
         world=fleet([(80, 2), (999, 0)]).outage("triton-1"),
         rules=ALL,
         checks=(

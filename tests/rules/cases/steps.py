@@ -1,7 +1,7 @@
 """Two replicas with two workers, and a step: every record adds up, and forgets the time before its window."""
 
-from tritonobs.testing.promtool import Case, near
-from tritonobs.testing.simulate import World
+from support.promtool import Case, near
+from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 STEP, SOON, LATER = 20, 21.5, 26.75
@@ -63,7 +63,7 @@ RATES = (
     told("model_version_outcome:tritonobs_requests:rate1m", 6, outcome="error"),
     told("model_version:triton_requests:rate1m", 18),
     # Of error replies and exceptions the more: 6, not 4; and the 2 that never reached the model.
-    told("model_version:triton_requests_bad:rate1m", 8),
+    told("model_version:triton_requests_bad:increase", 8 * 15),
     told("model_version:triton_request_duration_seconds:rate1m", 2.4),
     told("replica_model_version:triton_request_duration_seconds:rate1m", 1.2, replica="b"),
     told("model_version:triton_queue_duration_seconds:rate1m", 0.48),

@@ -1,12 +1,14 @@
 """Reasons of errors against the hour before, from recorded rates: of stages, and of Triton's own failures."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+import math
+
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
 
 SURGE = "TritonErrorReasonSurge"
 NMS = {"model": "nms", "version": "1"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
-STAGES = "model_version_stage_reason:tritonobs_stage_errors:rate1m"
+STAGES = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
 TRITONS = "model_version_reason:triton_requests_failed:rate1m"
 KINDS = ((STAGES, {"stage": "decode", "reason": "r"}), (TRITONS, {"reason": "r"}))
 FIRING = {**NMS, "severity": "warning"}
@@ -27,6 +29,31 @@ def surge(kind, says, rates, *checks, minutes, traffic=4):
     )
 
 
+def told(kind, before, *rates):
+    """Whether rates are a surge after an hour at another one, each as a model of its own."""
+    record, labels = kind
+    hour = f"{record.rsplit(':', 1)[0]}:mean1h"
+    world = World(minutes=14)
+    for model, (rate, _) in enumerate(rates):
+        own = {"model": f"{model}", "version": "1"}
+        world.gauge(OWNER, 1, **own).gauge(TRAFFIC, 4, **own)
+        world.gauge(record, rate, **own, **labels).gauge(hour, before, **own, **labels)
+    firing = f'ALERTS{{alertname="{SURGE}",alertstate="firing"}}'
+    surging = [({"model": f"{model}"}, 1) for model, (_, surges) in enumerate(rates) if surges]
+    return Case(
+        says=f"after {before * 300:g} errors in five minutes as many more as chance makes are none: {record}",
+        world=world,
+        rules=(SURGE,),
+        given=(OWNER, TRAFFIC, STAGES, TRITONS, *(f"{one.rsplit(':', 1)[0]}:mean1h" for one, _ in KINDS)),
+        checks=(reads(f"count by (model) ({firing})", 14, *surging),),
+    )
+
+
+def chance(errors):
+    """A rate in a second: so many errors in five minutes, and four of their deviations and four more."""
+    return (errors + 4 * math.sqrt(errors) + 4) / 300
+
+
 CASES = tuple(
     case
     for kind in KINDS
@@ -35,7 +62,7 @@ CASES = tuple(
             kind,
             "six times the hour before is said after a minute, until that hour is as bad, and a bit longer",
             [(120, 1), (200, 0.05), (999, 0.3)],
-            silent(SURGE, 202.5),
+            silent(SURGE, 200.5),
             203.75,
             216.0,
             220.0,
@@ -45,10 +72,10 @@ CASES = tuple(
         surge(
             kind,
             "six errors in five minutes are said, and not before there are as many",
-            [(10, 0), (99, 0.02)],
-            silent(SURGE, 14),
-            15.75,
-            minutes=16,
+            [(30, 0), (99, 0.02)],
+            silent(SURGE, 30.5),
+            35.75,
+            minutes=36,
         ),
         surge(kind, "so are seven for a new reason", [(15, None), (99, 7 / 300)], 17.0, minutes=17),
         surge(kind, "four for it are not", [(15, None), (99, 4 / 300)], silent(SURGE, 30), minutes=30),
@@ -78,6 +105,11 @@ CASES = tuple(
             silent(SURGE, 60),
             minutes=60,
             traffic=[(20, None), (99, 4)],
+        ),
+        told(kind, 0, (4.9 / 300, False), (5.1 / 300, True)),
+        *(
+            told(kind, errors / 300, (0.98 * threshold, False), (1.02 * threshold, True))
+            for errors, threshold in ((1.5, chance(1.5)), (6, chance(6)), (30, 3 * 30 / 300))
         ),
     )
 )

@@ -1,7 +1,7 @@
 """What records read is what happened: with twins, ensembles, restarts, rollouts, caches and replicas."""
 
-from tritonobs.testing.promtool import Case, absent, near, reads
-from tritonobs.testing.simulate import World
+from support.promtool import Case, absent, near, reads
+from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 TRITON = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1", **NMS}
@@ -87,7 +87,8 @@ CASES = (
         rules=(f"{TRAFFIC}_bad_per_requests:ratio_rate5m",),
         checks=tuple(
             reads(
-                f'{TRAFFIC}_bad_per_requests:ratio_rate5m{{model="{model}"}}',
+                # Whole requests: in five minutes there is one more, or one less.
+                f'round({TRAFFIC}_bad_per_requests:ratio_rate5m{{model="{model}"}}, 0.01)',
                 20,
                 ({"model": model, "version": "1"}, ratio),
             )
@@ -100,7 +101,7 @@ CASES = (
         .counter("nv_inference_request_success", 8, **TRITON)
         .counter("nv_inference_request_failure", 2, **TRITON)
         .worker("nms", outcomes={"ok": 8, "error": 2}),
-        rules=(f"{TRAFFIC}_bad_per_requests:ratio_rate5m",),
+        rules=(f"{TRAFFIC}_bad_per_requests:ratio_rate5m", f"{TRAFFIC}:rate5m"),
         checks=(
             reads(f"{TRAFFIC}_bad_per_requests:ratio_rate5m", 20, (NMS, 0.2)),
             reads(f"{TRAFFIC}:rate5m", 20, (NMS, 10)),
@@ -267,7 +268,7 @@ CASES = (
         .triton('a"b\\c\nd{e}', qps=5)
         .triton("模型", qps=5)
         .gauge("tritonobs_qps_limit", 2, model='a"b\\c\nd{e}', version="1"),
-        rules=("TritonQpsAboveLimit",),
+        rules=("TritonQpsAboveLimit", "subject:triton_requests:rate5m"),
         checks=(
             reads("count(ALERTS)", 10, ({}, 1)),
             near(

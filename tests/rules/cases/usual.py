@@ -1,13 +1,14 @@
 """Traffic against the same time yesterday and last week, from what was recorded then."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 STOPPED, DROP = "TritonTrafficStopped", "TritonTrafficDrop"
 RATE, PENDING = "subject:triton_requests:rate5m", "model_version:triton_requests_pending:sum"
-BEATS = "model_instance:tritonobs_heartbeats:changes4m"
+BEATS = "model_instance:tritonobs_worker_alive:bool"
 OWNER = "subject:tritonobs_owner:info"
-GIVEN = (RATE, PENDING, BEATS, OWNER)
+AWAY = "model_version:triton_servers_unreachable:count"
+GIVEN = (RATE, PENDING, BEATS, OWNER, AWAY)
 FIRING = {"severity": "warning", "model": "nms", "team": "vision"}
 DAY, WEEK = 1440, 10080
 
@@ -58,15 +59,15 @@ CASES = (
         fires(DROP, END, **FIRING),
     ),
     case(
-        "what cannot be scraped is no drop",
+        "what cannot be scraped is no drop, where it had the model",
         DROP,
-        drop(4, 1).gauge("up", 0, job="triton", replica="r"),
+        drop(4, 1).gauge(AWAY, 1, model="nms", version="1"),
         silent(DROP, END),
     ),
     case(
-        "another job that is down does not matter",
+        "a server that is down and never had the model does not matter",
         DROP,
-        drop(4, 1).gauge("up", 0, job="other").gauge("up", 1, job="triton"),
+        drop(4, 1).gauge("up", 0, job="triton", replica="r").gauge(AWAY, 1, model="ocr", version="1"),
         fires(DROP, END, **FIRING),
     ),
     case(
@@ -128,7 +129,7 @@ CASES = (
     case(
         "what cannot be scraped is no silence",
         STOPPED,
-        stopped((200, 1)).gauge("up", 0, job="triton", replica="r"),
+        stopped((200, 1)).gauge(AWAY, 1, model="nms", version="1"),
         silent(STOPPED, 240),
     ),
 )

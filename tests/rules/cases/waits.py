@@ -1,7 +1,7 @@
 """Alerts by themselves, at the edges of what was recorded for them: windows, offsets, counts and waits."""
 
-from tritonobs.testing.promtool import Case, fires, silent
-from tritonobs.testing.simulate import World
+from support.promtool import Case, fires, silent
+from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
@@ -10,8 +10,8 @@ SLO = {**NMS, "slo": "a"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
 GONE, MISSING, CACHE = "TritonErrorBudgetExhausted", "TritonSliMissing", "TritonCacheCollapse"
 SATURATED, RELOADED, SLOW = "TritonSaturated", "TritonModelReloaded", "TritonReplicaSlow"
-LEFT, SPENT = "slo:period_error_budget_remaining:ratio", "slo:sli_bad_requests:rate5m_sampled"
-OBJECTIVE, BAD = "slo:objective:ratio", "slo:sli_bad_requests:rate5m"
+LEFT, SPENT = "slo:period_error_budget_remaining:ratio", "slo:sli_bad_requests:rarely_sampled"
+OBJECTIVE, BAD = "slo:objective:ratio", "slo:sli_bad_requests:increase"
 HITS = "model_version:triton_cache_hits_per_lookups:ratio5m"
 BUSY, PENDING = "model_version:tritonobs_workers_busy:ratio5m", "model_version:triton_requests_pending:sum"
 PEERS = "replica_model_version:triton_request_duration_seconds_per_peers:ratio5m"
@@ -21,7 +21,7 @@ REFUSED_COUNT = "tritonobs_limit_annotations_refused"
 FROZEN, DEAD, BEATS = (
     "TritonCountersFrozen",
     "TritonWorkerDead",
-    "model_instance:tritonobs_heartbeats:changes1m",
+    "model_instance:tritonobs_worker_alive:bool",
 )
 OUTCOMES, BATCH = "model_version_outcome:tritonobs_requests:rate1m", "TritonBatchInefficient"
 TOGETHER = "model_version:triton_requests_per_executions:ratio5m"
@@ -40,8 +40,8 @@ def alone(says, alert, records, *checks, minutes, labels=None, scrape_seconds=15
 
 def spent(says, bad, *checks):
     """A budget that is gone from minute 20 on, after so many bad requests by minute 40."""
-    pace = bad / (160 * 15)
-    return alone(says, GONE, {LEFT: [(20, 0.1), (99, -0.1)], SPENT: pace}, *checks, minutes=40, labels=SLO)
+    each = bad / 160
+    return alone(says, GONE, {LEFT: [(20, 0.1), (99, -0.1)], SPENT: each}, *checks, minutes=40, labels=SLO)
 
 
 def warning(alert, minute, **labels):
@@ -71,7 +71,7 @@ CASES = (
     alone(
         "bad requests from before the period used up nothing of its budget",
         GONE,
-        {LEFT: -0.1, SPENT: [(40 * DAY, 1e-4), (1e9, 0)]},
+        {LEFT: -0.1, SPENT: [(40 * DAY, 1), (1e9, 0)]},
         silent(GONE, 80 * DAY, since=72 * DAY),
         minutes=80 * DAY,
         labels=SLO,
@@ -81,9 +81,9 @@ CASES = (
         "an SLI that is missing is said after ten minutes",
         MISSING,
         {OBJECTIVE: 0.9, BAD: [(10, 0.1), (99, None)], "subject:triton_requests:rate5m": 1},
-        silent(MISSING, 19.5),
-        warning(MISSING, 21, slo="a"),
-        minutes=22,
+        silent(MISSING, 24.5),
+        warning(MISSING, 26, slo="a"),
+        minutes=27,
         labels=SLO,
     ),
     hits(
@@ -160,7 +160,7 @@ CASES = (
         checks=(silent(RULES, 6),),
     ),
     Case(
-        says="a single annotation that cannot be meant is said",
+        says="a single annotation that is not valid is said",
         world=World(minutes=11).gauge(REFUSED_COUNT, [(5, 0), (99, 1)], **SERVE),
         rules=(REFUSED,),
         checks=(fires(REFUSED, 11, severity="warning", **SERVE),),
@@ -198,8 +198,8 @@ CASES = (
         "a burst of eight requests above a limit is no spike",
         SPIKE,
         {
-            "model_version:triton_requests_succeeded:irate1m": [(5, 0), (5.25, 1), (99, 0)],
-            "subject:triton_requests:rate1m": 0.1,
+            "subject:triton_requests_offered:irate1m": [(5, 0), (5.25, 1), (99, 0)],
+            "subject:triton_requests_offered:rate1m": 0.1,
             "subject:tritonobs_qps_limit:held": 0.5,
         },
         silent(SPIKE, 10),

@@ -1,12 +1,32 @@
 """A model that does to its stages what the request says, to see the server survive it."""
 
+import multiprocessing
+import sys
 import threading
+import time
+from pathlib import Path
 
 import triton_python_backend_utils as pb_utils
 
 from tritonobs.stage import Stages
 
 SURVIVED = 1000
+
+
+def _request(stages, n):
+    with stages.request(n), stages.time("decode"):
+        pass
+
+
+def _fork(stages, n):
+    children = [
+        multiprocessing.get_context("fork").Process(target=_request, args=(stages, n)) for _ in range(3)
+    ]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    stages.outcome("ok", n)
 
 
 def _work(stages, n):
@@ -52,7 +72,14 @@ def _labels(stages, n):
     stages.outcome("ok", n)
 
 
-COMMANDS = {"work": _work, "threads": _threads, "values": _values, "labels": _labels}
+COMMANDS = {
+    "work": _work,
+    "request": _request,
+    "fork": _fork,
+    "threads": _threads,
+    "values": _values,
+    "labels": _labels,
+}
 
 
 class TritonPythonModel:
@@ -66,14 +93,22 @@ class TritonPythonModel:
 
     def initialize(self, args):
         """Make the stages."""
+        assert "c_python_backend_utils" in sys.modules, "how tritonobs.stage knows Triton's own processes"
         self.forgets = args["model_name"] == "forgetful"
+        self.args = args
         self.stages = Stages(args, pb_utils)
+        failing = Path(__file__).with_name("failing")
+        if failing.exists() and args["model_instance_name"].endswith(failing.read_text(encoding="utf-8")):
+            time.sleep(0.5)
+            raise RuntimeError("no weights")
 
     def execute(self, requests):
         """Do what each request says, answer with what it said."""
         said = [pb_utils.get_input_tensor_by_name(request, "IN") for request in requests]
         for command in {tensor.as_numpy().ravel()[0].decode() for tensor in said}:
-            COMMANDS[command](self.stages, len(requests))
+            # A second one, as a model has whose base class makes its own.
+            stages = Stages(self.args, pb_utils) if command == "again" else self.stages
+            COMMANDS["work" if command == "again" else command](stages, len(requests))
         return [pb_utils.InferenceResponse([pb_utils.Tensor("OUT", tensor.as_numpy())]) for tensor in said]
 
     def finalize(self):

@@ -1,0 +1,36 @@
+"""Pools of servers are drawn from what kube-state-metrics tells: no stack of the tests has it."""
+
+from __future__ import annotations
+
+from support.promtool import Case, reads, run
+from support.simulate import World
+from tritonobs.programs import binaries
+
+LARGE = {"namespace": "models", "deployment": "triton-large"}
+SMALL = {"namespace": "models", "statefulset": "triton-small"}
+SCALER = {"namespace": "models", "horizontalpodautoscaler": "triton-large"}
+
+
+def test_pools_of_both_kinds_and_their_autoscalers_are_drawn(queries, tmp_path):
+    """Two copies of kube-state-metrics are one line; what is no pool of servers is none."""
+    world = World(minutes=2)
+    for copy in ("a", "b"):
+        for deployment, ready in (("triton-large", 3), ("grafana", 1)):
+            labels = {**LARGE, "deployment": deployment, "instance": copy}
+            world.gauge("kube_deployment_spec_replicas", 4, **labels)
+            world.gauge("kube_deployment_status_replicas_available", ready, **labels)
+    world.gauge("kube_statefulset_replicas", 2, **SMALL)
+    world.gauge("kube_statefulset_status_replicas_ready", 2, **SMALL)
+    world.gauge("kube_horizontalpodautoscaler_status_desired_replicas", 4, **SCALER)
+    world.gauge("kube_horizontalpodautoscaler_spec_max_replicas", 8, **SCALER)
+    drawn = {one.place: one.expr.replace("$cluster", ".*") for one in queries if one.board == "hosts"}
+    large, small = {**LARGE, "pool": "triton-large"}, {**SMALL, "pool": "triton-small"}
+    checks = (
+        reads(drawn["Servers of a pool A"], 1, (large, 3), (small, 2)),
+        reads(drawn["Servers of a pool B"], 1, (large, 4), (small, 2)),
+        reads(drawn["Servers that autoscalers want A"], 1, (SCALER, 4)),
+        reads(drawn["Servers that autoscalers want B"], 1, (SCALER, 8)),
+    )
+    case = Case(says="pools", world=world, rules=(), checks=checks)
+
+    assert run(binaries.find("promtool"), [], case, tmp_path) == ""

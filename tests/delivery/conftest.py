@@ -1,0 +1,105 @@
+"""A committer with robots that answer as a test tells them, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.dingtalk import MOST_BYTES, Markdown, Reply
+from tritonobs.delivery.commit import Committer, Pace
+from tritonobs.delivery.lane import Lane
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.errors import TimedOut
+from tritonobs.tasks.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tritonobs.delivery.payload import Alert
+    from tritonobs.plan.notify import Robot
+
+ACCEPTED = Reply(errcode=0, errmsg="ok")
+
+
+class AnswerLost(TimedOut):
+    """What the sender sees of a message that the robot accepted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Page:
+    message: Markdown
+    states: frozenset[tuple[str, str, str]]
+
+
+@dataclass(kw_only=True)
+class Bench:
+    """A committer with robots that answer as told; `sent` is (second, robot, names in the message)."""
+
+    committer: Committer
+    lanes: list[Lane]
+    sent: list[tuple[float, str, list[str]]] = field(default_factory=list)
+    answers: dict[str, list[Reply | Exception]] = field(default_factory=dict)
+    delay_seconds: float = 0.0
+    page_size: int = 100
+    slips: dict[str, Exception] = field(default_factory=dict)
+    supervisor: Supervisor = field(default_factory=Supervisor)
+
+    async def send(self, robot: Robot, message: Markdown) -> Reply:
+        """The robot's next answer; accepted when it has none left."""
+        await asyncio.sleep(self.delay_seconds)
+        queue = self.answers.get(robot.name, [])
+        answer = queue.pop(0) if queue else ACCEPTED
+        if isinstance(answer, AnswerLost) or answer == ACCEPTED:
+            names = message.text.split()
+            self.sent.append((asyncio.get_running_loop().time(), robot.name, names))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def compose(self, alerts: Sequence[Alert], robot: Robot, most_bytes: int) -> list[_Page]:
+        """Pages of `page_size` names."""
+        assert (robot.language, most_bytes) == ("en", MOST_BYTES)
+        if robot.name in self.slips:
+            raise self.slips.pop(robot.name)
+        pages = [alerts[at : at + self.page_size] for at in range(0, len(alerts), self.page_size)]
+        return [
+            _Page(
+                message=Markdown(
+                    title="t", text=" ".join(f"{one.labels['model']}:{one.status}" for one in page)
+                ),
+                states=frozenset(one.state for one in page),
+            )
+            for page in pages
+        ]
+
+    @property
+    def named(self) -> list[str]:
+        """Every name in every accepted message."""
+        return [name for _, _, names in self.sent for name in names]
+
+
+@pytest.fixture
+def answer_lost() -> AnswerLost:
+    """A message that arrived, and an answer that did not."""
+    return AnswerLost("no answer within 5 s")
+
+
+@pytest.fixture
+def bench(robot) -> Callable[..., Bench]:
+    """Makes a bench, with robots of these names, the first preferred."""
+
+    def make(*names: str, hold_seconds: float = 30.0, **more: object) -> Bench:
+        metrics = DeliveryMetrics()
+        made = Bench(committer=None, lanes=[], **more)  # type: ignore[arg-type] # filled in two lines below
+        now = asyncio.get_running_loop().time()
+        made.lanes = [Lane(robot(name), made.send, metrics, now=now) for name in names or ("oncall",)]
+        made.committer = Committer(
+            "oncall", lambda: made.lanes, made.compose, metrics, Pace(hold_seconds=hold_seconds)
+        )
+        made.supervisor.keep("oncall", made.committer.deliver)
+        return made
+
+    return make

@@ -1,0 +1,167 @@
+"""Digests name every alert within the vendor's bytes, whatever the alerts are made of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tritonobs.clients.dingtalk import MOST_BYTES
+from tritonobs.delivery.digest import Style, compose
+from tritonobs.delivery.template import compile_template
+from tritonobs.delivery.view import view
+from tritonobs.delivery.words import LANGUAGES
+from tritonobs.plan.notify import Mention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tritonobs.delivery.view import AlertView
+
+EN = Style(words=LANGUAGES["en"], place="shop")
+
+
+@pytest.fixture
+def views(alert, reader) -> Callable[..., list[AlertView]]:
+    """Makes views of alerts about models m0, m1 and so on."""
+
+    def make(count: int, **more: object) -> list[AlertView]:
+        return [
+            view(alert(model=f"m{number}", fingerprint=f"f{number}", **more), reader())
+            for number in range(count)
+        ]
+
+    return make
+
+
+def test_one_alert_reads_like_this(views) -> None:
+    """The whole text, as the group sees it."""
+    (page,) = compose([replace(views(1)[0], evidence="Time goes to: detector 78%", links=())], EN, MOST_BYTES)
+    assert page.message.title == "🔴 1 firing · shop TritonQpsAboveLimit m0 version 1"
+    assert page.message.text == (
+        "#### 🔴 1 firing · shop\n\n"
+        "**🔴 TritonQpsAboveLimit** m0 version 1  \n"
+        "m0 gets 12 requests/s, the limit is 8.  \n"
+        "critical · since 12:00:00 UTC (5m)\n\n"
+        "> Time goes to: detector 78%"
+    )
+
+
+def test_worst_is_told_first_and_resolved_last(views, alert, reader) -> None:
+    """In one message, under a heading that counts both."""
+    mixed = [
+        *views(1, status="resolved"),
+        view(alert(model="late", severity="warning"), reader()),
+        *views(2)[1:],
+    ]
+    (page,) = compose(mixed, EN, MOST_BYTES)
+    assert page.message.text.startswith("#### 🔴 2 firing · ✅ 1 resolved · shop")
+    places = [page.message.text.index(name) for name in ("m1 version", "late version", "m0 version")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("count", [1, 20, 60, 200, 1000])
+def test_every_alert_is_named_within_the_limit(views, count: int) -> None:
+    """However many: in full while there is room, then in a line, then in a further message."""
+    pages = compose(views(count), EN, MOST_BYTES)
+    named = [state for page in pages for state in page.states]
+    assert len(named) == len(set(named)) == count
+    assert all(len(page.message.body()) <= MOST_BYTES for page in pages)
+    text = "\n".join(page.message.text for page in pages)
+    assert all(f"m{number} version 1" in text for number in range(count))
+    assert len(pages) <= 1 + count // 150
+
+
+def test_room_is_used(views) -> None:
+    """A digest that must shorten some alerts shows as many in full as fit."""
+    (page,) = compose(views(100), EN, MOST_BYTES)
+    assert "requests/s" in page.message.text
+    assert len(page.message.body()) > 0.9 * MOST_BYTES
+
+
+HOSTILE = st.text(min_size=0, max_size=60) | st.sampled_from(
+    [
+        "[x](http://evil)" * 20,
+        '"\\\n' * 4000,
+        "\u202eabc\u2066",
+        "模" * 3400,
+        "👩‍🔧" * 2000,
+        "{{ 7*7 }}{% raw %}",
+        "\x00\x1b[31m",
+        "@all #### > - 1.",
+    ]
+)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries({"model": HOSTILE, "stage": HOSTILE, "team": HOSTILE}), min_size=1, max_size=12
+    )
+)
+def test_hostile_labels_are_data(alert, reader, labels: list[dict[str, str]]) -> None:
+    """No label breaks a message, makes a link or a mention, or hides another alert."""
+    alerts = [
+        alert(fingerprint=str(number), annotations={"description": one["model"]}, **one)
+        for number, one in enumerate(labels)
+    ]
+    pages = compose([view(one, reader()) for one in alerts], EN, MOST_BYTES)
+    assert sum(len(page.states) for page in pages) == len(alerts)
+    for page in pages:
+        assert len(page.message.body()) <= MOST_BYTES
+        assert page.message.mobiles == page.message.user_ids == ()
+        assert "](http://evil" not in page.message.text
+
+
+def test_people_are_called_once_each(views) -> None:
+    """In the text and in the fields, as DingTalk wants it."""
+    rule = Mention(mobiles=("138", "139"), user_ids=("lee",), everyone=True)
+    (page,) = compose([replace(one, mentions=(rule,)) for one in views(3)], EN, MOST_BYTES)
+    message = page.message
+    assert (message.mobiles, message.user_ids, message.at_all) == (("138", "139"), ("lee",), True)
+    assert message.text.endswith("@138 @139 @lee")
+
+
+def test_keyword_stands_in_the_text(views) -> None:
+    """For robots that take only messages with it."""
+    (page,) = compose(views(1), replace(EN, keyword="triton-alerts"), MOST_BYTES)
+    assert "triton-alerts" in page.message.text
+    assert "triton-alerts" in page.message.title
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param("{{ headline }}", id="names nobody"),
+        pytest.param("{{ alerts[0].name }} {{ alerts[0].subject }}", id="names only the first"),
+        pytest.param("{{ alerts[7].name }}", id="fails for some digests"),
+        pytest.param(
+            "{{ 'x' * 30000 }}{% for a in alerts %}{{ a.name }} {{ a.subject }}{% endfor %}", id="too long"
+        ),
+    ],
+)
+def test_bad_template_never_loses_an_alert(views, template: str) -> None:
+    """Where a user's template fails, ours takes its place."""
+    style = replace(EN, template=compile_template(template))
+    pages = compose(views(3), style, MOST_BYTES)
+    text = "\n".join(page.message.text for page in pages)
+    assert all(f"m{number} version 1" in text for number in range(3))
+    assert all(len(page.message.body()) <= MOST_BYTES for page in pages)
+
+
+def test_own_template_is_used(views) -> None:
+    """A good one makes the whole text."""
+    template = "{% for a in alerts %}{{ a.name }}/{{ a.subject }};{% endfor %}"
+    (page,) = compose(views(2), replace(EN, template=compile_template(template)), MOST_BYTES)
+    assert page.message.text == "TritonQpsAboveLimit/m0 version 1;TritonQpsAboveLimit/m1 version 1;"
+
+
+def test_short_alerts_are_a_list_of_their_own(views) -> None:
+    """Set apart from the last one in full, one line each."""
+    (page,) = compose(views(100), EN, MOST_BYTES)
+    lines = page.message.text.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("- "))
+    assert lines[first - 1] == ""
+    assert all(line.startswith("- 🔴 **TritonQpsAboveLimit** m") for line in lines[first:] if line)

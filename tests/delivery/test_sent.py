@@ -1,0 +1,229 @@
+"""What a chat was sent: no resolved message without a firing one."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from support.virtual_time import run_virtual
+from tritonobs.clients.dingtalk import Reply
+from tritonobs.delivery.sent import Sent
+from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
+
+NOW = datetime.now(timezone.utc)
+LATER = (NOW + timedelta(hours=1)).isoformat()
+EARLIER = (NOW - timedelta(hours=1)).isoformat()
+BY_A_FAST_CLOCK = (NOW + timedelta(seconds=50)).isoformat()
+
+
+def _pair(alert, model: str, began: str = LATER):
+    return alert(model=model, startsAt=began), alert(model=model, startsAt=began, status="resolved")
+
+
+def test_an_end_nobody_knows_the_beginning_of_is_not_told(bench, alert, payload) -> None:
+    """In the group of an alert that was told: Alertmanager posts both, and people hear of one."""
+    stays, _ = _pair(alert, "stays")
+    _, gone = _pair(alert, "gone")
+
+    async def main() -> None:
+        one = bench()
+        assert (await one.committer.commit(payload(stays))).accepted
+        assert (await one.committer.commit(payload(stays, gone))).accepted
+        assert one.named == ["stays:firing", "stays:firing"]
+
+    run_virtual(main())
+
+
+def test_an_end_alone_that_nobody_needs_sends_nothing(bench, alert, payload) -> None:
+    """The call is accepted all the same: Alertmanager need not come again."""
+    _, gone = _pair(alert, "gone")
+
+    async def main() -> None:
+        one = bench()
+        assert (await one.committer.commit(payload(gone))).accepted
+        assert one.sent == []
+
+    run_virtual(main())
+
+
+def test_the_end_of_what_was_told_is_told_once(bench, alert, payload) -> None:
+    """Whichever group brings it."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench()
+        await one.committer.commit(payload(firing))
+        await one.committer.commit(payload(resolved, group="a"))
+        await one.committer.commit(payload(resolved, group="b"))
+        assert one.named == ["m:firing", "m:resolved"]
+
+    run_virtual(main())
+
+
+def test_an_end_is_told_though_its_beginning_is_dated_anew(bench, alert, payload) -> None:
+    """Alertmanager forgets alerts when it is restarted, and dates them by the next time it hears of them."""
+    firing, _ = _pair(alert, "m")
+    _, resolved = _pair(alert, "m", (NOW + timedelta(hours=2)).isoformat())
+
+    async def main() -> None:
+        one = bench()
+        await one.committer.commit(payload(firing))
+        await one.committer.commit(payload(resolved))
+        assert one.named == ["m:firing", "m:resolved"]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        pytest.param(Unreachable("no connection"), id="no connection"),
+        pytest.param(SecretUnusable("no webhook"), id="nowhere to send to"),
+        pytest.param(Reply(errcode=-1, errmsg="busy"), id="busy"),
+        pytest.param(Reply(errcode=130101, errmsg="too fast"), id="muted"),
+        pytest.param(Reply(errcode=310000, errmsg="sign not match"), id="signature refused"),
+    ],
+)
+def test_what_was_certainly_not_told_is_not_told_once_over(bench, alert, payload, refusal) -> None:
+    """The robot never had the message."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench(answers={"oncall": [refusal] * 3}, hold_seconds=1.0)
+        assert not (await one.committer.commit(payload(firing))).accepted
+        one.answers.clear()
+        await asyncio.sleep(700)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert one.named == []
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize(
+    "silence",
+    [
+        pytest.param(TimedOut("no answer"), id="no answer"),
+        pytest.param(ConnectionBroken("connection broken"), id="the connection broke"),
+        pytest.param(BadAnswer("answered 502"), id="a proxy's answer"),
+        pytest.param(ValueError("a slip of ours"), id="a slip of ours"),
+    ],
+)
+def test_what_may_have_been_told_is_told_once_over(bench, alert, payload, silence) -> None:
+    """Nobody knows whether the chat has the beginning: the end is needless there, or missing without it."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench(answers={"oncall": [silence]}, hold_seconds=1.0)
+        assert not (await one.committer.commit(payload(firing))).accepted
+        await asyncio.sleep(70)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert one.named == ["m:resolved"]
+        assert (await one.committer.commit(payload(resolved, group="again"))).accepted
+        assert one.named == ["m:resolved"]
+
+    run_virtual(main())
+
+
+def test_the_end_comes_again_until_its_own_answer_arrives(bench, alert, payload, answer_lost) -> None:
+    """The answers to the beginning and to the end are both lost: the end is sent twice rather than never."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench(answers={"oncall": [answer_lost, answer_lost]}, hold_seconds=1.0)
+        assert not (await one.committer.commit(payload(firing))).accepted
+        await asyncio.sleep(70)
+        assert not (await one.committer.commit(payload(resolved))).accepted
+        await asyncio.sleep(70)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert one.named == ["m:firing", "m:resolved", "m:resolved"]
+
+    run_virtual(main())
+
+
+def test_both_chats_hear_the_end_when_the_first_lost_only_its_answer(
+    bench, alert, payload, answer_lost
+) -> None:
+    """The failover robot sent it too, because it was unknown whether the first chat has it."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench("oncall", "backup", answers={"oncall": [answer_lost]})
+        assert (await one.committer.commit(payload(firing))).accepted
+        await asyncio.sleep(90)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert [(robot, names) for _, robot, names in one.sent] == [
+            ("oncall", ["m:firing"]),
+            ("backup", ["m:firing"]),
+            ("oncall", ["m:resolved"]),
+            ("backup", ["m:resolved"]),
+        ]
+
+    run_virtual(main())
+
+
+def test_an_end_that_one_chat_still_waits_for_is_not_settled(bench, alert, payload) -> None:
+    """Both were sent the beginning, one at the repetition; the first is mute at its end and gets it later."""
+    firing, resolved = _pair(alert, "m")
+    mute = Reply(errcode=130101, errmsg="too fast")
+
+    async def main() -> None:
+        one = bench("oncall", "backup")
+        assert (await one.committer.commit(payload(firing))).accepted
+        one.answers["oncall"] = [mute]
+        assert (await one.committer.commit(payload(firing))).accepted
+        await asyncio.sleep(60)
+        assert not (await one.committer.commit(payload(resolved))).accepted
+        await asyncio.sleep(600)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert [(robot, names) for _, robot, names in one.sent] == [
+            ("oncall", ["m:firing"]),
+            ("backup", ["m:firing"]),
+            ("backup", ["m:resolved"]),
+            ("oncall", ["m:resolved"]),
+        ]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("began", [EARLIER, BY_A_FAST_CLOCK], ids=["earlier", "by a clock that is ahead"])
+def test_what_began_before_this_process_may_have_been_told(bench, alert, payload, began: str) -> None:
+    """By its predecessor; so its end is told."""
+    _, resolved = _pair(alert, "m", began)
+
+    async def main() -> None:
+        one = bench()
+        await one.committer.commit(payload(resolved))
+        assert one.named == ["m:resolved"]
+
+    run_virtual(main())
+
+
+def test_an_end_is_told_where_the_beginning_was(bench, alert, payload) -> None:
+    """The failover robot's chat was sent it, so that chat is sent its end."""
+    firing, resolved = _pair(alert, "m")
+
+    async def main() -> None:
+        one = bench("oncall", "backup", answers={"oncall": [Unreachable("no connection")]})
+        assert (await one.committer.commit(payload(firing))).accepted
+        await asyncio.sleep(90)
+        assert (await one.committer.commit(payload(resolved))).accepted
+        assert [(robot, names) for _, robot, names in one.sent] == [
+            ("backup", ["m:firing"]),
+            ("backup", ["m:resolved"]),
+        ]
+
+    run_virtual(main())
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_what_is_forgotten_counts_as_told(alert, most: int) -> None:
+    """Memory is bounded; the price is a needless message, never a missing one."""
+    sent = Sent(most=most)
+    starts = [(NOW + timedelta(minutes=minute)).isoformat() for minute in range(1, most + 3)]
+    alerts = [_pair(alert, f"m{at}", began) for at, began in enumerate(starts)]
+    for firing, _ in alerts:
+        sent.add(firing)
+    assert sum(sent.has(resolved) for _, resolved in alerts) == most
+    assert all(sent.has(resolved) or sent.may_have(resolved) for _, resolved in alerts)

@@ -1,0 +1,73 @@
+"""When requests go out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonobs.lab.load.schedule import Segment, send_times
+
+
+@pytest.mark.parametrize(
+    ("segments", "times"),
+    [
+        pytest.param([Segment(qps=2, seconds=2)], (0, 0.5, 1, 1.5), id="a steady rate starts at once"),
+        pytest.param(
+            [Segment(qps=1, seconds=2), Segment(qps=2, seconds=1)],
+            (0, 1, 2, 2.5),
+            id="steps follow each other",
+        ),
+        pytest.param([Segment(qps=0, seconds=5)], (), id="no traffic"),
+        pytest.param(
+            [Segment(qps=0, seconds=5), Segment(qps=1, seconds=2)], (5, 6), id="traffic after silence"
+        ),
+        pytest.param([Segment(qps=0, end_qps=2, seconds=2)], (0, 2**0.5), id="a ramp from nothing"),
+        pytest.param([Segment(qps=2, end_qps=0, seconds=2)], (0, 2 - 2**0.5), id="a ramp to nothing"),
+        pytest.param(
+            [Segment(qps=0.5, seconds=3), Segment(qps=0.5, seconds=3)], (0, 2, 4), id="parts of a request"
+        ),
+    ],
+)
+def test_send_times_follow_the_segments(segments: list[Segment], times: tuple[float, ...]) -> None:
+    """Even arrivals: every moment at which the area under the rate passes a whole number."""
+    assert send_times(segments) == pytest.approx(times)
+
+
+def test_the_number_of_requests_is_the_area_under_the_rate() -> None:
+    """No request is lost or added where segments meet."""
+    segments = [
+        Segment(qps=7.3, seconds=10),
+        Segment(qps=7.3, end_qps=31.7, seconds=9),
+        Segment(qps=0.1, seconds=10),
+    ]
+
+    times = send_times(segments)
+
+    assert len(times) == 250  # 73 + 175.5 + 1, rounded up
+    assert list(times) == sorted(times)
+
+
+def test_poisson_arrivals_repeat_with_the_seed_and_keep_the_rate() -> None:
+    """Independent clients, reproducibly."""
+    segments = [Segment(qps=100, seconds=50)]
+    times = send_times(segments, arrivals="poisson", seed=1)
+
+    assert times == send_times(segments, arrivals="poisson", seed=1)
+    assert times != send_times(segments, arrivals="poisson", seed=2)
+    assert len(times) == pytest.approx(5000, rel=0.06)
+    assert 0 <= times[0] <= times[-1] < 50
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"qps": -1, "seconds": 1},
+        {"qps": 1, "seconds": 0},
+        {"qps": float("nan"), "seconds": 1},
+        {"qps": 1, "end_qps": -2, "seconds": 1},
+        {"qps": 1, "seconds": float("inf")},
+    ],
+)
+def test_a_segment_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+    """At once, not in the middle of a run."""
+    with pytest.raises(ValueError, match=r"is not a duration|are not rates"):
+        Segment(**wrong)

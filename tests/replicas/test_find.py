@@ -1,0 +1,130 @@
+"""Servers that come and go are found where the fleet file says, and named as Prometheus names them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.kubernetes import KubernetesDouble
+from tritonobs.errors import BadAnswer, FileUnusable, TritonobsError, Unreachable
+from tritonobs.plan.build import build_plan
+from tritonobs.replicas.find import find_replicas
+from tritonobs.spec.load import load_fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tritonobs.plan.fleet import Plan
+
+TARGETS = [{"targets": ["10.0.0.1:8002", "[fd00::1]:9002"], "labels": {"__metrics_path__": "/m"}}]
+
+
+@pytest.fixture(name="plan_of")
+def _plan_of(tmp_path: Path) -> Callable[[str, str], Plan]:
+    def build(replicas: str, more: str = "") -> Plan:
+        file = tmp_path / "fleet.yaml"
+        file.write_text(f"fleet: shop\nreplicas: {replicas}\nmodels: {{m: {{}}}}\n{more}\n")
+        return build_plan(load_fleet(file), tmp_path)
+
+    return build
+
+
+def _shown(plan: Plan) -> list[tuple[str, str, str]]:
+    return [(one.name, one.http_url, one.metrics_url) for one in find_replicas(plan)]
+
+
+def _pod(
+    cluster: KubernetesDouble, name: str, address: str, *, phase: str = "Running", **more: object
+) -> None:
+    metadata = {"name": name, "labels": {"app": "triton"}, **more}
+    status = {"phase": phase, "podIP": address} if address else {"phase": phase}
+    cluster.write("pods", "models", {"metadata": metadata, "status": status}, create=True)
+
+
+@pytest.fixture(name="cluster")
+def _cluster(tmp_path: Path) -> Iterator[KubernetesDouble]:
+    with KubernetesDouble() as double:
+        (tmp_path / "token").write_text(double.token)
+        yield double
+
+
+def test_pods_are_the_running_ones_with_the_labels(cluster, plan_of):
+    """Not those that are starting, over, or being deleted; the pod's name is the replica's."""
+    _pod(cluster, "triton-b", "10.0.0.2")
+    _pod(cluster, "triton-a", "fd00::1")
+    _pod(cluster, "triton-c", "", phase="Pending")
+    _pod(cluster, "triton-d", "10.0.0.4", phase="Succeeded")
+    _pod(cluster, "triton-e", "10.0.0.5", deletionTimestamp="2026-01-01T00:00:00Z")
+    _pod(cluster, "web", "10.0.0.9", labels={"app": "web"})
+
+    plan = plan_of(
+        "{kubernetes: {selector: app=triton, namespace: models, port: 9002}}",
+        f"kubernetes: {{api: '{cluster.url}', token_file: token, watch: false}}",
+    )
+
+    assert _shown(plan) == [
+        ("triton-a", "http://[fd00::1]:8000", "http://[fd00::1]:9002/metrics"),
+        ("triton-b", "http://10.0.0.2:8000", "http://10.0.0.2:9002/metrics"),
+    ]
+    assert cluster.asked[0]["labelSelector"] == "app=triton"
+    assert plan.rules.replica_label == "pod"
+
+
+def test_a_file_is_read_as_prometheus_reads_it(plan_of, tmp_path):
+    """JSON or YAML, relative to the fleet file; the HTTP port is told apart."""
+    (tmp_path / "targets.json").write_text(json.dumps(TARGETS))
+
+    assert _shown(plan_of("{file: {path: targets.json, http_port: 9000}}")) == [
+        ("10.0.0.1:8002", "http://10.0.0.1:9000", "http://10.0.0.1:8002/m"),
+        ("[fd00::1]:9002", "http://[fd00::1]:9000", "http://[fd00::1]:9002/m"),
+    ]
+
+
+def test_a_page_is_read_as_prometheus_reads_it(plan_of):
+    """The same shape over HTTP."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(TARGETS).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        found = _shown(plan_of(f"{{http: {{url: 'http://127.0.0.1:{server.server_address[1]}/sd'}}}}"))
+        server.shutdown()
+
+    assert [name for name, _, _ in found] == ["10.0.0.1:8002", "[fd00::1]:9002"]
+
+
+def test_a_name_stands_for_all_of_its_addresses(plan_of):
+    """As a headless Service does."""
+    assert ("127.0.0.1:8002", "http://127.0.0.1:8000", "http://127.0.0.1:8002/metrics") in _shown(
+        plan_of("{dns: {name: localhost}}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "error"),
+    [
+        pytest.param("{file: {path: missing.json}}", FileUnusable, id="no file"),
+        pytest.param("{file: {path: fleet.yaml}}", BadAnswer, id="another file"),
+        pytest.param("{dns: {name: no-such-host.invalid}}", Unreachable, id="no such host"),
+        pytest.param("{http: {url: 'http://127.0.0.1:9'}}", Unreachable, id="nobody there"),
+        pytest.param("{kubernetes: {selector: a=b}}", TritonobsError, id="no cluster"),
+    ],
+)
+def test_where_nobody_tells_it_is_an_error_of_ours(plan_of, replicas, error):
+    """Never an empty fleet, never a traceback."""
+    with pytest.raises(error):
+        find_replicas(plan_of(replicas))

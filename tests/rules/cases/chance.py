@@ -1,0 +1,120 @@
+"""How far above its limit traffic must be: a thousandth below and above chance, in each window."""
+
+from math import sqrt
+
+from support.promtool import Case, all_fire, silent
+from support.simulate import World
+
+ABOVE, NEAR, SPIKE = "TritonQpsAboveLimit", "TritonQpsNearLimit", "TritonQpsSpike"
+OFFERED = "subject:triton_requests_offered"
+HELD, OWNER, TOLD = (
+    "subject:tritonobs_qps_limit:held",
+    "subject:tritonobs_owner:info",
+    "model_version:tritonobs_limit_of_model:info",
+)
+GIVEN = (
+    HELD,
+    OWNER,
+    TOLD,
+    *(f"{OFFERED}:{rate}" for rate in ("rate1m", "irate1m", "mean1m", "rate5m", "mean15m")),
+)
+LIMITS = (0.5, 8, 300)
+OWNED = {"pipeline": "inspect", "team": "vision", "tier": "critical"}
+# Of each window: what it reads, over how many seconds, and how many deviations are no chance.
+# The shortest has four scrapes, which are three intervals of 15 s.
+WINDOWS = (("rate1m", 45, 4.5), ("mean1m", 60, 4.5), ("rate5m", 300, 4), ("mean15m", 900, 4))
+BARELY = 1.001
+
+
+def turn(allowed, seconds, deviations):
+    """The most requests a second that chance explains: deviations of the count, and its tail."""
+    return allowed + (deviations * sqrt(allowed * seconds) + deviations**2 / 5) / seconds
+
+
+def subject(world, limit, rates, **labels):
+    """A subject with a limit and an owner, and these rates; the others are 0."""
+    world.gauge(HELD, limit, **labels).gauge(OWNER, 1, **labels, **OWNED)
+    for record in GIVEN[3:]:
+        world.gauge(record, rates.get(record.rpartition(":")[2], 0), **labels)
+
+
+def during(value):
+    """A level from minute 4 to 8, nothing before and afterwards."""
+    return [(4, 0), (8, value), (99, 0)]
+
+
+def excess(share):
+    """Subjects above `share` of their limits from minute 4 to 8: what fires at once, and what 30 s later."""
+    world, at_once, later = World(minutes=11), [], []
+    severity = {"severity": "critical" if share == 1 else "warning"}
+    for limit in LIMITS:
+        allowed = share * limit
+        hot, even = during(allowed * BARELY), during(allowed)
+        for window, seconds, deviations in WINDOWS:
+            edge = turn(allowed, seconds, deviations)
+            also = {"rate1m": "irate1m", "rate5m": "mean1m", "mean15m": "mean1m"}.get(window)
+            labels = {"model": f"{limit:g} a second in {window}"}
+            subject(world, limit, {also: hot, window: during(edge * BARELY)}, **labels)
+            (later if window == "rate1m" else at_once).append({**labels, **OWNED, **severity})
+            subject(world, limit, {also: hot, window: during(edge / BARELY)}, **labels, version="1")
+            told = {**labels, "version": "2"}
+            subject(world, limit, {also: hot, window: during(edge * BARELY)}, **told)
+            world.gauge(TOLD, 1, **told)
+            if also:
+                subject(world, limit, {also: even, window: during(edge * BARELY)}, **labels, version="3")
+            if window == "rate1m":
+                pulses = [
+                    (4, 0),
+                    *((4 + step / 4, allowed * 2 * (step % 3 > 0)) for step in range(1, 17)),
+                    (99, 0),
+                ]
+                subject(world, limit, {also: pulses, window: during(edge * BARELY)}, **labels, version="4")
+    return world, at_once, at_once + later
+
+
+def surpassed(alert, share, wait):
+    """The alert about a share of the limits, which must hold for `wait` minutes and lasts one more."""
+    world, at_once, both = excess(share)
+    return Case(
+        says=f"{alert}: a thousandth more than chance in any window, for each size of limit, and no less",
+        world=world,
+        rules=(alert,),
+        given=GIVEN,
+        checks=(
+            silent(alert, 3.75 + wait),
+            all_fire(alert, 4 + wait, *at_once),
+            all_fire(alert, 4.25 + wait, *at_once),
+            all_fire(alert, 4.5 + wait, *both),
+            all_fire(alert, 8.75, *both),
+            silent(alert, 11, since=9),
+        ),
+    )
+
+
+def spikes():
+    """Bursts of one scrape at minute 4: of as many as chance allows, of half above the limit, and of more."""
+    world, told = World(minutes=10), []
+    for limit in LIMITS:
+        edge = max(turn(limit, 15, 4.5), 1.5 * limit)
+        for version, (times, minute) in enumerate(((BARELY, 1), (1 / BARELY, 1), (BARELY, BARELY)), start=1):
+            labels = {"model": f"{limit:g} a second", "version": str(version)}
+            burst = {"irate1m": [(4, 0), (4.25, edge * times), (99, 0)], "mean1m": limit * minute}
+            subject(world, limit, burst, **labels)
+            if version == 1:
+                told.append({**labels, **OWNED, "severity": "warning"})
+    subject(world, 8, {"irate1m": 80})
+    return Case(
+        says="a burst of one scrape is a spike a thousandth above half more than the limit and above chance",
+        world=world,
+        rules=(SPIKE,),
+        given=GIVEN,
+        checks=(
+            silent(SPIKE, 3.75),
+            all_fire(SPIKE, 4, *told),
+            all_fire(SPIKE, 9, *told),
+            silent(SPIKE, 10, since=9.25),
+        ),
+    )
+
+
+CASES = (surpassed(ABOVE, 1, 0), surpassed(NEAR, 0.8, 1), spikes())

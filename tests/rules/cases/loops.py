@@ -1,0 +1,114 @@
+"""Restart loops: what counts as a start, and what only looks like one; twins, and times of loads."""
+
+from support.promtool import Case, fires, silent
+from support.simulate import World
+
+LOOP, TWICE = "TritonRestartLoop", "TritonServerScrapedTwice"
+NMS = {"model": "nms", "version": "1"}
+POD = {"job": "triton", "replica": "triton-1"}
+INSTANCE = {**NMS, "replica": "triton-1", "model_instance": "nms_0_0"}
+
+
+def flapping(*away, levels, minutes=60):
+    """A server that answers nothing between these minutes, and requests at these levels."""
+    return World(minutes=minutes).triton("nms", qps=levels).outage("triton-1", *away)
+
+
+def born(*minutes, lost=(), until=60):
+    """A server that is always there: a new worker takes over at each minute, and what they leave stays."""
+    world = World(minutes=until).triton("nms", qps=1)
+    for turn, minute in enumerate(minutes):
+        world.worker("nms", pid=100 + turn, alive=[(minute, None), (999, 1)])
+    return world.outage("triton-1", *lost)
+
+
+def silence(world, start, end):
+    """Nothing is known between two minutes, not even that scrapes failed."""
+    for name, values in world.series.items():
+        kept = zip(values, world.times, strict=True)
+        world.series[name] = [None if 60 * start <= time < 60 * end else value for value, time in kept]
+    return world
+
+
+CASES = (
+    Case(
+        says="a server that dies a third time before it answers a request restarts in a loop",
+        # Of the three starts two follow on requests. The third shows as down only.
+        world=flapping(
+            (20, 20.5),
+            (23, 23.5),
+            (26, 26.5),
+            levels=[(20, 1), (20.5, None), (23, 1), (23.5, None), (26, 0), (26.5, None), (99, 1)],
+        ),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 25.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
+    ),
+    Case(
+        says="a pod that got another address before, and dies a third time, restarts in a loop",
+        world=flapping(
+            levels=[(20, 1), (20.5, None), (23, 1), (23.5, None), (26, 0), (26.5, None), (99, 1)],
+        )
+        .gauge("up", [(15, 1), (999, None)], **POD, instance="10.0.0.6:8002")
+        .gauge(
+            "up",
+            [(15, None), (20, 1), (20.5, 0), (23, 1), (23.5, 0), (26, 1), (26.5, 0), (99, 1)],
+            **POD,
+            instance="triton-1:8002",
+        ),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 25.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
+    ),
+    Case(
+        says="two starts are no loop, though scrapes were lost half an hour before",
+        world=flapping(
+            *((20 + 2 * turn, 20.5 + 2 * turn) for turn in range(3)),
+            (45, 45.5),
+            (48, 48.5),
+            levels=[(45, 1), (45.5, None), (48, 1), (48.5, None), (99, 1)],
+        ),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 60),),
+    ),
+    Case(
+        says="three workers in ten minutes of a server that always answers are a loop",
+        world=born(20, 24, 28),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 27), fires(LOOP, 30, severity="warning", **INSTANCE)),
+    ),
+    Case(
+        says="a Prometheus that begins, or was away, takes no worker of before for a new one",
+        world=silence(born(0, 0, 0, until=80), 30, 50),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 80),),
+    ),
+    Case(
+        says="workers of a new pod that end one after the other are a loop once the pod is old enough",
+        world=silence(born(6, 10, 14, 18, 22, until=40), 0, 5),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 19.5), fires(LOOP, 21, severity="warning", **INSTANCE)),
+    ),
+    Case(
+        says="workers that were not seen in a lost scrape are not new a quarter of an hour later",
+        world=born(0, 16, 32, lost=[(48, 48.25)], until=70),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 70),),
+    ),
+    Case(
+        says="a hundred and fifty requests that took as long on two pages are those of one server",
+        world=World(minutes=30)
+        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="a", seconds=0.0301)
+        .triton("nms", qps=[(5, 0.5), (99, 0)], replica="again", seconds=0.0301),
+        rules=(TWICE,),
+        checks=(fires(TWICE, 20, severity="warning", microseconds="4515000", **NMS),),
+    ),
+    Case(
+        says="two servers that took the same half second to load are one; those without a time are not",
+        world=World(minutes=20)
+        .gauge("nv_model_load_duration_secs", 0.5, job="triton", replica="a", **NMS)
+        .gauge("nv_model_load_duration_secs", 0.5, job="triton", replica="b", **NMS)
+        .gauge("nv_model_load_duration_secs", 0, job="triton", replica="c", **NMS)
+        .gauge("nv_model_load_duration_secs", 0, job="triton", replica="d", **NMS),
+        rules=(TWICE,),
+        checks=(fires(TWICE, 12, severity="warning", loaded_in="0.5", **NMS),),
+    ),
+)

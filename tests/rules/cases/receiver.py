@@ -1,0 +1,49 @@
+"""The receiver of traces: when it loses traces, and when it does not."""
+
+from support.promtool import Case, fires, silent
+from support.simulate import World
+
+LOST = "TritonobsTracesLost"
+TRACES = {"job": "tritonobs-traces", "instance": "serve:9900"}
+
+
+def receiving(*, dropped=0, reason="full", lost=0):
+    """A receiver that reads ten spans a second, with bodies or spans lost a second."""
+    sim = World(minutes=30).counter("tritonobs_trace_spans_total", 10, **TRACES)
+    sim.counter("tritonobs_trace_dropped_total", dropped, **TRACES, reason=reason)
+    sim.counter("tritonobs_trace_forwarded_total", 1, **TRACES, outcome="sent")
+    return sim.counter("tritonobs_trace_forwarded_total", lost, **TRACES, outcome="lost")
+
+
+CASES = (
+    Case(
+        says="a receiver that has no room for what comes loses traces",
+        world=receiving(dropped=[(10, 0), (99, 0.1)]),
+        rules=(LOST,),
+        checks=(silent(LOST, 10), fires(LOST, 20, severity="warning", instance="serve:9900", reason="full")),
+    ),
+    Case(
+        says="a body refused now and then is no loss to wake anyone for",
+        world=receiving(dropped=0.01, reason="unreadable"),
+        rules=(LOST,),
+        checks=(silent(LOST, 20), silent(LOST, 30)),
+    ),
+    Case(
+        says="spans without their request are a loss from a tenth on",
+        world=receiving(dropped=2, reason="incomplete"),
+        rules=(LOST,),
+        checks=(fires(LOST, 20, severity="warning", instance="serve:9900", reason="incomplete"),),
+    ),
+    Case(
+        says="fewer spans without their request are those of servers that were killed",
+        world=receiving(dropped=0.5, reason="incomplete"),
+        rules=(LOST,),
+        checks=(silent(LOST, 20), silent(LOST, 30)),
+    ),
+    Case(
+        says="what the collector misses is lost, too",
+        world=receiving(lost=[(10, 0), (20, 0.1), (99, 0)]),
+        rules=(LOST,),
+        checks=(fires(LOST, 18, severity="warning", instance="serve:9900", reason="collector"),),
+    ),
+)

@@ -1,0 +1,92 @@
+"""Which subject of a burn is told, the model or a version of it, each SLO apart; and one tier at a time."""
+
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
+
+OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"
+TIERS = ("fast", "medium", "slow", "long")
+MODEL, FIRST, SECOND = "", "1", "2"
+# Burns of the model and of its versions, and who of them is told.
+INCIDENTS = {
+    "alone": ({MODEL: 3}, {MODEL}),
+    "milder": ({MODEL: 3, FIRST: 2}, {MODEL}),
+    "worse": ({MODEL: 3, FIRST: 4}, {FIRST}),
+    "equal": ({MODEL: 3, FIRST: 3}, {FIRST}),
+    "one_of_two": ({MODEL: 3, FIRST: 2, SECOND: 5}, {MODEL}),
+    "both": ({MODEL: 3, FIRST: 4, SECOND: 5}, {MODEL}),
+    "first": ({FIRST: 4}, {FIRST}),
+    "versions": ({FIRST: 4, SECOND: 5}, {FIRST, SECOND}),
+}
+
+
+def incidents(tier, *, minutes=4):
+    """Every incident as the SLO `a` of a model of its name, and as the SLO `b` of a model of another's."""
+    world = World(minutes=minutes)
+    owned = set()
+    told = []
+    for slo, models in (("a", tuple(INCIDENTS)), ("b", tuple(reversed(INCIDENTS)))):
+        for model, (burns, subjects) in zip(models, INCIDENTS.values(), strict=True):
+            for version, burn in burns.items():
+                labels = {"model": model, "version": version, "slo": slo}
+                world.gauge(f"slo:error_budget_burn_{tier}:ratio", burn, **labels)
+                world.gauge(BUDGET, 0.01, **labels)
+                owned.add((model, version))
+            told += [({"model": model, "version": subject, "slo": slo}, 1) for subject in sorted(subjects)]
+    for model, version in sorted(owned):
+        world.gauge(OWNER, 1, model=model, version=version)
+    return world, told
+
+
+def one_subject(tier):
+    """Whom the alert of a tier names, incident by incident."""
+    alert = f"TritonErrorBudgetBurn{tier.capitalize()}"
+    world, told = incidents(tier)
+    asked = f'count by (model, version, slo) (ALERTS{{alertname="{alert}",alertstate="firing"}})'
+    return Case(
+        says=f"{tier}: a model that burns as a whole is told, unless its only burning version is as bad",
+        world=world,
+        rules=(alert,),
+        given=(
+            OWNER,
+            BUDGET,
+            *(f"slo:error_budget_burn_{tier}:ratio" for tier in TIERS),
+            *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "1h", "2h", "6h", "1d", "3d")),
+            "slo:period_error_budget_remaining:ratio",
+        ),
+        checks=(reads(asked, 3, *told),),
+    )
+
+
+FAST, MEDIUM = (f"slo:error_budget_burn_{tier}:ratio" for tier in ("fast", "medium"))
+NMS, SLO = {"model": "nms"}, {"model": "nms", "slo": "a"}
+ALERT = "TritonErrorBudgetBurnMedium"
+
+CASES = (
+    *(one_subject(tier) for tier in TIERS),
+    Case(
+        says="what paged as a fast burn pages as a medium one only half an hour after the fast one is over",
+        world=World(minutes=90)
+        .gauge(OWNER, 1, **NMS)
+        .gauge(OWNER, 1, **NMS, version="1")
+        .gauge(BUDGET, 0.01, **SLO)
+        .gauge(BUDGET, 0.01, **SLO | {"slo": "b"})
+        .gauge(MEDIUM, 7, **SLO)
+        .gauge(MEDIUM, [(80, None), (99, 7)], **SLO | {"slo": "b"})
+        .gauge(FAST, [(20, None), (30, 15), (99, None)], **SLO, version="1"),
+        rules=(ALERT,),
+        given=(
+            OWNER,
+            BUDGET,
+            FAST,
+            MEDIUM,
+            *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "6h")),
+            "slo:period_error_budget_remaining:ratio",
+        ),
+        checks=(
+            fires(ALERT, 19, severity="critical", burn_tier="medium", **SLO),
+            silent(ALERT, 59, since=20),
+            fires(ALERT, 61, severity="critical", burn_tier="medium", **SLO),
+            fires(ALERT, 79, severity="critical", burn_tier="medium", **SLO),
+        ),
+    ),
+)

@@ -1,0 +1,112 @@
+"""What tritonobs says of itself at the edges: tasks, rules, traces; and of versions that make tokens."""
+
+from support.promtool import Case, fires, reads, silent
+from support.simulate import World
+
+TASK, LATE, LOST = "TritonobsTaskFailing", "TritonobsRulesLate", "TritonobsTracesLost"
+ABOVE, NEAR = "TritonTokensAboveLimit", "TritonTokensNearLimit"
+SERVE = {"job": "tritonobs", "instance": "serve:9900"}
+TASKS = {**SERVE, "task": "limits log"}
+TRACES = {"job": "tritonobs-traces", "instance": "serve:9900"}
+GROUP = {"instance": "p:9090", "rule_group": "/r.yml;tritonobs.slo"}
+RATE = "model_version_kind:tritonobs_tokens:rate1m"
+LIMIT = "subject_kind:tritonobs_tokens_per_second_limit:held"
+OWNER = "subject:tritonobs_owner:info"
+SPENT = {"model": "llm", "kind": "tokens_out"}
+
+
+def failing(times):
+    """A task that works between its failures, of which there are so many in a quarter of an hour."""
+    return (
+        World(minutes=70)
+        .gauge("tritonobs_task_up", 1, **TASKS)
+        .counter("tritonobs_task_failures_total", times / 900, **TASKS)
+    )
+
+
+def lost(level, **labels):
+    """A receiver that reads ten spans a second and loses bodies at a level."""
+    world = World(minutes=40).counter("tritonobs_trace_spans_total", 10, **TRACES)
+    return world.counter(
+        "tritonobs_trace_dropped_total" if "reason" in labels else "tritonobs_trace_forwarded_total",
+        level,
+        **TRACES,
+        **labels,
+    )
+
+
+def versions(limit, first, second):
+    """Two versions of a language model, both with its limit; what each makes."""
+    world = World(minutes=10).gauge(LIMIT, limit, **SPENT).gauge(OWNER, 1, model="llm", tier="low")
+    for version, made in (("1", first), ("2", second)):
+        world.gauge(RATE, made, **SPENT, version=version).gauge(LIMIT, limit, **SPENT, version=version)
+        world.gauge(OWNER, 1, model="llm", version=version, tier="low")
+    return world
+
+
+def both(alert, minute):
+    """The alert fires for the model and for its first version."""
+    firing = f'ALERTS{{alertname="{alert}", alertstate="firing"}}'
+    return reads(f"count by (version) ({firing})", minute, ({}, 1), ({"version": "1"}, 1))
+
+
+CASES = (
+    Case(
+        says="a task that fails eight times in a quarter of an hour is told",
+        world=failing(8),
+        rules=(TASK,),
+        checks=(fires(TASK, 20, severity="warning", **TASKS),),
+    ),
+    Case(
+        says="a task that fails four times in each quarter of an hour is not",
+        world=failing(4),
+        rules=(TASK,),
+        checks=(silent(TASK, 70),),
+    ),
+    Case(
+        says="an evaluation that was left out is told a minute later, until ten minutes after",
+        world=World(minutes=40).counter(
+            "prometheus_rule_group_iterations_missed_total", [(10, 0), (10.25, 1 / 15), (99, 0)], **GROUP
+        ),
+        rules=(LATE,),
+        checks=(
+            silent(LATE, 11),
+            fires(LATE, 12, severity="warning", group="tritonobs.slo", **GROUP),
+            fires(LATE, 19, severity="warning", group="tritonobs.slo", **GROUP),
+            silent(LATE, 40, since=22),
+        ),
+    ),
+    Case(
+        says="a receiver that loses eight bodies in five minutes is told after five, and not before",
+        world=lost([(10, 0), (99, 8 / 300)], reason="full"),
+        rules=(LOST,),
+        checks=(silent(LOST, 15), fires(LOST, 22, severity="warning", instance="serve:9900", reason="full")),
+    ),
+    Case(
+        says="one body that the collector missed is no loss to wake anyone for",
+        world=lost([(10, 0), (10.25, 1 / 15), (99, 0)], outcome="lost"),
+        rules=(LOST,),
+        checks=(silent(LOST, 40),),
+    ),
+    Case(
+        says="bodies that the collector misses again and again are told, whichever way it missed them, once",
+        world=lost([(10, 0), (99, 1 / 60)], outcome="lost").counter(
+            "tritonobs_trace_forwarded_total", [(10, 0), (99, 1 / 30)], **TRACES, outcome="refused"
+        ),
+        rules=(LOST,),
+        checks=(
+            silent(LOST, 15),
+            fires(LOST, 18, severity="warning", instance="serve:9900", reason="collector"),
+        ),
+    ),
+    *(
+        Case(
+            says=f"a version that is most of its model is told beside it where both are too much: {alert}",
+            world=versions(100, share * 108, share * 5),
+            rules=(alert,),
+            given=(RATE, LIMIT, OWNER),
+            checks=(both(alert, 8),),
+        )
+        for alert, share in ((ABOVE, 1), (NEAR, 0.8))
+    ),
+)

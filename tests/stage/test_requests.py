@@ -1,0 +1,159 @@
+"""A request is one observation of `total` and one outcome, however and wherever it ends."""
+
+import gc
+import threading
+
+import pytest
+
+DURATION = "tritonobs_stage_duration_seconds"
+REQUESTS = "tritonobs_requests_total"
+
+
+def _outcomes(fake):
+    page = fake.snapshot()
+    return {
+        outcome: page.total(REQUESTS, outcome=outcome)
+        for outcome in ("ok", "error", "cancelled", "rejected")
+        if page.total(REQUESTS, outcome=outcome)
+    }
+
+
+def test_a_block_counts_its_requests_as_ok(fake, make):
+    """Three requests of a batch: three observations, three outcomes."""
+    stages = make(fake)
+    with stages.request(3) as request:
+        pass
+
+    assert _outcomes(fake) == {"ok": 3}
+    assert fake.total(f"{DURATION}_count", stage="total") == 3
+    assert fake.total(f"{DURATION}_sum", stage="total") == pytest.approx(3 * request.seconds)
+
+
+def test_named_outcomes_are_taken_from_the_rest(fake, make):
+    """One was refused, one cancelled; saying `ok` of one changes nothing."""
+    stages = make(fake)
+    with stages.request(5) as request:
+        request.outcome("error")
+        request.outcome("ok")
+        request.outcome("cancelled", 2)
+
+    assert _outcomes(fake) == {"ok": 2, "error": 1, "cancelled": 2}
+
+
+def test_a_block_that_raises_was_an_error_for_the_rest(fake, make):
+    """Triton answers every request with the exception; the exception goes on."""
+    stages = make(fake)
+
+    def execute():
+        with stages.request(4) as request:
+            request.outcome("rejected")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        execute()
+
+    assert _outcomes(fake) == {"rejected": 1, "error": 3}
+    assert fake.total(f"{DURATION}_count", stage="total") == 4
+
+
+def test_a_handle_begins_in_one_thread_and_ends_in_another(fake, make):
+    """As in a decoupled model: `execute` has returned when the sender thread is done."""
+    stages = make(fake)
+    request, sent = stages.request(), threading.Event()
+
+    def send():
+        sent.wait(10)
+        with request:
+            pass
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    assert _outcomes(fake) == {}
+    sent.set()
+    sender.join()
+
+    assert _outcomes(fake) == {"ok": 1}
+
+
+@pytest.mark.parametrize("outcome", ["error", "cancelled", "rejected"])
+def test_the_first_end_counts(fake, make, outcome):
+    """A second one, and the end of a block around it, change nothing."""
+    stages = make(fake)
+    with stages.request(2) as request:
+        first = request.end(outcome)
+        assert request.end("ok") == first
+
+    assert _outcomes(fake) == {outcome: 2}
+    assert fake.total(f"{DURATION}_count", stage="total") == 2
+
+
+@pytest.mark.parametrize("n", [None, "two", -1, float("nan"), [3]], ids=str)
+def test_an_impossible_number_of_requests_is_dropped(fake, make, n):
+    """The block runs as if nothing had happened."""
+    stages = make(fake)
+    with stages.request(n):
+        pass
+
+    assert _outcomes(fake) == {}
+    assert fake.total("tritonobs_flush_dropped_total", reason="invalid") == 2
+
+
+@pytest.mark.usefixtures("recorder")
+def test_a_timer_gives_its_seconds_and_ends_once(fake, make):
+    """Also without a block, and in another thread; a new block begins anew."""
+    stages = make(fake)
+    timer = stages.time("decode")
+    running = timer.seconds
+    ended = []
+    thread = threading.Thread(target=lambda: ended.append(timer.end()))
+    thread.start()
+    thread.join()
+
+    assert 0 <= running <= ended[0] == timer.seconds == timer.end()
+    with timer as again:
+        pass
+    assert again is timer
+    assert fake.snapshot().total(f"{DURATION}_count", stage="decode") == 2
+    assert fake.total(f"{DURATION}_sum", stage="decode") == pytest.approx(ended[0] + timer.seconds)
+
+
+@pytest.mark.usefixtures("recorder")
+def test_names_of_arguments_may_be_given(fake, make):
+    """And a call that fits no signature is the author's mistake, said at once."""
+    stages = make(fake)
+    with stages.time(stage="decode"), stages.batch("infer", n=4), stages.batch(n=2, stage="infer"):
+        pass
+
+    assert fake.snapshot().total(f"{DURATION}_count", stage="infer") == 6
+    for wrong in ({}, {"stages": "decode"}, {"stage": "decode", "n": 1, "m": 1}):
+        with pytest.raises(TypeError):
+            stages.time(**wrong)
+
+
+@pytest.mark.usefixtures("recorder")
+def test_a_block_that_raises_keeps_its_exception(fake, make):
+    """Recording it, and dropping what cannot be recorded, touches none of it."""
+    stages = make(fake)
+    for stage in ("decode", 7, ["no", "text"], ("tritonobs_requests_total", "ok")):
+        with pytest.raises(KeyError, match="mine") as raised, stages.time(stage):
+            raise KeyError("mine")
+        assert raised.value.__context__ is None
+
+    page = fake.snapshot()
+    assert page.total(f"{DURATION}_count") == 1
+    assert page.total("tritonobs_flush_dropped_total", reason="invalid") == 3
+    assert page.total(REQUESTS) == 0
+
+
+@pytest.mark.usefixtures("recorder")
+def test_ended_stages_leave_no_memory_behind(fake, make):
+    """Recorder, cells and worker know each other; together they can go."""
+    make(fake).finalize()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(20):
+        make(fake).finalize()
+    make.made.clear()
+    gc.collect()
+
+    assert len(gc.get_objects()) - before < 500

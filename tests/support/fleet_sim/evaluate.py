@@ -1,0 +1,159 @@
+"""What the rules make of a world: every rule at the interval of its group, over all of the world's time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from support.fleet_sim.engine import QueryFailed
+from support.fleet_sim.episodes import Episode, alert_labels, lives, states
+from support.fleet_sim.order import EVERY_ALERT, ordered, scheduled
+from support.fleet_sim.series import NAME, Series, with_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from support.fleet_sim.engine import Engine
+    from support.fleet_sim.order import Scheduled
+    from support.fleet_sim.series import Array
+
+_Labels: TypeAlias = "tuple[tuple[str, str], ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """Every episode of every alert asked for, and how often each rule failed instead of giving an answer."""
+
+    episodes: dict[str, list[Episode]]
+    failures: dict[str, int]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Clock:
+    """The evaluations of one rule; those that failed are `lost`."""
+
+    times_ms: Array
+    lost: Array
+    found: list[Series] = field(default_factory=list)
+
+
+def evaluate(
+    engine: Engine,
+    groups: Sequence[Mapping[str, Any]],
+    names: Collection[str],
+    *,
+    start_ms: int,
+    end_ms: int,
+    seed: int | None = 0,
+    given: Iterable[str] = (),
+    default_ms: int = 60_000,
+) -> Evaluated:
+    """Compute the rules called `names` and all they read, write the records, live the lives of the alerts.
+
+    The states of alerts are written for rules that read them, and of all alerts when "ALERTS" is among the
+    names.
+
+    A rule sees what Prometheus' rule manager would let it see: of its own group the rules above it in this
+    turn, of other groups what they recorded until now.
+    """
+    rules = scheduled(groups, seed=seed, default_ms=default_ms)
+    chosen = ordered(rules, names, given)
+    episodes: dict[str, list[Episode]] = {}
+    failures: dict[str, int] = {}
+    for rule in chosen:
+        clock = _computed(engine, rule, start_ms + rule.phase_ms, end_ms)
+        if clock.lost.any():
+            failures[rule.name] = failures.get(rule.name, 0) + int(clock.lost.sum())
+        if "record" in rule.rule:
+            engine.write(_recorded(rule.rule, clock))
+            continue
+        lived = list(_lived(rule.rule, clock))
+        episodes.setdefault(rule.name, []).extend(lived)
+        if EVERY_ALERT in names or any(rule.name in one.reads for one in chosen):
+            engine.write(_alerts(rule.rule, lived, clock.times_ms))
+    return Evaluated(episodes=episodes, failures=failures)
+
+
+def _computed(engine: Engine, rule: Scheduled, first_ms: int, end_ms: int) -> _Clock:
+    times = np.arange(first_ms, end_ms + 1, rule.interval_ms, dtype=np.int64)
+    clock = _Clock(times_ms=times, lost=np.zeros(len(times), dtype=bool))
+    expr = rule.rule["expr"]
+
+    def compute(low: int, high: int) -> None:
+        """Places low to high, high not included; where some fail, the others all the same."""
+        try:
+            clock.found += engine.steps(expr, int(times[low]), int(times[high - 1]), rule.interval_ms)
+        except QueryFailed as error:
+            if high - low == 1:
+                if "many-to-many" not in str(error) and "labelset" not in str(error):
+                    raise
+                clock.lost[low] = True
+                return
+            compute(low, (low + high) // 2)
+            compute((low + high) // 2, high)
+
+    if len(times):
+        compute(0, len(times))
+    return clock
+
+
+def _gathered(clock: _Clock, relabelled: Iterable[dict[str, str]]) -> dict[_Labels, tuple[Array, Array]]:
+    """Values and presence over all evaluations, for each label set.
+
+    Two samples of one evaluation with the same labels are a failure of the rule, as in Prometheus.
+    """
+    rows: dict[_Labels, tuple[Array, Array]] = {}
+    count = len(clock.times_ms)
+    for one, labels in zip(clock.found, relabelled, strict=True):
+        key = _key(labels)
+        values, there = rows.setdefault(key, (np.zeros(count), np.zeros(count, dtype=bool)))
+        places = np.searchsorted(clock.times_ms, one.times_ms)
+        clock.lost[places[there[places]]] = True
+        values[places], there[places] = one.values, True
+    return rows
+
+
+def _key(labels: Mapping[str, str]) -> _Labels:
+    return tuple(sorted((name, value) for name, value in labels.items() if value))
+
+
+def _recorded(rule: Mapping[str, Any], clock: _Clock) -> Iterator[Series]:
+    own = {**rule.get("labels", {}), NAME: rule["record"]}
+    rows = _gathered(clock, [{**one.labels, **own} for one in clock.found])
+    kept = ~clock.lost
+    for key, (values, there) in rows.items():
+        # A turn that failed writes nothing, not even the end of what was there before.
+        places, written = with_ends(values[kept], there[kept])
+        yield Series(labels=dict(key), times_ms=clock.times_ms[kept][places], values=written)
+
+
+def _lived(rule: Mapping[str, Any], clock: _Clock) -> Iterator[Episode]:
+    rows = _gathered(clock, [alert_labels(rule, one.labels) for one in clock.found])
+    kept = ~clock.lost
+    for key, (_, there) in rows.items():
+        yield from lives(rule, dict(key), clock.times_ms[kept], there[kept])
+
+
+def _alerts(rule: Mapping[str, Any], lived: Iterable[Episode], times_ms: Array) -> Iterator[Series]:
+    """`ALERTS` and `ALERTS_FOR_STATE`, for rules that read them."""
+    by_labels: dict[_Labels, list[Episode]] = {}
+    for episode in lived:
+        by_labels.setdefault(_key(episode.labels), []).append(episode)
+    for key, episodes in by_labels.items():
+        each = [states(episode, times_ms) for episode in episodes]
+        pending, firing = (np.logical_or.reduce([one[place] for one in each]) for place in (0, 1))
+        since = np.zeros(len(times_ms))
+        for episode in episodes:
+            since[times_ms >= episode.active_ms] = episode.active_ms // 1000
+        for name, more, there, values in (
+            ("ALERTS", {"alertstate": "pending"}, pending, np.ones(len(times_ms))),
+            ("ALERTS", {"alertstate": "firing"}, firing, np.ones(len(times_ms))),
+            ("ALERTS_FOR_STATE", {}, pending | firing, since),
+        ):
+            if there.any():
+                places, written = with_ends(values, there)
+                yield Series(
+                    labels={**dict(key), **more, NAME: name}, times_ms=times_ms[places], values=written
+                )

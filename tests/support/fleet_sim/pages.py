@@ -1,0 +1,197 @@
+"""The lines of Triton's metrics page for one model version, and those of our stage library on it.
+
+Counters begin at 0 with every process. A version that is unloaded takes its series along, but for its
+failures.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from support.fleet_sim import truth
+from support.fleet_sim.scraping import Row
+from support.fleet_sim.series import NAME
+from tritonobs import names
+from tritonobs.stage.series import format_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from support.fleet_sim.series import Array
+    from support.fleet_sim.spans import Span
+
+_FAILED_AS = {
+    truth.RAISED: "BACKEND",
+    truth.DEAD: "BACKEND",
+    truth.EXPIRED: "REJECTED",
+    truth.CANCELLED: "CANCELED",
+}
+_OUTCOME_OF = {
+    truth.FAST: "ok",
+    truth.SLOW: "ok",
+    truth.SOFT: "error",
+    truth.RAISED: "error",
+    truth.CANCELLED: "cancelled",
+}
+_SUCCEEDED = (truth.FAST, truth.SLOW, truth.SOFT)
+_ERROR_SECONDS = 0.003
+_BEAT_SECONDS = 1.0
+_NOISE = 0.001
+"""The standard deviation of one request's time, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Version:
+    """A model version on one server: when it is loaded, what ends how, and how long things take."""
+
+    model: str
+    version: str
+    tick_seconds: float
+    loaded: Sequence[Span]
+    processes: Sequence[Span]
+    """When the server's process lives: failures outlast an unload, not a restart."""
+    ends: Mapping[str, Array]
+    pending: Array
+    seconds: float
+    slow_seconds: float
+    queue: Array
+    """Seconds each request waited, by the tick of its end."""
+    noise: Array
+    """By how many standard deviations the requests of a tick took longer: no two servers are alike."""
+    bounds: Sequence[float] | None
+    """The buckets of the stage `total`; None is a model without our instrumentation."""
+    stuck: Sequence[Span] = ()
+    """When the workers' heartbeats stand still although their series are there."""
+    reloads: Sequence[float] = ()
+    """When the version is reloaded in place: Triton's counters go on, the workers are new processes."""
+    workers: int = 1
+    ensemble: bool = False
+
+    def rows(self, began: float) -> Iterator[Row]:
+        """All lines of the page about it; `began` is when the world did, in Unix time."""
+        yield from self._triton()
+        if self.bounds is not None:
+            for slot in range(self.workers):
+                for number, life in enumerate(self._worked()):
+                    yield from self._worker(100 + 10 * number + slot, slot, life, began)
+
+    def _worked(self) -> list[Span]:
+        """The lives of its processes: those of the version, cut by reloads."""
+        return [
+            span
+            for start, end in self.loaded
+            for span in itertools.pairwise((start, *(at for at in self.reloads if start < at < end), end))
+        ]
+
+    def _triton(self) -> Iterator[Row]:
+        # Trap 1: an ensemble's traffic is counted under version 1, not its own.
+        labels = {names.MODEL: self.model, names.VERSION: "1" if self.ensemble else self.version}
+        done = self._sum(*_SUCCEEDED)
+        yield self._counter(names.TRITON_SUCCESS, labels, done)
+        yield self._counter(names.TRITON_INFERENCES, labels, done)
+        executed = done if self.ensemble else done + self._sum(truth.RAISED, truth.DEAD)
+        yield self._counter(names.TRITON_EXECUTIONS, labels, executed)
+        slow, fast = self._sum(truth.SLOW), self._sum(truth.FAST, truth.SOFT)
+        compute = 1e6 * (slow * self.slow_seconds + fast * self.seconds)
+        compute += np.round(1e6 * self.seconds * _NOISE * np.sqrt(slow + fast) * self.noise)
+        waited = 1e6 * done * self.queue
+        for name, micros in (
+            (names.TRITON_REQUEST_US, compute + waited),
+            (names.TRITON_QUEUE_US, waited),
+            (names.TRITON_COMPUTE_INFER_US, compute),
+            (names.TRITON_COMPUTE_INPUT_US, 0 * compute),
+            (names.TRITON_COMPUTE_OUTPUT_US, 0 * compute),
+        ):
+            yield self._counter(name, labels, micros)
+        yield from self._failures()
+        own = {names.MODEL: self.model, names.VERSION: self.version}
+        yield Row(
+            labels={**own, NAME: names.TRITON_PENDING},
+            lives=self.loaded,
+            read=lambda seconds, _: self.pending[np.maximum(self._places(seconds), 1) - 1],
+        )
+
+    def _failures(self) -> Iterator[Row]:
+        failed = {
+            reason: np.zeros(len(self.pending)) for reason in ("REJECTED", "CANCELED", "BACKEND", "OTHER")
+        }
+        for kind, reason in _FAILED_AS.items():
+            # Trap 2: what fails in an ensemble counts as OTHER, once under each of its two versions.
+            failed["OTHER" if self.ensemble and reason == "BACKEND" else reason] += self._sum(kind)
+        lasting = [
+            (max(start, first[0]), end)
+            for start, end in self.processes
+            if (first := next((life for life in self.loaded if life[1] > start and life[0] < end), None))
+        ]
+        for reason, counts in failed.items():
+            # Both of an ensemble's reporters count what a step of it failed; of version 1 they share a
+            # series.
+            reported = {self.version: 1} if not self.ensemble else {"1": 1}
+            if self.ensemble and reason == "OTHER":
+                reported = {"1": 2} if self.version == "1" else {"1": 1, self.version: 1}
+            for version, times in reported.items():
+                labels = {names.MODEL: self.model, names.VERSION: version, names.REASON: reason}
+                yield self._counter(names.TRITON_FAILURE, labels, times * counts, lasting)
+
+    def _worker(self, pid: int, slot: int, life: Span, began: float) -> Iterator[Row]:
+        own = {names.MODEL: self.model, names.VERSION: self.version}
+        own |= {names.WORKER: f"{self.model}_0_{slot}-{pid}-1a2b3c"}
+
+        def share(*kinds: str) -> Array:
+            """Requests go round the workers."""
+            total = np.cumsum(self._sum(*kinds))
+            return np.diff((total + self.workers - 1 - slot) // self.workers, prepend=0)
+
+        for outcome in ("ok", "error", "cancelled", "rejected"):
+            kinds = [kind for kind, as_outcome in _OUTCOME_OF.items() if as_outcome == outcome]
+            labels = {**own, names.OUTCOME: outcome}
+            yield self._counter(names.REQUESTS, labels, share(*kinds), [life])
+        fast, slow = share(truth.FAST), share(truth.SLOW)
+        errors = share(truth.SOFT, truth.RAISED)
+        took = ((self.seconds, fast), (self.slow_seconds, slow), (_ERROR_SECONDS, errors))
+        stage = {**own, names.STAGE: names.TOTAL_STAGE}
+        for bound in (*(self.bounds or ()), float("inf")):
+            within = sum((counts for seconds, counts in took if seconds <= bound), np.zeros(len(fast)))
+            labels = {**stage, names.LE: format_bound(bound)}
+            yield self._counter(f"{names.STAGE_DURATION}_bucket", labels, within, [life])
+        yield self._counter(f"{names.STAGE_DURATION}_count", stage, fast + slow + errors, [life])
+        spent = sum((seconds * counts for seconds, counts in took), np.zeros(len(fast)))
+        yield self._counter(f"{names.STAGE_DURATION}_sum", stage, spent, [life])
+        yield Row(labels={**own, NAME: names.HEARTBEAT}, lives=[life], read=self._beat(began))
+
+    def _beat(self, began: float) -> Callable[[Array, float], Array]:
+        def read(seconds: Array, _: float) -> Array:
+            beats = np.floor(seconds / _BEAT_SECONDS) * _BEAT_SECONDS
+            for start, end in self.stuck:
+                beats = np.where((seconds >= start) & (seconds < end), start, beats)
+            return np.asarray(began + beats)
+
+        return read
+
+    def _counter(
+        self, name: str, labels: Mapping[str, str], per_tick: Array, lives: Sequence[Span] | None = None
+    ) -> Row:
+        total = np.concatenate([[0], np.cumsum(per_tick)])
+        return Row(
+            labels={**labels, NAME: name},
+            lives=self.loaded if lives is None else lives,
+            read=self._grown(total),
+        )
+
+    def _grown(self, total: Array) -> Callable[[Array, float], Array]:
+        def read(seconds: Array, since: float) -> Array:
+            return np.asarray(total[self._places(seconds)] - total[self._places(np.array([since]))])
+
+        return read
+
+    def _places(self, seconds: Array) -> Array:
+        """How many ticks are over."""
+        return (seconds / self.tick_seconds + 1e-9).astype(int)
+
+    def _sum(self, *kinds: str) -> Array:
+        none = np.zeros(len(self.pending))
+        return sum((self.ends[kind] for kind in kinds if kind in self.ends), none)

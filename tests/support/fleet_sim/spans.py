@@ -1,0 +1,31 @@
+"""Stretches of time, in seconds: the start is in them, the end is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Span: TypeAlias = "tuple[float, float]"
+FOREVER = float("inf")
+ALWAYS: Span = (0, FOREVER)
+
+
+def without(span: Span, holes: Sequence[Span]) -> list[Span]:
+    """What is left of a stretch."""
+    edges = [span[0], *(edge for hole in sorted(holes) for edge in hole), span[1]]
+    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+
+
+def gaps(spans: Sequence[Span], within: Span) -> list[Span]:
+    """Where none of the spans is, from the start of `within` to its end."""
+    edges = [within[0], *(edge for span in spans for edge in span), within[1]]
+    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+
+
+def both(one: Sequence[Span], other: Sequence[Span]) -> list[Span]:
+    """What stretches of one list share with those of another."""
+    return [
+        (max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other if max(a[0], b[0]) < min(a[1], b[1])
+    ]

@@ -1,0 +1,154 @@
+"""Every record of the mixin, by name: a record that is added or renamed shows here."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tritonobs import names
+
+_RECORDS: Final = (
+    *(
+        names.REQUESTS_RATE,
+        names.ERROR_RATIO,
+        names.REQUEST_MEAN,
+        names.QUEUE_MEAN,
+        names.COMPUTE_MEAN,
+        names.SUBJECT_REQUESTS_RATE,
+        names.LIMIT_HELD,
+    ),
+    *(
+        names.STAGE_P50,
+        names.STAGE_P95,
+        names.STAGE_P99,
+        names.STAGE_MEAN,
+        names.STAGE_SHARE,
+        names.BUDGET_REMAINING,
+    ),
+    *(
+        f"{what}:{when}"
+        for what in (
+            "subject:tritonobs_model_info",
+            "subject_kind:tritonobs_tokens_per_second_limit",
+            "pipeline_stage_model:tritonobs_pipeline_calls",
+            "subject_slo:tritonobs_latency_target_seconds",
+        )
+        for when in ("held", "last_hour")
+    ),
+    "subject:tritonobs_qps_limit:last_hour",
+    "subject_slo:tritonobs_slo_objective:last_hour",
+    "cluster:slo_error_budget:min",
+    "model_stage_le:tritonobs_latency_bound:info",
+    "slo:tritonobs_counted:info",
+    "model_version:tritonobs_limit_of_model:info",
+    "model_version_reason:triton_requests_failed:mean1h",
+    "model_version_stage_reason:tritonobs_stage_errors:mean1h",
+    "subject:triton_requests:p75_1h",
+    "subject:tritonobs_owner:info",
+    "model:triton_requests_from_clients:rate{short}",
+    "subject:triton_requests:rate{short}",
+    *(f"subject:triton_requests_offered:{rate}" for rate in ("rate{short}", "rate5m", "rate15m")),
+    *(f"subject:triton_requests_offered:{mean}" for mean in ("mean{medium}", "mean15m")),
+    *(f"{level}:triton_requests_offered:irate{{short}}" for level in ("subject", "model_version")),
+    "model_version:triton_requests_offered:rate{short}",
+    "cluster:tritonobs_known:info",
+    "replica:triton_unreachable:info",
+    "replica:triton_returned:info",
+    "replica:triton_requests_succeeded:sum",
+    "replica:triton_restarted:bool",
+    *(f"replica_model_version:triton_loaded:{when}_seconds" for when in ("timestamp", "last_seen")),
+    "model_version:triton_servers_unreachable:count",
+    "model_version:triton_requests:rate{short}",
+    "model_version:triton_requests:rate{medium}",
+    "model_version:triton_requests_computed:rate{short}",
+    "model_version:triton_requests_succeeded:rate{short}",
+    "replica_model_version:triton_requests_succeeded:rate{short}",
+    "model_version_reason:triton_requests_failed:rate{short}",
+    "model_version_outcome:tritonobs_requests:rate{short}",
+    "replica_model_version:triton_request_duration_seconds:rate{short}",
+    "replica_model_version:triton_request_duration_seconds:mean5m",
+    "replica_model_version:triton_request_duration_seconds_per_peers:ratio5m",
+    *(
+        f"model_version:triton_{part}_duration_seconds:rate{{short}}"
+        for part in ("request", "queue", "compute")
+    ),
+    "model_version:triton_requests_in_flight:mean5m",
+    "model_version:triton_requests_pending:sum",
+    "model_version:triton_model_load_seconds:max",
+    *(f"model_version:triton_{what}:rate{{short}}" for what in ("inferences", "executions")),
+    *(f"model_version:triton_cache_{what}:rate{{short}}" for what in ("hits", "misses")),
+    "model_version:triton_batch_size:mean5m",
+    "model_version:triton_requests_per_executions:ratio5m",
+    "model_version:triton_cache_hits_per_lookups:ratio5m",
+    names.WORKER_ALIVE,
+    "model_version:tritonobs_workers:count",
+    "model_version:tritonobs_heartbeat_age_seconds:max",
+    "model_version:tritonobs_workers_busy:ratio5m",
+    "model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate{medium}",
+    *(
+        f"model_version_stage:tritonobs_stage_duration_seconds_{part}:rate{{medium}}"
+        for part in ("sum", "count")
+    ),
+    "model_version_stage:tritonobs_stage_latency_budget_used:ratio5m",
+    "model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate{medium}",
+    "model_version:tritonobs_trace_samples:rate5m",
+    *(
+        f"model_version_phase:tritonobs_{what}_seconds:{quantile}_5m"
+        for what in ("trace_duration", "request")
+        for quantile in ("p50", "p95", "p99")
+    ),
+    *(f"slo:sli_bad_samples:{samples}" for samples in ("increase", "sampled")),
+    *(f"model_version_stage_reason:tritonobs_stage_errors:{rate}" for rate in ("rate{medium}", "rate5m")),
+    "model_version_stage_kind:tritonobs_stage_items:rate{medium}",
+    "model_version_stage_kind:tritonobs_stage_size:mean{medium}",
+    "model_version_kind:tritonobs_tokens:rate{medium}",
+    *(
+        names.TOKENS_PER_REQUEST,
+        names.KV_CACHE_OF_REPLICA,
+        names.WAITING_OF_REPLICA,
+        names.LLM_WAITING,
+        names.LLM_RUNNING,
+    ),
+    "model_version:tritonobs_kv_cache_used:ratio",
+    "replica_model_version:tritonobs_llm_requests_running:sum",
+    "model_version:tritonobs_llm_preemptions:rate5m",
+    "model_version:tritonobs_llm_requests_paused:mean5m",
+    "model_version:tritonobs_prefix_cache_hits_per_lookups:ratio5m",
+    "model_version:tritonobs_goodput:rate5m",
+    *(f"device:accelerator_{what}" for what in ("utilization:ratio", "power:watts", "temperature:celsius")),
+    *(f"device:accelerator_memory_{what}:bytes" for what in ("used", "total")),
+    "target:triton_page_read:bool",
+    *(f"device:accelerator_{what}" for what in ("name:info", "fault:code", "healthy:bool", "throttled:bool")),
+    *(f"device:accelerator_{what}" for what in ("clock:hertz", "ecc_uncorrected:increase1h")),
+    *(f"device:accelerator_{link}:bytes_per_second" for link in ("pcie", "nvlink")),
+    "replica:triton_pages_new:count",
+    "replica_model_version_reason:triton_requests_failed:last",
+    "replica_model_version_reason:triton_requests_failed:increase",
+    "replica_model_version:tritonobs_requests_bad:increase",
+    "replica_model_version_seen_by:triton_requests_bad:increase",
+    "model_version:triton_requests:increase",
+    "model_version:triton_requests_bad:increase",
+    *(f"worker_stage_le:tritonobs_stage_duration_seconds_bucket:{what}" for what in ("last", "increase")),
+    *(f"model_version_stage_le:tritonobs_requests_{what}:increase" for what in ("timed", "in_time")),
+    "slo:sli_unmeasured_requests:increase",
+    *(
+        f"slo:sli_{what}_requests:{samples}"
+        for what in ("valid", "bad")
+        for samples in ("increase", "sampled", "rarely_sampled")
+    ),
+    *(
+        f"slo:error_budget_burn_{tier}:{what}"
+        for tier in ("fast", "medium", "slow", "long")
+        for what in ("begun", "ratio")
+    ),
+    "slo:error_budget_burn_fast:begins",
+    *(f"slo:sli_bad_requests:sum{w}" for w in ("1h", "6h", "1d", "3d", "{period}")),
+    *(f"slo:sli_error:ratio_rate{w}" for w in ("5m", "30m", "1h", "2h", "6h", "1d", "3d", "{period}")),
+    *(f"slo:{what}:ratio" for what in ("objective", "error_budget", "current_burn_rate", "period_burn_rate")),
+    "slo:time_period:days",
+    "slo:time_to_exhaustion:seconds",
+)
+
+
+def record_names(*, short: str, medium: str, period: str) -> frozenset[str]:
+    """Every record of the mixin for these windows, each written as a Prometheus duration."""
+    return frozenset(name.format(short=short, medium=medium, period=period) for name in _RECORDS)

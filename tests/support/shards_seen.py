@@ -1,0 +1,196 @@
+"""What two ways to watch one fleet see of it: whether their records and alerts are alike."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from support.beside import OVER, TIMES, labelled
+from tritonobs import names
+from tritonobs.render.rules import evaluate_mixin, rules_config
+from tritonobs.units import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from support.beside import Beside, Row
+    from tritonobs.plan.fleet import Plan
+
+VICTIM: Final = "127.0.10.1"
+"""A server whose shard is stopped."""
+_LAST_SECONDS: Final = 20
+SEEN: Final = "firing|pending"
+"""What waits in one Prometheus is so there, too: groups are evaluated at other moments."""
+NONE: Final = r"(?!)"
+_LOOK_SECONDS: Final = 3
+_JITTER_SECONDS: Final = 60
+_JITTER: Final = 0.1
+"""How far jittery records may be apart, on average over so many seconds."""
+_UNSTEADY = re.compile(
+    r".+:mean1h|.+tokens_per_requests.+|.+_age_seconds:max"
+    r"|slo:(?:sli_bad_requests:sum.+|sli_\w+:rarely_sampled|sli_error:ratio_rate7d|period_.+|time_to_.+)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """How many series were compared, and what was not alike."""
+
+    compared: int
+    different: Mapping[str, list[str]]
+    """Of each record the rows that differ."""
+    one: frozenset[Row]
+    """What fired at the end of the calm in one Prometheus."""
+    whole: frozenset[Row]
+    apart: frozenset[Row]
+    """What fired in one of them then and did not even wait in the other."""
+    overflow: tuple[float | None, float | None]
+    """Seconds until the overflow was told, by one Prometheus and by the tiers; None if it was not."""
+    over: frozenset[Row]
+    """What the tiers told in the overflow and one Prometheus did not."""
+    part: str
+    """What was stopped."""
+    missing: Mapping[str, str]
+    """The alert that says what was stopped."""
+    told: frozenset[Row]
+    """What the tiers told then and one Prometheus did not."""
+
+    @property
+    def false(self) -> tuple[str, ...]:
+        """The alerts that the tiers told beside the one that a part is missing."""
+        rows = (self.apart & self.whole) | self.over | self.told
+        found = [dict(row) for row in rows]
+        return tuple(sorted(_called(one) for one in found if not self.missing.items() <= one.items()))
+
+
+def live(
+    tiers: Beside,
+    *,
+    calm: float,
+    over: float,
+    stopped: float,
+    tolerance: float,
+    patience: float,
+    ignored: str = NONE,
+    after_calm: Callable[[], None] = lambda: None,
+) -> Seen:
+    """A calm, an overflow, then a part that is stopped, each so many seconds long.
+
+    `ignored` are names of alerts that are not compared: a regular expression.
+    """
+    time.sleep(calm)
+    compared, different = differences(tiers, records(tiers), tolerance=tolerance, seconds=patience)
+    began = time.time() - _LAST_SECONDS
+    first = [frozenset(tiers.alerts(name, began)) for name in ("one", "whole")]
+    known = [frozenset(tiers.alerts(name, began, SEEN)) for name in ("one", "whole")]
+    after_calm()
+    overflow = time.time()
+    tiers.fleet.raise_traffic(OVER, TIMES)
+    time.sleep(over)
+    whole, one = (tiers.alerts(name, began) for name in ("whole", "one"))
+    over_one = tiers.alerts("one", began, SEEN)
+    part = tiers.part_of(VICTIM)
+    stop = time.time()
+    tiers.stop(part)
+    time.sleep(stopped)
+    last = minded(tiers.alerts("whole", stop), ignored) - frozenset(tiers.alerts("one", began, SEEN))
+    return Seen(
+        compared=compared,
+        different=different,
+        one=first[0],
+        whole=first[1],
+        apart=minded((first[0] - known[1]) | (first[1] - known[0]), ignored),
+        overflow=(_since(one, overflow), _since(whole, overflow)),
+        over=minded(whole, ignored) - frozenset(over_one),
+        part=part,
+        missing=tiers.missing(part),
+        told=last,
+    )
+
+
+def minded(rows: Iterable[Row], ignored: str) -> frozenset[Row]:
+    """The alerts without those whose names are ignored."""
+    return frozenset(row for row in rows if not re.fullmatch(ignored, dict(row)["alertname"]))
+
+
+def _called(labels: Mapping[str, str]) -> str:
+    return " ".join(
+        labels[name] for name in ("alertname", "model", "version", "slo", "shard") if name in labels
+    )
+
+
+def _since(fired: Mapping[Row, float], moment: float) -> float | None:
+    wanted = {("alertname", names.ALERT_QPS_ABOVE_LIMIT), ("model", OVER)}
+    return min((at - moment for row, at in fired.items() if wanted <= set(row)), default=None)
+
+
+def records(tiers: Beside) -> dict[str, int]:
+    """The records that both ways have, each with the seconds between two of its samples.
+
+    Without those of moments, and of windows that are not full.
+    """
+    ours, theirs = (_recorded(tiers.plan(name)) for name in ("one", "whole"))
+    return {
+        name: seconds
+        for name, seconds in ours.items()
+        if name in theirs and not _UNSTEADY.fullmatch(name) and not re.fullmatch(tiers.UNSTEADY, name)
+    }
+
+
+def differences(
+    tiers: Beside, names: Mapping[str, int], *, tolerance: float, seconds: float
+) -> tuple[int, dict[str, list[str]]]:
+    """How many series were compared, and of each record the rows that never were alike in both.
+
+    Looks again for so many seconds at what is not alike: a scrape that was written a moment after an
+    evaluation counts in the next one, and rates show it for as long as their window.
+    """
+    compared, found = _look(tiers, names, tolerance)
+    end = time.monotonic() + seconds
+    while found and time.monotonic() < end:
+        time.sleep(_LOOK_SECONDS)
+        found = _look(tiers, {name: names[name] for name in found}, tolerance)[1]
+    return compared, found
+
+
+def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[int, dict[str, list[str]]]:
+    """What the middle of twelve seconds says; of records that are made less often, their last samples."""
+    at = time.time()
+    one, whole = tiers.client("one"), tiers.client("whole")
+    compared, found = 0, {}
+    for name, seconds in names.items():
+        jittery = re.fullmatch(tiers.JITTERY, name) is not None
+        middle = f"quantile_over_time(0.5, {name}[{tiers.window(seconds)}s])"
+        query = f"avg_over_time({name}[{_JITTER_SECONDS}s])" if jittery else middle
+        allowed = tolerance + _JITTER if jittery else tolerance
+        ours, theirs = (
+            {labelled(row.labels): row.value for row in client.query(query, at=at)} for client in (one, whole)
+        )
+        compared += len(ours)
+        wrong = [
+            f"{dict(row)}: {ours.get(row)} in one, {theirs.get(row)} in tiers"
+            for row in sorted({*ours, *theirs})
+            if row not in ours or row not in theirs or not _alike(ours[row], theirs[row], allowed)
+        ]
+        if wrong:
+            found[name] = wrong
+    return compared, found
+
+
+def _alike(one: float, other: float, tolerance: float) -> bool:
+    # Neither is a number where nothing was there to divide by.
+    if one != one or other != other:  # noqa: PLR0124
+        return one != one and other != other  # noqa: PLR0124
+    return abs(one - other) <= tolerance * max(abs(one), abs(other)) + 1e-9
+
+
+def _recorded(plan: Plan) -> dict[str, int]:
+    groups = evaluate_mixin(rules_config(plan))["records"]["groups"]
+    return {
+        rule["record"]: int(parse_duration(group["interval"]))
+        for group in groups
+        for rule in group["rules"]
+        if "record" in rule
+    }

@@ -1,0 +1,213 @@
+"""A Triton fleet that never ran: what Prometheus would have scraped from it, sample by sample.
+
+Rates, times and states are levels: a number, or `(until_minute, value)` steps of which the last goes on
+to the end; None is a time without the series. Requests are whole: at 0.01 a second there is one every 100 s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from tritonobs import names
+from tritonobs.stage.series import OUTCOMES, format_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Level: TypeAlias = float | Sequence[tuple[float, float | None]] | None
+Values: TypeAlias = list[float | None]
+
+JOB = "triton"
+REASONS = ("REJECTED", "CANCELED", "BACKEND", "OTHER")
+# Not the default, three times as many: a world of them takes three times as long to evaluate.
+BOUNDS_SECONDS = (
+    *(0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075),
+    *(0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+_MICRO = 1e6
+
+
+def series_name(name: str, labels: Mapping[str, str]) -> str:
+    """`name{label="value"}` as PromQL writes it; empty labels are left out, hostile values survive."""
+    pairs = (f"{label}={_quoted(value)}" for label, value in labels.items() if value)
+    return f"{name}{{{','.join(pairs)}}}"
+
+
+class World:
+    """Series over `minutes`, one sample every `scrape_seconds`, the first at 0."""
+
+    def __init__(self, *, minutes: float, scrape_seconds: float = 15) -> None:
+        self.minutes = minutes
+        self.scrape_seconds = scrape_seconds
+        self.times = [step * scrape_seconds for step in range(int(minutes * 60 / scrape_seconds) + 1)]
+        self.series: dict[str, Values] = {}
+
+    def gauge(self, name: str, level: Level, **labels: str) -> World:
+        """A series that reads its level."""
+        return self._put(name, labels, [self._at(level, time) for time in self.times])
+
+    def counter(self, name: str, per_second: Level, **labels: str) -> World:
+        """A series that grows at its level, in whole numbers; after a gap it begins at 0 again."""
+        return self._put(name, labels, self._whole(per_second))
+
+    def info(self, model: str, version: str = "", **labels: str) -> World:
+        """The row of the fleet file for a model version: kind, pipeline, team, tier."""
+        return self.gauge(names.MODEL_INFO, 1, model=model, version=version, **{"kind": "model", **labels})
+
+    def triton(
+        self,
+        model: str,
+        version: str = "1",
+        *,
+        replica: str = "triton-1",
+        qps: Level = 0,
+        failures: Mapping[str, Level] | None = None,
+        seconds: Level = 0.05,
+        queue: Level = 0.004,
+        compute: Level = 0.04,
+        batch: float = 1,
+        items: float = 1,
+        pending: Level = 0,
+        **labels: str,
+    ) -> World:
+        """A loaded model version: `qps` successes a second, `batch` requests an execution."""
+        own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica, **labels}
+        own |= {"model": model, "version": version}
+        done = self._whole(qps)
+        self._put(names.TRITON_SUCCESS, own, done)
+        for reason in REASONS:
+            level = (failures or {}).get(reason, 0 if not isinstance(qps, Sequence) else _present(qps))
+            self.counter(names.TRITON_FAILURE, level, **own, reason=reason)
+        for name, charge in (
+            (names.TRITON_REQUEST_US, seconds),
+            (names.TRITON_QUEUE_US, queue),
+            (names.TRITON_COMPUTE_INFER_US, compute),
+            (names.TRITON_COMPUTE_INPUT_US, 0),
+            (names.TRITON_COMPUTE_OUTPUT_US, 0),
+        ):
+            self._put(name, own, self._charged(done, self._micros(charge)))
+        self._put(names.TRITON_INFERENCES, own, self._charged(done, lambda _: items))
+        self._put(names.TRITON_EXECUTIONS, own, self._charged(done, lambda _: 1 / batch))
+        return self.gauge(names.TRITON_PENDING, pending if qps is not None else None, **own)
+
+    def worker(
+        self,
+        model: str,
+        version: str = "1",
+        *,
+        replica: str = "triton-1",
+        slot: str = "0",
+        pid: int = 100,
+        alive: Level = 1,
+        outcomes: Mapping[str, Level] | None = None,
+        **labels: str,
+    ) -> World:
+        """A worker of a Python model: it beats while `alive` is 1, is stuck at 0, gone at None."""
+        own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica, **labels, "model": model}
+        own |= {"version": version, "worker": f"{model}_0_{slot}-{pid}-1a2b3c"}
+        last: float = 0
+        beats: Values = []
+        for time in self.times:
+            state = self._at(alive, time)
+            last = 1e9 + time if state else last
+            beats.append(None if state is None else last)
+        self._put(names.HEARTBEAT, own, beats)
+        for outcome in OUTCOMES:
+            level = (outcomes or {}).get(outcome, 0 if not isinstance(alive, Sequence) else _present(alive))
+            self.counter(names.REQUESTS, level, **own, outcome=outcome)
+        return self
+
+    def stage(
+        self,
+        model: str,
+        stage: str,
+        version: str = "1",
+        *,
+        replica: str = "triton-1",
+        qps: Level,
+        times: Mapping[float, Level],
+        pid: int = 100,
+    ) -> World:
+        """A stage observed `qps` times a second; `times` are the seconds it takes, with the share of each."""
+        own = {
+            "job": JOB,
+            "instance": f"{replica}:8002",
+            "replica": replica,
+            "model": model,
+            "version": version,
+        }
+        own |= {"worker": f"{model}_0_0-{pid}-1a2b3c", "stage": stage}
+        done = self._whole(qps)
+
+        def below(bound: float) -> Callable[[float], float]:
+            return lambda time: sum(
+                self._at(share, time) or 0 for took, share in times.items() if took <= bound
+            )
+
+        for bound in (*BOUNDS_SECONDS, math.inf):
+            labels = {**own, "le": format_bound(bound)}
+            self._put(f"{names.STAGE_DURATION}_bucket", labels, self._charged(done, below(bound)))
+        self._put(f"{names.STAGE_DURATION}_count", own, done)
+        spent = self._charged(
+            done, lambda time: sum(took * (self._at(share, time) or 0) for took, share in times.items())
+        )
+        return self._put(f"{names.STAGE_DURATION}_sum", own, spent)
+
+    def outage(self, replica: str, *steps: tuple[float, float]) -> World:
+        """Nothing of the replica is scraped between these minutes; its `up` is given, so call this last."""
+        lost = [any(60 * start <= time < 60 * end for start, end in steps) for time in self.times]
+        for name, values in self.series.items():
+            if f'replica="{replica}"' in name:
+                self.series[name] = [
+                    None if gone else value for gone, value in zip(lost, values, strict=True)
+                ]
+        own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica}
+        self._put("up", own, [0 if gone else 1 for gone in lost])
+        return self
+
+    def _put(self, name: str, labels: Mapping[str, str], values: Values) -> World:
+        self.series[series_name(name, labels)] = values
+        return self
+
+    def _whole(self, per_second: Level) -> Values:
+        """Whole requests so far; what came since the last scrape came at the level of that time."""
+        values: Values = []
+        exact = 0.0
+        before: float | None = None
+        for time in self.times:
+            exact = 0.0 if before is None else exact + before * self.scrape_seconds
+            before = self._at(per_second, time)
+            values.append(None if before is None else math.floor(exact + 1e-6))
+        return values
+
+    def _charged(self, done: Values, each: Callable[[float], float]) -> Values:
+        """What so many requests were charged so far, each by what it cost at the last scrape."""
+        values: Values = []
+        total, before = 0.0, 0.0
+        for time, now in zip(self.times, done, strict=True):
+            if now is None:
+                total, before = 0.0, 0.0
+            else:
+                total, before = total + (now - before) * each(time - self.scrape_seconds), now
+            values.append(None if now is None else round(total, 9))
+        return values
+
+    def _micros(self, seconds: Level) -> Callable[[float], float]:
+        return lambda time: _MICRO * (self._at(seconds, time) or 0)
+
+    def _at(self, level: Level, time: float) -> float | None:
+        if not isinstance(level, Sequence):
+            return level
+        return next((value for until, value in level if time < 60 * until), level[-1][1])
+
+
+def _present(level: Sequence[tuple[float, float | None]]) -> Level:
+    """0 wherever the level is anything, absent where it is absent."""
+    return [(until, None if value is None else 0) for until, value in level]
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,90 @@
+"""A real server of timed models that traces to a receiver of its own."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import requests
+
+from support.programs import Program, free_port
+from support.traced_models import add_caller, add_ensemble, add_timed
+from tritonobs.clients.exposition import parse_page
+from tritonobs.clients.triton import TritonClient
+from tritonobs.lab.stack import triton
+from tritonobs.lab.stack.alone import lone_triton
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tritonobs.clients.exposition import MetricsPage
+
+PATIENCE_SECONDS = 60.0
+SOON = "--trace-config=opentelemetry,bsp_schedule_delay=300"
+FLEET = """\
+fleet: traced
+replicas: [{{name: a, url: "{url}"}}]
+models: {{quick: {{}}, slow: {{}}, ensemble: {{}}, nested: {{}}}}
+traces:
+  receiver: "{receiver}"
+"""
+
+
+class TracedRig:
+    """A server of timed models that traces to a receiver of its own."""
+
+    def __init__(self, url: str, receiver: str, fleet: Path) -> None:
+        self.url, self.receiver, self.fleet = url, receiver, fleet
+        self.api = TritonClient(url)
+
+    def ask(self, model: str, seconds: float, times: int = 1, **headers: str) -> None:
+        """Requests one after the other."""
+        tensor = {"name": "SECONDS", "datatype": "FP32", "shape": [1, 1], "data": [seconds]}
+        for _ in range(times):
+            address = f"{self.url}/v2/models/{model}/infer"
+            requests.post(address, json={"inputs": [tensor]}, headers=headers, timeout=30).raise_for_status()
+
+    def count(self, name: str, **labels: str) -> float:
+        """A sum over the receiver's page."""
+        return self.page().total(name, **labels)
+
+    def page(self) -> MetricsPage:
+        """What the receiver shows, without exemplars."""
+        text = requests.get(f"{self.receiver}/metrics/traces", timeout=30).text
+        return parse_page(re.sub(r" # \{.*", "", text).replace("# EOF\n", ""))
+
+    def settle(self, name: str, least: float, **labels: str) -> float:
+        """The sum, once it is that much."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while (found := self.count(name, **labels)) < least and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return found
+
+    def slow(self, model: str) -> list:
+        """The slowest requests to a model."""
+        answer = requests.get(f"{self.receiver}/traces/slow", params={"model": model}, timeout=30)
+        return answer.json()["requests"]
+
+
+@contextmanager
+def traced_rig(tmp_path: Path, *, rate: int = 1, more: str = "") -> Iterator[TracedRig]:
+    """Start both, on free ports; `more` is added to the fleet file's section `traces`."""
+    models = tmp_path / "models"
+    add_timed(models, "quick")
+    add_timed(models, "slow", instances=2)
+    add_ensemble(models, "ensemble", "quick", "slow")
+    add_caller(models, "inner", "slow")
+    add_caller(models, "nested", "inner")
+    port = free_port()
+    receiver = f"http://127.0.0.1:{port}"
+    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=rate), SOON)
+    with lone_triton(models, tmp_path / "server", extra=flags) as server:
+        fleet = tmp_path / "fleet.yaml"
+        fleet.write_text(FLEET.format(url=server.http_url, receiver=receiver) + more)
+        argv = [sys.executable, "-m", "tritonobs", "traces", "serve", str(fleet)]
+        with Program(argv, tmp_path / "receiver.log", f"{receiver}/healthz"):
+            yield TracedRig(server.http_url, receiver, fleet)

@@ -1,0 +1,40 @@
+"""What would be wrong with vmagents and vmalert: each changes a right setup, and a check must see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tritonobs import names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.victoria_rig import Setup
+
+
+def agents_unwatched(setup: Setup) -> None:
+    """Nobody scrapes the pages of agents."""
+    jobs = setup.configs["whole"]["scrape_configs"]
+    setup.configs["whole"]["scrape_configs"] = [job for job in jobs if job["job_name"] != names.AGENTS_JOB]
+
+
+def records_read_at_once(setup: Setup) -> None:
+    """The rules are those of Prometheus."""
+    setup.configs["whole"]["rules"] = setup.configs["one"]["rules"]
+
+
+def answers_of_half_a_minute_ago(setup: Setup) -> None:
+    """VictoriaMetrics answers as it does without a flag."""
+    setup.store = [flag for flag in setup.store if not flag.startswith("-search.latencyOffset")]
+
+
+def a_restart_forgets(setup: Setup) -> None:
+    """Vmalert does not read which alerts there were, and Alertmanager takes alerts for over soon."""
+    gone = ("-remoteRead.url", "-rule.resendDelay")
+    setup.vmalert = [flag for flag in setup.vmalert if not flag.startswith(gone)]
+
+
+PLANTS: Final[dict[str, Callable[[Setup], None]]] = {
+    one.__name__: one
+    for one in (agents_unwatched, records_read_at_once, answers_of_half_a_minute_ago, a_restart_forgets)
+}

@@ -1,0 +1,63 @@
+"""A Prometheus with our rules, and what the boards show of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tritonobs.errors import BadAnswer
+from tritonobs.picture.drawing import read_drawing
+from tritonobs.picture.knobs import knobs_of
+from tritonobs.render.dashboards import load_boards
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient
+
+# Budgets are sampled every five minutes, and evaluated two minutes after that.
+PATIENCE_SECONDS = 540
+ENDED = '(max_over_time(up{job="triton"}[1m]) == 0) and (max_over_time(up{job="triton"}[1h]) == 1)'
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A Prometheus, and what the boards show of it."""
+
+    client: PrometheusClient
+
+    def boards(self):
+        """The boards that fit its records."""
+        return load_boards(knobs_of(self.client, start=time.time() - 60, end=time.time()))
+
+    def recorded(self):
+        """Whether the first records are there, whose names tell the boards their windows."""
+        try:
+            return bool(self.boards())
+        except BadAnswer:
+            return False
+
+    def drawn(self, board, seconds=300, **wanted):
+        """A board as it is now."""
+        now = time.time()
+        return read_drawing(self.client, board, wanted, start=now - seconds, end=now)
+
+    def until(self, look, seconds=PATIENCE_SECONDS):
+        """What `look` returns once it is nothing; the last thing it returned when it never is.
+
+        A failure as soon as a server that answered does not any more: nothing more will come.
+        """
+        deadline = time.monotonic() + seconds
+        while (found := look()) and time.monotonic() < deadline:
+            assert not self.client.query(ENDED), "Triton has ended; logs/triton.log of the stack says why"
+            time.sleep(2)
+        return found
+
+
+def without_data(drawing):
+    """The queries that found nothing, or could not be asked."""
+    return [
+        (answer.panel.title, target.ref, answer.trouble)
+        for answer in drawing.answers
+        for target in answer.panel.targets
+        if answer.trouble or not any(line.ref == target.ref for line in answer.lines)
+    ]

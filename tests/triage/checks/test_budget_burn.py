@@ -1,0 +1,102 @@
+"""An error budget that burns for no reason two windows could show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.prometheus import FiringAlert
+from tritonobs.report.triage import verdict_text
+from tritonobs.triage.judge import triage
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+    from tritonobs.triage.judge import Verdict
+
+LABELS = {"model": "inspect", "version": "", "slo": "latency"}
+
+
+def _judged(fleet: Fleet, bad: float, state: str = "firing", *, valid: float = 6_000.0) -> Verdict:
+    """The alert of a promise for 99 of 100 requests, and how many of the window's requests broke it."""
+    fleet.now.put("burning", 23.34, **LABELS)
+    fleet.now.put("budgets", 0.01, **LABELS)
+    fleet.now.put("slo_valid", valid, **LABELS)
+    fleet.now.put("slo_bad", bad, **LABELS)
+    alert = FiringAlert(
+        name="TritonErrorBudgetBurnFast",
+        state=state,
+        active_at="1970-01-01T02:30:00.123456789Z",
+        value=0.2,
+        labels={**LABELS, "severity": "critical"},
+        annotations={},
+    )
+    return triage(replace(fleet.snapshot(), alerts=(alert,)))
+
+
+def test_a_promise_that_is_missed_all_day_is_no_healthy_fleet(fleet: Fleet) -> None:
+    """Nothing changed, and an objective is missed: the alert stands in the ranking, with its beginning."""
+    verdict = _judged(fleet, 1_320.0)
+
+    assert verdict.sentence == (
+        "inspect misses its objective latency: the budget burns 22 times as fast as it may"
+    )
+    assert (verdict.causes[0].check, verdict.causes[0].since) == ("budget_burn", 9_000.123456)
+
+
+@pytest.mark.parametrize(
+    ("bad", "valid"),
+    [
+        pytest.param(0.0, 6_000.0, id="nothing is bad any more"),
+        pytest.param(60.0, 6_000.0, id="as many as are allowed"),
+        pytest.param(80.0, 6_000.0, id="more by chance"),
+        pytest.param(2.0, 80.0, id="two of a few requests"),
+        pytest.param(0.0, 0.0, id="no requests"),
+    ],
+)
+def test_what_this_window_keeps_still_burns_and_is_no_cause(fleet: Fleet, bad: float, valid: float) -> None:
+    """The alert fires for what was before the window: that is said, and is not the verdict."""
+    verdict = _judged(fleet, bad, valid=valid)
+
+    assert verdict.status == "healthy"
+    (still,) = verdict.still_burning
+    assert still == (
+        "the budget of inspect, objective latency, still burns 23.3 times as fast as it may "
+        "for what was before; "
+        f"of this window's {valid:.0f} requests {bad:.0f} missed it"
+    )
+    assert still in verdict_text(verdict)
+
+
+@pytest.mark.parametrize(
+    ("bad", "valid"),
+    [
+        pytest.param(90.0, 6_000.0, id="more than chance"),
+        pytest.param(6.0, 80.0, id="six of a few requests"),
+    ],
+)
+def test_what_this_window_misses_is_a_cause(fleet: Fleet, bad: float, valid: float) -> None:
+    """By more than chance, however slowly it burns."""
+    verdict = _judged(fleet, bad, valid=valid)
+
+    assert [cause.check for cause in verdict.causes] == ["budget_burn"]
+    assert verdict.still_burning == ()
+
+
+def test_a_pending_alert_is_no_finding(fleet: Fleet) -> None:
+    """It may never fire."""
+    verdict = _judged(fleet, 1_320.0, "pending")
+
+    assert (verdict.status, verdict.still_burning) == ("healthy", ())
+
+
+def test_whatever_explains_it_stands_above_it(fleet: Fleet) -> None:
+    """A slow stage burns the budget."""
+    fleet.now.slow(0.070, "preprocess", "decode")
+
+    verdict = _judged(fleet, 1_320.0)
+
+    assert [cause.check for cause in verdict.causes] == ["slow_stage"]
+    assert [cause.check for cause in verdict.following] == ["budget_burn"]

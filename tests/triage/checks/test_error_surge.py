@@ -1,0 +1,56 @@
+"""More requests fail than before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def _fail(fleet: Fleet, model: str, rate: float, *, stage: str, reason: str) -> None:
+    fleet.now.outcome(model, error=rate, ok=10.0 - rate)
+    fleet.now.put("stage_errors", rate, model=model, version="1", stage=stage, reason=reason)
+
+
+def test_the_reason_is_found_where_the_error_began(fleet: Fleet) -> None:
+    """Inspect passes on what preprocess refuses: preprocess is named, with stage and reason."""
+    _fail(fleet, "preprocess", 2.0, stage="decode", reason="corrupt_image")
+    _fail(fleet, "inspect", 2.0, stage="preprocess", reason="corrupt_image")
+
+    (cause,) = fleet.verdict().causes
+
+    assert (cause.check, cause.place) == ("error_surge", ("preprocess", "1", "decode", "corrupt_image"))
+    assert "answers 20.0% of requests with an error, was 0.0% in decode: corrupt_image" in cause.sentence
+
+
+def test_failures_only_triton_counts_are_seen(fleet: Fleet) -> None:
+    """A model that raises never gets to count its own error."""
+    fleet.now.put("failures", 3.0, model="detector", version="1", reason="BACKEND")
+
+    assert fleet.checks() == ["error_surge"]
+
+
+def test_what_clients_cancel_is_no_error(fleet: Fleet) -> None:
+    """They changed their mind."""
+    fleet.now.put("failures", 3.0, model="detector", version="1", reason="CANCELED")
+
+    assert fleet.checks() == []
+
+
+def test_the_usual_share_of_bad_images_is_no_surge(fleet: Fleet) -> None:
+    """Two per cent always were broken."""
+    for window in (fleet.now, fleet.before):
+        window.outcome("preprocess", error=0.2)
+
+    assert fleet.checks() == []
+
+
+def test_two_errors_are_no_surge(fleet: Fleet) -> None:
+    """A ratio over next to no requests says nothing."""
+    for window in (fleet.now, fleet.before):
+        window.model("nms", rate=0.02)
+        window.model("inspect", rate=0.02)
+    fleet.now.outcome("nms", error=0.003)
+
+    assert "error_surge" not in fleet.checks()

@@ -1,0 +1,54 @@
+"""The twin of every test here: a healthy fleet, in which every check stays silent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tritonobs.triage import checks
+from tritonobs.triage.checks import CHECKS, EXPLAINS
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def test_a_healthy_fleet_gives_no_cause(fleet: Fleet) -> None:
+    """Nothing changed, nothing is found."""
+    verdict = fleet.verdict()
+
+    assert (verdict.status, verdict.causes, verdict.following) == ("healthy", (), ())
+    assert verdict.sentence == "nothing is wrong with the fleet: 4 model versions serve as they did before"
+
+
+def test_small_changes_are_no_news(fleet: Fleet) -> None:
+    """Ten per cent more of everything is a Tuesday."""
+    for model in ("inspect", "preprocess", "detector", "nms"):
+        fleet.now.model(model, rate=11.0, queue=0.0011)
+    fleet.now.size("preprocess", "decode", "megapixels", 1.1)
+
+    assert fleet.verdict().status == "healthy"
+
+
+def test_every_check_is_a_file_a_page_and_an_id() -> None:
+    """One word for code, documentation and screen."""
+    folder = Path(checks.__file__).parent
+    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    pages = {path.stem for path in (folder.parents[2] / "docs" / "checks").glob("*.md")} - {"README"}
+
+    assert set(CHECKS) == files == pages
+    for name in CHECKS:
+        page = (folder.parents[2] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
+        assert page.startswith(f"# {name}\n")
+
+
+def test_explanations_are_between_checks_and_without_circles() -> None:
+    """What follows from a cause never explains it back."""
+    assert set(EXPLAINS) | {effect for effects in EXPLAINS.values() for effect in effects} <= set(CHECKS)
+
+    def reached(check: str, way: tuple[str, ...]) -> None:
+        assert check not in way, way
+        for effect in EXPLAINS.get(check, ()):
+            reached(effect, (*way, check))
+
+    for check in CHECKS:
+        reached(check, ())

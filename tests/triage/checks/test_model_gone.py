@@ -1,0 +1,64 @@
+"""A model is not loaded any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.triton import RepositoryEntry
+from tritonobs.triage.replicas import ReplicaState
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def _unload(fleet: Fleet, model: str) -> None:
+    for rows in fleet.now.answers.values():
+        for labels in [key for key in rows if ("model", model) in key]:
+            del rows[labels]
+
+
+def test_a_model_that_vanished_is_the_cause(fleet: Fleet) -> None:
+    """Its series are gone, while others are still there: somebody unloaded it."""
+    _unload(fleet, "nms")
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "model_gone"
+    assert verdict.sentence == "nms version 1 is not loaded any more; it served 10 requests/s"
+
+
+def test_a_model_that_could_not_be_loaded_is_told_with_tritons_reason(fleet: Fleet) -> None:
+    """The repository index knows why."""
+    entry = RepositoryEntry(name="nms", version="2", state="UNAVAILABLE", reason="no such file: labels.txt")
+    fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=(entry,), configs=())]
+
+    assert fleet.verdict().sentence == (
+        "nms version 2 could not be loaded on http://a:8000: no such file: labels.txt"
+    )
+
+
+def test_a_traceback_is_told_by_its_first_line(fleet: Fleet) -> None:
+    """The reason first, in one sentence; what follows from it, a worker that stopped, is below it."""
+    reason = (
+        "Internal: ImportError: No module named 'shapely'\n\nAt:\n  /models/nms/1/model.py(3): <module>\n"
+    )
+    entry = RepositoryEntry(name="nms", version="1", state="UNAVAILABLE", reason=reason)
+    fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=(entry,), configs=())]
+    _unload(fleet, "nms")
+
+    verdict = fleet.verdict()
+
+    assert verdict.sentence == (
+        "nms version 1 could not be loaded on http://a:8000: ImportError: No module named 'shapely'; "
+        "it served 10 requests/s"
+    )
+    assert any("roll back" in step for step in verdict.causes[0].next_steps)
+    assert [cause.check for cause in verdict.causes] == ["model_gone"]
+
+
+def test_a_version_that_was_unloaded_on_purpose_is_no_cause(fleet: Fleet) -> None:
+    """Triton keeps old versions in its index as `unloaded`."""
+    entry = RepositoryEntry(name="nms", version="0", state="UNAVAILABLE", reason="unloaded")
+    fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=(entry,), configs=())]
+
+    assert fleet.checks() == []

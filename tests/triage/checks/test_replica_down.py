@@ -1,0 +1,79 @@
+"""A replica does not answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.triage.replicas import ReplicaState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Fleet
+
+    from tritonobs.clients.prometheus import Target
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        ('Get "http://a:8002/metrics": dial tcp: connect: connection refused', "is gone"),
+        ('Get "http://a:8002/metrics": context deadline exceeded', "hangs"),
+    ],
+)
+def test_a_replica_that_refuses_or_hangs_is_down(
+    fleet: Fleet, make_target: Callable[..., Target], error: str, word: str
+) -> None:
+    """What Prometheus could not scrape because nobody answered."""
+    fleet.targets[0] = make_target("triton", "a:8002", health="down", error=error)
+    fleet.now.put("up", 0.0, job="triton", instance="a:8002")
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "replica_down"
+    assert f"replica a:8002 {word}" in verdict.sentence
+    assert "scrape_problem" in [cause.check for cause in verdict.following]
+
+
+def test_a_page_that_cannot_be_read_is_no_replica_down(
+    fleet: Fleet, make_target: Callable[..., Target]
+) -> None:
+    """Something answers there: it is the scrape that fails."""
+    fleet.targets[0] = make_target("triton", "a:8002", health="down", error="server returned HTTP status 404")
+
+    assert fleet.checks() == ["scrape_problem"]
+
+
+def test_a_replica_whose_own_api_answers_is_not_down(
+    fleet: Fleet, make_target: Callable[..., Target]
+) -> None:
+    """Both replicas say that they serve; only the way to the metrics port is broken."""
+    fleet.targets[0] = make_target("triton", "a:8002", health="down", error="connection refused")
+    fleet.replicas = [
+        ReplicaState(address=f"http://{name}:8000", ready=True, entries=(), configs=()) for name in ("a", "b")
+    ]
+
+    assert fleet.checks() == ["scrape_problem"]
+
+
+def test_a_replica_that_is_no_target_any_more_is_missed(fleet: Fleet) -> None:
+    """Discovery lost it: nothing scrapes it, and nothing says that it is down."""
+    fleet.now.put("up", None, job="triton", instance="b:8002")
+    fleet.targets = [target for target in fleet.targets if target.labels["instance"] != "b:8002"]
+
+    (cause, *_) = fleet.verdict().causes
+
+    assert cause.check == "replica_down"
+    assert cause.sentence == "replica b:8002 is not a scrape target any more, and no other took its place"
+
+
+def test_a_replica_another_took_the_place_of_is_not_missed(fleet: Fleet) -> None:
+    """A rollout gives pods new addresses."""
+    fleet.now.put("up", None, job="triton", instance="b:8002")
+    fleet.now.put("up", 1.0, job="triton", instance="c:8002")
+    fleet.now.put("replica_requests", 5.0, model="inspect", version="1", instance="c:8002")
+    fleet.targets = [target for target in fleet.targets if target.labels["instance"] != "b:8002"]
+
+    assert "replica_down" not in fleet.checks()

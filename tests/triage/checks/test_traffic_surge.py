@@ -1,0 +1,42 @@
+"""A model gets many more requests than before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tritonobs.clients.prometheus import Series
+
+if TYPE_CHECKING:
+    from conftest import Fleet
+
+
+def test_more_traffic_that_is_served_worse_is_the_cause(fleet: Fleet) -> None:
+    """Four times the requests, and the detector's queue grows: the queue follows from the traffic."""
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+    fleet.now.stage("inspect", "detector", 0.125, rate=40.0)
+    fleet.now.wait("detector", 0.100)
+    fleet.now.stage("inspect", "detector", 0.125, rate=40.0)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "traffic_surge"
+    assert "queue_saturation" in [cause.check for cause in verdict.following]
+
+
+def test_more_traffic_that_is_served_well_is_good_news(fleet: Fleet) -> None:
+    """That is what the fleet is for."""
+    fleet.now.model("inspect", rate=40.0)
+
+    assert fleet.checks() == []
+
+
+def test_a_rush_that_comes_every_few_minutes_is_no_surge(fleet: Fleet) -> None:
+    """Three of ten parts of the baseline had as much."""
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.stage("inspect", "total", 0.150, rate=40.0)
+    points = tuple((60.0 * at, 42.0 if at % 3 == 0 else 2.0) for at in range(10))
+    fleet.usual["requests"] = (Series(labels={"model": "inspect", "version": "1"}, points=points),)
+
+    assert "traffic_surge" not in fleet.checks()

@@ -1,0 +1,115 @@
+"""The baseline is a quiet time, or says that it is not."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.prometheus import Series
+from tritonobs.timings.ask import Readings
+from tritonobs.timings.promql import Scope
+from tritonobs.timings.span import Span
+from tritonobs.triage.calm import Calm, calm_baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MODEL = {"model": "m", "version": "1"}
+INCIDENT, BASELINE = Span(start=4_000.0, end=4_300.0), Span(start=3_700.0, end=4_000.0)
+
+
+class _Prometheus:
+    """Answers by what a question is about, moment by moment."""
+
+    def __init__(self, seconds: Callable[[float], float], errors: Callable[[float], float]) -> None:
+        self._seconds, self._errors = seconds, errors
+
+    def query_range(
+        self, expression: str, *, start: float, end: float, step_seconds: float
+    ) -> tuple[Series, ...]:
+        times = [start + step_seconds * step for step in range(round((end - start) / step_seconds) + 1)]
+        if "nv_inference_request_duration_us" in expression:
+            return (_series(MODEL, times, self._seconds),)
+        if "outcome" in expression:
+            return (
+                _series({**MODEL, "outcome": "error"}, times, self._errors),
+                _series({**MODEL, "outcome": "ok"}, times, lambda time: 10.0 - self._errors(time)),
+            )
+        return ()
+
+
+def _series(labels: Mapping[str, str], times: list[float], value: Callable[[float], float]) -> Series:
+    return Series(labels=labels, points=tuple((time, value(time)) for time in times))
+
+
+def _calm(
+    seconds: Callable[[float], float] = lambda _: 0.05, errors: Callable[[float], float] = lambda _: 0.0
+) -> Calm:
+    prometheus = _Prometheus(seconds, errors)
+    return calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+
+def test_a_quiet_time_is_taken_as_asked() -> None:
+    """And nothing is said about it."""
+    assert _calm() == Calm(span=BASELINE)
+
+
+@pytest.mark.parametrize("what", ["seconds", "errors"])
+def test_an_incident_of_its_own_is_left_out(what: str) -> None:
+    """Two minutes held the last incident: the quiet ones before it are taken, and it is said."""
+
+    def last(time: float) -> bool:
+        return 3_760 < time < 3_920
+
+    calm = (
+        _calm(seconds=lambda time: 0.2 if last(time) else 0.05)
+        if what == "seconds"
+        else _calm(errors=lambda time: 3.0 if last(time) else 0.0)
+    )
+
+    assert calm.span.end <= 3_760
+    assert calm.span.seconds >= 150
+    assert calm.note.startswith("the time right before was troubled itself; compared with")
+
+
+def _started(at: float, troubled: float) -> Callable[[float], float]:
+    """A stack that was started, and in trouble later; nothing before."""
+    return lambda time: math.nan if time < at else 0.05 if time < troubled else 0.2
+
+
+def test_a_time_without_requests_is_not_quiet() -> None:
+    """What was before the stack was started says nothing, and is not taken."""
+    calm = _calm(seconds=_started(3_780, troubled=3_920))
+
+    assert calm.span.start >= 3_740
+    assert calm.span.end <= 3_920
+
+
+def test_a_short_look_is_held_against_a_short_quiet_time() -> None:
+    """Half a minute: quiet parts are as short, and three of them in a row are enough."""
+    prometheus = _Prometheus(_started(3_840, troubled=3_930), lambda _: 0.0)
+    incident = Span(start=4_000.0, end=4_030.0)
+
+    calm = calm_baseline(prometheus, Readings(), incident, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+    assert (calm.span.start, calm.span.end) == (3_820.0, 3_920.0)
+
+
+def test_trouble_all_along_is_said() -> None:
+    """Every second minute is slow: no quiet time is near, the asked one is kept."""
+    calm = _calm(seconds=lambda time: 0.2 if int(time // 40) % 2 else 0.05)
+
+    assert calm.span == BASELINE
+    assert "nothing quieter is near" in calm.note
+
+
+def test_who_names_another_day_means_it() -> None:
+    """Only a baseline that adjoins the incident is read."""
+    yesterday = Span(start=-82_400.0, end=-82_100.0)
+    prometheus = _Prometheus(lambda _: 9.0, lambda _: 9.0)
+
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, yesterday, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+    assert calm == Calm(span=yesterday)
