@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tritonobs.clients.dingtalk import Markdown, Reply
+from tritonobs.delivery.commit import Committer, Pace
+from tritonobs.delivery.composer import Composer
+from tritonobs.delivery.lane import Lane
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.lab.robot.robot import RobotRules
 from tritonobs.plan.build import build_plan
-from tritonobs.serve.commit import Committer, Pace
-from tritonobs.serve.composer import Composer
-from tritonobs.serve.lane import Lane
-from tritonobs.serve.metrics import DeliveryMetrics
 from tritonobs.spec.load import load_fleet
-from tritonobs.testing.robot import RobotRules
+from tritonobs.tasks.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tritonobs.delivery.digest import DigestPage
+    from tritonobs.delivery.payload import Alert, Payload
     from tritonobs.plan.notify import Robot
-    from tritonobs.serve.digest import DigestPage
-    from tritonobs.serve.payload import Alert, Payload
 
 _ANSWER_SECONDS = 0.2
 _EXAMPLE = Path(__file__).parent.parent / "examples" / "fleet.yaml"
@@ -61,7 +62,7 @@ class PerGroup:
 
 
 class PerAlert:
-    """One message for each alert; 200 whatever DingTalk said."""
+    """One message for each alert; 200 for every answer of DingTalk."""
 
     name = "one message per alert, 200 always"
 
@@ -88,6 +89,7 @@ class GroupCommit:
         (robot,) = plan.notify.robots
         lane = Lane(robot, self._send, metrics, now=asyncio.get_running_loop().time())
         self._committer = Committer(robot.name, lambda: (lane,), self._compose, metrics, Pace())
+        Supervisor().keep(robot.name, self._committer.deliver)
 
     async def webhook(self, payload: Payload) -> int:
         """200 when every alert of the call stands in an accepted message, else 503."""

@@ -19,7 +19,7 @@ replicas: [{name: triton-1, url: "http://127.0.0.1:8000"}]
 defaults:
   slos:
     availability: {objective: 99.9%}
-    latency: {objective: 99%, stage: total, target: 500ms}
+    latency: {objective: 99%, stage: total, threshold: 500ms}
 models:
 """
 _MODEL = """\

@@ -10,8 +10,8 @@ from bridges import GroupCommit, PerAlert, PerGroup, Vendor
 from results import table
 from simulated_alertmanager import Timing, tell_group
 
-from tritonobs.serve.payload import Payload
-from tritonobs.testing.virtual_time import run_virtual
+from support.virtual_time import run_virtual
+from tritonobs.delivery.payload import Payload
 
 _GROUPS, _BURST_SECONDS = 100, 60.0
 _MINUTES = (1, 5, 30)

@@ -1,23 +1,28 @@
-"""Many webhook calls at the same moment to a real `tritonobs serve`, with a strict robot behind it."""
+"""Many webhook calls at once to a real `tritonobs serve`, or a large one; behind it a strict robot."""
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import requests
 from deliver_burst import payload
 from results import table
 
-from tritonobs.testing.programs import ServeProgram
-from tritonobs.testing.robot import RobotDouble
+from support.programs import ServeProgram
+from tritonobs.lab.robot.robot import RobotDouble
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+_PATH = "/alertmanager/dingtalk/oncall"
+_BETWEEN_LOOKS_SECONDS = 0.02
 _FLEET = """\
 fleet: bench
 replicas: [{name: a, url: "http://10.0.0.1:8000"}]
@@ -27,10 +32,10 @@ notify: {dingtalk: {oncall: {webhook_file: webhook, secret_file: secret}}}
 """
 
 
-def measure(counts: Sequence[int]) -> tuple[str, object]:
-    """When each of so many calls was answered 200, and how many messages that took."""
-    values = [_run(count) for count in counts]
-    header = ["calls at once", "p50, s", "p99, s", "all after, s", "calls/s", "messages"]
+def measure(counts: Sequence[int], alerts: Sequence[int]) -> tuple[str, object]:
+    """When each of so many calls was answered 200, and what one call of so many alerts costs."""
+    calls = [_run(count) for count in counts]
+    large = [_large(count) for count in alerts]
     rows = [
         [
             str(each["calls"]),
@@ -38,44 +43,111 @@ def measure(counts: Sequence[int]) -> tuple[str, object]:
             f"{each['calls_per_s']:.0f}",
             str(each["messages"]),
         ]
-        for each in values
+        for each in calls
+    ]
+    large_rows = [
+        [str(each["alerts"]), *(f"{each[key]:.2f}" for key in ("cpu_s", "all_s")), str(each["messages"])]
+        + [f"{each['looks']} of {each['looks']}" if each["answered"] else "NOT ALL"]
+        + [f"{1000 * each[key]:.0f}" for key in ("look_p50_s", "look_worst_s")]
+        for each in large
     ]
     text = (
         "From a call's start to its 200, which it gets when the robot accepted the message that names its "
         "alert. The callers are threads of the same machine; each has an alert and a group of its own. The "
         "daemon has just started: in its first minute a robot's messages are 12 s apart, which is what a "
         "second message costs here.\n\n"
+        + table(["calls at once", "p50, s", "p99, s", "all after, s", "calls/s", "messages"], rows)
+        + "\n\nOne call with many alerts, repeated after a 503 as Alertmanager does, until it is answered "
+        "200. Meanwhile `/healthz` is asked fifty times a second, which is in the CPU time.\n\n"
+        + table(
+            [
+                "alerts in one call",
+                "CPU of serve, s",
+                "answered after, s",
+                "messages",
+                "/healthz answered",
+                "its p50, ms",
+                "its worst, ms",
+            ],
+            large_rows,
+        )
     )
-    return text + table(header, rows), values
+    return text, {"calls": calls, "large": large}
 
 
-def _run(count: int) -> dict[str, float]:
+@contextmanager
+def _daemon() -> Iterator[tuple[ServeProgram, RobotDouble]]:
+    """One that has just started, and its robot."""
     with tempfile.TemporaryDirectory() as folder, RobotDouble() as robot:
         fleet = Path(folder) / "fleet.yaml"
         fleet.write_text(_FLEET)
         for name, text in (("webhook", robot.webhook_url), ("secret", robot.secret)):
             (fleet.parent / name).touch(mode=0o600)
             (fleet.parent / name).write_text(text)
-        with ServeProgram(fleet) as serve, ThreadPoolExecutor(count) as callers:
-            url = f"{serve.url}/alertmanager/dingtalk/oncall"
-            bodies = [payload(f"model-{number:05}").model_dump_json(by_alias=True) for number in range(count)]
-            began = time.monotonic()
-            waits = sorted(callers.map(_call, [url] * count, bodies))
-            whole = time.monotonic() - began
+        with ServeProgram(fleet) as serve:
+            yield serve, robot
+
+
+def _run(count: int) -> dict[str, float]:
+    with _daemon() as (serve, robot), ThreadPoolExecutor(count) as callers:
+        bodies = [payload(f"model-{number:05}").model_dump_json(by_alias=True) for number in range(count)]
+        began = time.monotonic()
+        waits = sorted(callers.map(_call, [serve.url + _PATH] * count, bodies))
+        whole = time.monotonic() - began
+        messages = len(robot.messages)
     return {
         "calls": count,
         "p50_s": waits[count // 2],
         "p99_s": waits[min(count - 1, count * 99 // 100)],
         "all_s": whole,
         "calls_per_s": count / whole,
-        "messages": len(robot.messages),
+        "messages": messages,
     }
+
+
+def _large(count: int) -> dict[str, float]:
+    alerts = [payload(f"model-{number:05}").model_dump(mode="json", by_alias=True) for number in range(count)]
+    body = json.dumps({**alerts[0], "alerts": [one for each in alerts for one in each["alerts"]]})
+    with _daemon() as (serve, robot), ThreadPoolExecutor(1) as caller:
+        process = psutil.Process(serve.pid)
+        before = sum(process.cpu_times()[:2])
+        call = caller.submit(_call, serve.url + _PATH, body)
+        looks = []
+        with requests.Session() as session:
+            while not call.done():
+                looks.append(_look(session, serve.url))
+                time.sleep(_BETWEEN_LOOKS_SECONDS)
+        cpu = sum(process.cpu_times()[:2]) - before
+        messages = len(robot.messages)
+    seconds = sorted(look for look in looks if look is not None)
+    return {
+        "alerts": count,
+        "cpu_s": cpu,
+        "all_s": call.result(),
+        "messages": messages,
+        "looks": len(looks),
+        "answered": len(seconds) == len(looks),
+        "look_p50_s": seconds[len(seconds) // 2],
+        "look_worst_s": seconds[-1],
+    }
+
+
+def _look(session: requests.Session, url: str) -> float | None:
+    """Seconds until it said that it is well; None where it did not."""
+    began = time.monotonic()
+    with suppress(requests.RequestException):
+        if session.get(f"{url}/healthz", timeout=5).ok:
+            return time.monotonic() - began
+    return None
 
 
 def _call(url: str, body: str) -> float:
     """Seconds until it was delivered; a 503 is repeated, as Alertmanager would."""
     began = time.monotonic()
-    while (answer := requests.post(url, data=body, timeout=60)).status_code == requests.codes.unavailable:
+    headers = {"Content-Type": "application/json"}
+    while (
+        answer := requests.post(url, data=body, headers=headers, timeout=60)
+    ).status_code == requests.codes.unavailable:
         time.sleep(5)
     answer.raise_for_status()
     return time.monotonic() - began

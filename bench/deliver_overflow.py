@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import requests
 from results import table
 
-from tritonobs import demo
-from tritonobs.serve.words import LANGUAGES
-from tritonobs.stack import local
-from tritonobs.stack.services import Folders
+from tritonobs.delivery.words import LANGUAGES
+from tritonobs.lab import demo
+from tritonobs.lab.stack import local
+from tritonobs.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.stack.local import Running
+    from tritonobs.lab.stack.local import Running
 
 _SEED = 20260301
 _HOLD, _SHORT_HOLD = "keep_firing_for: 1m", "keep_firing_for: 5s"
@@ -74,9 +74,9 @@ def _shorten_the_hold(running: Running) -> None:
 def _follow(
     observer: demo.Observer, load: demo.Overflow, before: int
 ) -> tuple[dict[str, float], demo.Message]:
-    told: list[demo.Moment] = []
-    message = demo.follow_alert(observer, load, told.append, before=before)
-    moments = {step: moment.seconds for step, moment in zip(_STEPS, told, strict=True)}
+    moments_seen: list[demo.Moment] = []
+    message = demo.follow_alert(observer, load, moments_seen.append, before=before)
+    moments = {step: moment.seconds for step, moment in zip(_STEPS, moments_seen, strict=True)}
     return moments, message
 
 

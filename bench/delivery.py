@@ -1,7 +1,7 @@
 """How alerts arrive: in a burst, under load, on the live stack, and when something breaks.
 
 python bench/delivery.py burst        100 groups in a minute, three bridges, half an hour of virtual time
-python bench/delivery.py calls        many calls at once to a real `tritonobs serve`
+python bench/delivery.py calls        many calls at once to a real `tritonobs serve`, and one large one
 python bench/delivery.py overflow     a QPS limit overflown on the real stack, to the accepted message
 python bench/delivery.py faults       every fault of tests/e2e/delivery, as those tests saw it
 
@@ -38,7 +38,7 @@ def main() -> None:
     if options.what == "burst":
         text, values = deliver_burst.measure()
     elif options.what == "calls":
-        text, values = deliver_calls.measure((1, 100, 500, 1000))
+        text, values = deliver_calls.measure((1, 100, 500, 1000), (100, 3000))
     elif options.what == "overflow":
         text, values = deliver_overflow.measure(options.repeats, options.state)
     else:

@@ -20,14 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
-from tritonobs.drill.drill import CALM
-from tritonobs.drill.registry import DRILLS
-from tritonobs.drill.rig import Rig
-from tritonobs.live.snapshot import Span, take_snapshot
-from tritonobs.live.triage import triage
-from tritonobs.report.drill import seconds
-from tritonobs.stack import local, native
-from tritonobs.stack.services import Folders
+from tritonobs.lab.drill.drill import CALM
+from tritonobs.lab.drill.registry import DRILLS
+from tritonobs.lab.drill.rig import Rig
+from tritonobs.lab.report.drill import seconds
+from tritonobs.lab.stack import local, native
+from tritonobs.lab.stack.services import Folders
+from tritonobs.timings.span import Span
+from tritonobs.triage.judge import triage
+from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def drilled(folder: Path, names: list[str]) -> list[dict[str, Any]]:
 
 
 def healthy(rig: Rig, repeats: int) -> Iterator[dict[str, str]]:
-    """Windows of ordinary traffic, one after another, each held against the first."""
+    """Windows of ordinary traffic, one after another, each compared with the first."""
     if repeats <= 0:
         return
     rig.traffic.switch(CALM)

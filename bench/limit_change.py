@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from results import publish, table
 
+from support.kubernetes import KubernetesDouble
 from tritonobs import assets, names
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.stack import local
-from tritonobs.stack.services import Folders
-from tritonobs.testing.kubernetes import KubernetesDouble
+from tritonobs.lab.stack import local
+from tritonobs.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable

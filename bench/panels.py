@@ -22,28 +22,31 @@ from typing import TYPE_CHECKING
 
 from results import publish, table
 
+from support.exporters import Exporters
+from support.language_load import prompts
 from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.load.images import parse_mix
-from tritonobs.load.run import LoadPlan, run_load
-from tritonobs.load.schedule import Segment
+from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.run import LoadPlan, run_load
+from tritonobs.lab.load.schedule import Segment
+from tritonobs.lab.stack import local
+from tritonobs.lab.stack.services import Folders
+from tritonobs.limits import change
 from tritonobs.picture.answers import ask_target, step_of
 from tritonobs.picture.choices import fill, intervals
+from tritonobs.picture.drawing import Drawing, read_drawing
 from tritonobs.picture.knobs import knobs_of
 from tritonobs.picture.sheet import sheet
-from tritonobs.picture.story import Story, tell
+from tritonobs.programs import binaries
 from tritonobs.render.dashboards import load_boards
 from tritonobs.render.rules import evaluate_mixin
-from tritonobs.serve import change
-from tritonobs.stack import binaries, local
-from tritonobs.stack.services import Folders
-from tritonobs.testing.exporters import Exporters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 EXPOSITIONS = Path(__file__).parents[1] / "tests" / "dashboards" / "expositions"
+LANGUAGE = Path(__file__).parents[1] / "examples" / "language"
 _PICTURED_SECONDS = 900.0
 # Shares of the time, requests a second, images.
 ACTS = (
@@ -74,11 +77,15 @@ def main() -> None:
         models = Path(shutil.copytree(assets.folder("models"), root / "models"))
         stack = local.start(None, Folders(root=root / "state"), print, models=models, move_ports=True)
         try:
-            with cards(root / "cards", stack.address("prometheus")) as of_cards:
+            client = PrometheusClient(stack.address("prometheus"))
+            with (
+                cards(root / "cards", stack.address("prometheus")) as of_cards,
+                speaking(root / "language") as of_language,
+            ):
                 drive(stack, models, seconds)
-                client = PrometheusClient(stack.address("prometheus"))
                 if options.pictures:
-                    draw(client, of_cards, options.pictures, min(seconds, _PICTURED_SECONDS))
+                    asked = {"accelerators": of_cards, "language": of_language}
+                    draw(client, asked, options.pictures, min(seconds, _PICTURED_SECONDS))
                 spent = measure(client, options.rounds)
         finally:
             local.stop(stack)
@@ -118,7 +125,7 @@ def drive(stack: local.Running, models: Path, seconds: float) -> None:
 
 
 def raise_limit(fleet_file: Path) -> None:
-    """What somebody does after an overflow; a mark on the boards."""
+    """What is done after an overflow; a mark on the boards."""
     wanted = change.Change(per_second=Decimal(12), model="inspect")
     change.set_limit(fleet_file, wanted, who="bench", reason="agreed after the overflow")
 
@@ -131,17 +138,19 @@ def measure(client: PrometheusClient, rounds: int) -> dict[str, list[float]]:
     for name, board in boards.items():
         spent[name] = []
         for _ in range(rounds):
-            spent[name] += asked(client, tell(client, board, {}, start=time.time() - 3600, end=time.time()))
+            spent[name] += asked(
+                client, read_drawing(client, board, {}, start=time.time() - 3600, end=time.time())
+            )
         spent[name].sort()
     return spent
 
 
-def asked(client: PrometheusClient, story: Story) -> list[float]:
+def asked(client: PrometheusClient, drawing: Drawing) -> list[float]:
     """Seconds of each query of a board, asked alone."""
-    times, found = story.times, []
-    for panel in story.board.panels:
+    times, found = drawing.times, []
+    for panel in drawing.board.panels:
         step = step_of(panel, times)
-        known = {**story.words, **intervals(step, times.scrape_seconds, times.span)}
+        known = {**drawing.words, **intervals(step, times.scrape_seconds, times.span)}
         for target in panel.targets:
             started = time.perf_counter()
             ask_target(client, target, fill(target.expr, known), times, step)
@@ -163,16 +172,37 @@ def cards(folder: Path, beside: str) -> Iterator[PrometheusClient]:
         yield PrometheusClient(running.url)
 
 
-def draw(client: PrometheusClient, of_cards: PrometheusClient, folder: Path, seconds: float) -> None:
-    """One picture a board, of the last `seconds`."""
+@contextmanager
+def speaking(folder: Path) -> Iterator[PrometheusClient]:
+    """The Prometheus of a stack with a model like a language model, which ever more callers ask."""
+    stack = local.start(
+        LANGUAGE / "fleet.yaml",
+        Folders(root=folder),
+        print,
+        models=LANGUAGE / "models",
+        robot_double=True,
+        move_ports=True,
+    )
+    try:
+        url = stack.plan.replicas[0].http_url
+        with prompts(url, at_once=5, words=40), prompts(url, at_once=3, words=80, answer=60, every=20.0):
+            yield PrometheusClient(stack.address("prometheus"))
+    finally:
+        local.stop(stack)
+
+
+def draw(
+    client: PrometheusClient, others: Mapping[str, PrometheusClient], folder: Path, seconds: float
+) -> None:
+    """One picture a board, of the last `seconds`; `others` are asked about the boards named."""
     end = time.time()
     boards = load_boards(knobs_of(client, start=end - 60, end=end))
     for name, board in boards.items():
-        asked = of_cards if name == "accelerators" else client
+        asked = others.get(name, client)
         choice = {"model": ["inspect"]} if name in {"model", "pipeline"} else {}
-        story = tell(asked, board, choice, start=end - seconds, end=end)
-        (folder / f"board-{name}.png").write_bytes(sheet(story))
-        print(f"{name}: without data: {', '.join(story.silent) or 'nothing'}", flush=True)
+        drawing = read_drawing(asked, board, choice, start=end - seconds, end=end)
+        (folder / f"board-{name}.png").write_bytes(sheet(drawing))
+        print(f"{name}: without data: {', '.join(drawing.silent) or 'nothing'}", flush=True)
 
 
 def at(times: Sequence[float], share: float) -> float:

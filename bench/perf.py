@@ -17,12 +17,12 @@ import psutil
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import StackError
-from tritonobs.stack.triton import wheel_folder
+from tritonobs.lab.stack.triton import wheel_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from tritonobs.stack.alone import LoneTriton
+    from tritonobs.lab.stack.alone import LoneTriton
 
 _WINDOWS = 3
 _ATTEMPTS = 3  # on a busy machine a window without a single answer ends a run of perf_analyzer
@@ -90,17 +90,27 @@ def apart(server: LoneTriton) -> Iterator[None]:
 
     On a single core all stay where they are.
     """
-    cores = sorted(os.sched_getaffinity(0))
-    half = (len(cores) + 1) // 2
-    root = psutil.Process(server.part.pid)
-    for process in (root, *root.children(recursive=True)):
-        for thread in process.threads():
-            os.sched_setaffinity(thread.id, cores[half:] or cores)
-    os.sched_setaffinity(0, cores[:half])
+    clients, servers = halves()
+    confine(psutil.Process(server.part.pid), servers)
+    os.sched_setaffinity(0, clients)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, cores)
+        os.sched_setaffinity(0, {*clients, *servers})
+
+
+def halves() -> tuple[list[int], list[int]]:
+    """The cores of clients and those of servers; a single core is both."""
+    cores = sorted(os.sched_getaffinity(0))
+    half = (len(cores) + 1) // 2
+    return cores[:half], cores[half:] or cores
+
+
+def confine(root: psutil.Process, cores: Sequence[int]) -> None:
+    """Let a process and all it started run on these cores only."""
+    for process in (root, *root.children(recursive=True)):
+        for thread in process.threads():
+            os.sched_setaffinity(thread.id, cores)
 
 
 def _spent(server: LoneTriton, model: str) -> tuple[float, float]:

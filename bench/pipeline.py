@@ -19,8 +19,8 @@ import numpy as np
 from plain import LABELS, plain_nms, plain_preprocess
 from results import publish, table
 
-from tritonobs.load.encodings import jpeg
-from tritonobs.load.plates import draw_plate
+from tritonobs.lab.load.encodings import jpeg
+from tritonobs.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,10 @@ _TEXT = "One core, one image at a time; the ratio is plain over ours, median of 
 
 def _steps(width: int, height: int) -> list[tuple[str, Callable[[], object], Callable[[], object]]]:
     from boxes import Settings, encode, keep_confident, suppress, to_original  # noqa: PLC0415 (the models' folders are put on the path above)
-    from letterbox import decode, letterbox, normalise  # noqa: PLC0415
+    from decode import decode  # noqa: PLC0415
+    from letterbox import letterbox, normalise  # noqa: PLC0415
     from network import Network  # noqa: PLC0415
+    from settings import Settings as Decoding  # noqa: PLC0415
 
     body = jpeg(draw_plate(np.random.default_rng(5), width=width, height=height).pixels)
     network = Network(MODELS / "detector" / "1" / "model.onnx", threads=1)
@@ -67,7 +69,7 @@ def _steps(width: int, height: int) -> list[tuple[str, Callable[[], object], Cal
     tensor = np.empty((1, 3, 640, 640), np.float32)
 
     def prepare() -> np.ndarray:
-        pixels, geometry = letterbox(decode(body, max_side=4000))
+        pixels, geometry = letterbox(decode(body, Decoding()))
         normalise(pixels, tensor[0])
         return geometry
 

@@ -9,31 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritonobs import names
-from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS, rule_windows
-from tritonobs.render.rules import evaluate_mixin, window_knobs
+from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
+from tritonobs.render.rules import clock_knobs, evaluate_mixin
+from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from tritonobs.testing.promtool import Case
+    from support.promtool import Case
 
 FOLDER = Path(__file__).parent.parent / "tests" / "rules" / "cases"
 
 
 @cache
 def load_cases() -> dict[str, tuple[Case, ...]]:
-    """Every case, by the file it stands in."""
+    """Every case, by its file."""
     return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.py"))}
+
+
+def knobs_for(scrape_seconds: float) -> dict[str, object]:
+    """The mixin's knobs for this scrape interval.
+
+    promtool evaluates all groups at one interval, not at their own: what groups sum up since their last
+    evaluation must be of that.
+    """
+    seconds = min(Decimal(str(scrape_seconds)), LONGEST_SCRAPE_SECONDS)
+    knobs = clock_knobs(seconds, seconds) | {"replicaLabel": names.REPLICA}
+    for group in ("slo", "slow", "long"):
+        knobs[f"{group}Interval"] = format_duration(Decimal(str(scrape_seconds)))
+    return knobs
 
 
 @cache
 def generated(scrape_seconds: float) -> tuple[dict[str, Any], ...]:
-    """Every group of records and alerts for this scrape interval.
-
-    promtool evaluates all groups at one interval, whatever they say: what counts samples must count those.
-    """
-    seconds = min(Decimal(str(scrape_seconds)), LONGEST_SCRAPE_SECONDS)
-    knobs = window_knobs(rule_windows(seconds, seconds))
-    knobs |= {"sloSeconds": scrape_seconds, "longSeconds": scrape_seconds, "replicaLabel": names.REPLICA}
-    rules = evaluate_mixin(knobs)
+    """Every group of records and alerts for this scrape interval."""
+    rules = evaluate_mixin(knobs_for(scrape_seconds))
     return (*rules["records"]["groups"], *rules["alerts"]["groups"])
 
 

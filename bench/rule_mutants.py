@@ -1,4 +1,4 @@
-"""Every small change of a rule that somebody might make by mistake."""
+"""Every small change of a rule that could be made by mistake."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tritonobs.testing.promtool import Rule, rule_name
+from support.promtool import Rule, rule_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ _OTHER = {"critical": "warning", "warning": "info", "info": "critical", "none": 
 
 
 def _other_number(text: str) -> str:
-    """Three times as much; orders of magnitude are told apart from others, not from three times the same."""
+    """Three times as much."""
     return f"{float(text) * (100 if 'e' in text else 3) or 1:g}"
 
 
@@ -52,6 +52,13 @@ def mutants_of(rule: Rule) -> tuple[Mutant, ...]:
     )
 
 
+def changed(rule: Rule, mutant: Mutant) -> Rule:
+    """The rule with the change when it is the mutant's rule, of any scrape interval; else as it is."""
+    if rule_name(rule) != mutant.name:
+        return rule
+    return next((other.rule for other in mutants_of(rule) if other.place == mutant.place), rule)
+
+
 def _of_expression(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
     expr = rule["expr"]
     hidden = [match.span() for match in _OPAQUE.finditer(expr)]
@@ -70,7 +77,7 @@ def _asks_for_any(expr: str, match: re.Match[str]) -> bool:
     """Whether this is the `sum` of `sum by (...) (...) > 0`.
 
     Nothing here is negative, so a sum is above 0 exactly when the greatest addend is: as the condition of an
-    alert `max` is no change. Of a record it would be one, for the value is read.
+    alert `max` is not a change. Of a record it would be one, for the value is read.
     """
     begin = re.compile(r"sum (?:by \([^)]*\) )?\(").match(expr, match.start())
     if begin is None:
@@ -93,7 +100,11 @@ def _of_alert(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
 
 
 def _around(expr: str, match: re.Match[str]) -> str:
-    """The changed piece with its neighbourhood, on one line."""
-    before = " ".join(expr[max(0, match.start() - 40) : match.start()].split())
-    after = " ".join(expr[match.end() : match.end() + 40].split())
-    return f"`…{before} **{match[0].strip()}** {after}…`"
+    """The changed piece with its neighbourhood, on one line and without words that are cut."""
+    first, last = max(0, match.start() - 40), match.end() + 40
+    before, after = expr[first : match.start()], expr[match.end() : last]
+    if re.match(r"[\w:]{2}", expr[first - 1 : first + 1]):
+        before = re.sub(r"^[\w:]+", "", before)
+    if re.match(r"[\w:]{2}", expr[last - 1 : last + 1]):
+        after = re.sub(r"[\w:]+$", "", after)
+    return f"`…{' '.join(before.split())} **{match[0].strip()}** {' '.join(after.split())}…`"

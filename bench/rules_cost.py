@@ -24,9 +24,8 @@ from rules_compared import history, sloth_shape
 from rules_compared.servers import scraped
 
 from tritonobs.clients.exposition import read_page
-from tritonobs.plan.windows import rule_windows
-from tritonobs.render.rules import evaluate_mixin, period_knobs, window_knobs
-from tritonobs.stack import binaries
+from tritonobs.programs import binaries
+from tritonobs.render.rules import clock_knobs, evaluate_mixin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,6 @@ SERVE_SECONDS = 10
 LOOKS = 5
 # Long enough for the group that is evaluated every 5 minutes.
 WATCH_SECONDS = 320
-_OBJECTIVES = {"availability": 0.999, "latency": 0.99}
 
 
 def main() -> None:
@@ -102,7 +100,7 @@ def main() -> None:
 def _ours() -> list[dict[str, Any]]:
     """The mixin: the same rules for any number of models."""
     seconds = Decimal(SCRAPE_SECONDS)
-    rules = evaluate_mixin(window_knobs(rule_windows(seconds, seconds)) | period_knobs(30))
+    rules = evaluate_mixin(clock_knobs(seconds, seconds))
     return [*rules["records"]["groups"], *rules["alerts"]["groups"]]
 
 
@@ -114,7 +112,7 @@ def _objectives(models: int) -> str:
         lines.append(f"tritonobs_model_info{{{of_model}}} 1")
         lines += [
             f'tritonobs_slo_objective_ratio{{{of_model},slo="{slo}"}} {objective}'
-            for slo, objective in _OBJECTIVES.items()
+            for slo, objective in history.OBJECTIVES.items()
         ]
         target = f'{of_model},slo="latency",stage="total",le="0.5"'
         lines.append(f"tritonobs_latency_target_seconds{{{target}}} 0.5")
@@ -140,7 +138,7 @@ def _sloth(models: int) -> list[dict[str, Any]]:
                 "interval": "30s",
                 "rules": sloth_shape.rules(f"m{model}", slo, objective, *counters[slo]),
             }
-            for slo, objective in _OBJECTIVES.items()
+            for slo, objective in history.OBJECTIVES.items()
         ]
     return groups
 

@@ -1,9 +1,10 @@
-"""Alertmanager's way of telling, in virtual time, as far as a webhook notices it.
+"""Alertmanager's timing of calls, in virtual time, as far as a webhook sees it.
 
-From its source (0.25; dispatch/dispatch.go, notify/notify.go, notify/util.go): a group is told `group_wait`
+From its source (0.25; dispatch/dispatch.go, notify/notify.go, notify/util.go): a group is sent `group_wait`
 after its first alert. A notification has the time of one `group_interval`, at least 10 s; within it a 5xx or
 a broken connection is tried again after 0.5 s, 0.75 s and so on up to 60 s, each ±50 %; a 4xx ends it. What
-was not told is tried anew at the next tick of `group_interval`, what was told after `repeat_interval`.
+was not accepted is tried again at the next tick of `group_interval`, what was accepted after
+`repeat_interval`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Awaitable, Callable
 
-    from tritonobs.serve.payload import Payload
+    from tritonobs.delivery.payload import Payload
 
     Webhook = Callable[[Payload], Awaitable[int]]
 
@@ -38,12 +39,14 @@ async def tell_group(payload: Payload, timing: Timing, webhook: Webhook, chance:
     """Tell one group that stays as it is, for ever."""
     loop = asyncio.get_running_loop()
     await asyncio.sleep(timing.wait)
-    told_at: float | None = None
+    accepted_at: float | None = None
     while True:
         tick = loop.time()
-        if told_at is None or tick - told_at >= timing.repeat:
-            told = await _notify(payload, tick + max(timing.interval, _LEAST_TIME_SECONDS), webhook, chance)
-            told_at = loop.time() if told else None
+        if accepted_at is None or tick - accepted_at >= timing.repeat:
+            accepted = await _notify(
+                payload, tick + max(timing.interval, _LEAST_TIME_SECONDS), webhook, chance
+            )
+            accepted_at = loop.time() if accepted else None
         await asyncio.sleep(max(0.0, tick + timing.interval - loop.time()))
 
 

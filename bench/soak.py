@@ -1,6 +1,6 @@
 """Reloads, unloads, kills and changing instance counts under full load: nothing dies, all is counted.
 
-For each phase it compares, outcome by outcome, what clients were told with what a Prometheus that scrapes
+For each phase it compares, outcome by outcome, the answers of clients with what a Prometheus that scrapes
 every second recorded, and it watches the memory of the server and its workers. `--bare` runs the same without
 stages, to tell whose memory is whose. Exit status 1 when a promise was broken.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 from results import publish, table
 from soak_rig import SCRAPE_SECONDS, Phase, Soak, prometheus_on, write_config
 
-from tritonobs.stack.alone import lone_triton
+from tritonobs.lab.stack.alone import lone_triton
 
 INSTANCES = 4
 FLUSH_SECONDS = 1.0
@@ -67,7 +67,7 @@ def unloads(soak: Soak, times: int) -> Phase:
         soak.reload()
         whole.seconds += phase.seconds
         whole.began, whole.ended = whole.began or phase.began, phase.ended
-        whole.told = dict(Counter(whole.told) + Counter(phase.told))
+        whole.answered = dict(Counter(whole.answered) + Counter(phase.answered))
         whole.recorded = dict(Counter(whole.recorded) + Counter(phase.recorded))
         whole.unexpected |= phase.unexpected
     return whole
@@ -129,14 +129,24 @@ def _memory(memory: list[tuple[float, int, int]], phase: Phase, at: int) -> tupl
 
 
 def _report(phases: list[Phase], memory: list[tuple[float, int, int]], options: argparse.Namespace) -> None:
-    header = ["phase", "times, s", "took", "told", "recorded", "lost", "explained errors", "others", "kept"]
+    header = [
+        "phase",
+        "times, s",
+        "took",
+        "answered",
+        "recorded",
+        "lost",
+        "explained errors",
+        "others",
+        "kept",
+    ]
     header += ["server", "a worker"]
     rows = [
         [
             phase.name,
             str(phase.times),
             f"{phase.seconds:.0f} s",
-            *(f"{sum(counts.values()):,}" for counts in (phase.told, phase.recorded)),
+            *(f"{sum(counts.values()):,}" for counts in (phase.answered, phase.recorded)),
             str(phase.lost) + (f" (may lose {phase.may_lose})" if phase.may_lose else ""),
             str(phase.explained),
             str(sum(phase.unexpected.values())),

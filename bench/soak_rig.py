@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 
 import psutil
 
+from support.closed_loop import ClosedLoop
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.stack import binaries, native, processes
-from tritonobs.stack.ports import LOOPBACK, free_ports
-from tritonobs.stack.services import Folders, Service
-from tritonobs.testing.closed_loop import ClosedLoop
+from tritonobs.lab.stack import native, processes
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.stack.alone import LoneTriton
+    from tritonobs.lab.stack.alone import LoneTriton
 
 SCRAPE_SECONDS = 1
 # A series that is gone keeps its last value: the sum over all that ever were is what was recorded.
@@ -53,12 +54,12 @@ GAP_SECONDS = 0.3
 
 @dataclass(kw_only=True)
 class Phase:
-    """One phase: what clients were told, what Prometheus recorded, and what killed workers may have lost."""
+    """One phase: the answers of clients, what Prometheus recorded, and what killed workers may have lost."""
 
     name: str
     times: int
     seconds: float = 0.0
-    told: dict[str, int] = field(default_factory=dict)
+    answered: dict[str, int] = field(default_factory=dict)
     recorded: dict[str, int] = field(default_factory=dict)
     unexpected: dict[str, int] = field(default_factory=dict)
     explained: int = 0
@@ -69,12 +70,12 @@ class Phase:
     @property
     def lost(self) -> int:
         """Requests that clients were answered and Prometheus never saw; negative if it saw too many."""
-        return sum(self.told.values()) - sum(self.recorded.values())
+        return sum(self.answered.values()) - sum(self.recorded.values())
 
     @property
     def kept(self) -> bool:
         """Whether the phase went as promised."""
-        return not self.unexpected and (self.told == self.recorded or 0 <= self.lost <= self.may_lose)
+        return not self.unexpected and (self.answered == self.recorded or 0 <= self.lost <= self.may_lose)
 
 
 class Soak:
@@ -98,7 +99,7 @@ class Soak:
         """Act under full load, then settle accounts.
 
         Of a second at the highest rate of all phases, `kill_share` of the requests may be lost; then clients
-        may be told of dead workers.
+        may be answered for dead workers.
         """
         phase = Phase(name=name, times=times, began=time.monotonic())
         patience_seconds = KILLED_SECONDS if kill_share else PATIENCE_SECONDS
@@ -110,15 +111,15 @@ class Soak:
         self._server.require_alive()
         for text, count in (good.errors + bad.errors).items():
             if "negative" in text:
-                phase.told["error"] = phase.told.get("error", 0) + count
+                phase.answered["error"] = phase.answered.get("error", 0) + count
             elif kill_share and ("is not healthy" in text or "TimeoutError" in text):
                 phase.explained += count
             else:
                 phase.unexpected[text] = count
-        phase.told = {"ok": good.ok, "error": phase.told.get("error", 0)}
-        self._most_qps = max(self._most_qps, sum(phase.told.values()) / phase.seconds)
+        phase.answered = {"ok": good.ok, "error": phase.answered.get("error", 0)}
+        self._most_qps = max(self._most_qps, sum(phase.answered.values()) / phase.seconds)
         phase.may_lose = round(kill_share * self._most_qps)
-        phase.recorded = self._settle(phase.told)
+        phase.recorded = self._settle(phase.answered)
         print(phase, file=sys.stderr)
         return phase
 
@@ -182,18 +183,18 @@ class Soak:
         load.timeout_seconds = patience_seconds
         return load
 
-    def _settle(self, told: dict[str, int]) -> dict[str, int]:
+    def _settle(self, answered: dict[str, int]) -> dict[str, int]:
         """What Prometheus recorded since the last phase, once it agrees or long stood still."""
         if self._prometheus is None:
-            return told
+            return answered
         before: dict[str, int] = {}
         deadline = 0.0
         while True:
             now = {row.labels["outcome"]: round(row.value) for row in self._prometheus.query(OUTCOMES)}
-            recorded = {outcome: now.get(outcome, 0) - self._seen[outcome] for outcome in told}
+            recorded = {outcome: now.get(outcome, 0) - self._seen[outcome] for outcome in answered}
             if recorded != before:
                 before, deadline = recorded, time.monotonic() + SETTLE_SECONDS
-            if recorded == told or time.monotonic() > deadline:
+            if recorded == answered or time.monotonic() > deadline:
                 self._seen = Counter(now)
                 return recorded
             time.sleep(0.2)

@@ -26,8 +26,8 @@ from results import publish, table
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.stack import binaries
-from tritonobs.stack.ports import LOOPBACK, free_ports
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.programs import binaries
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS, format_bound
 
 if TYPE_CHECKING:

@@ -1,7 +1,11 @@
-"""An identity model, measured in the way it is named after: three stages and one outcome a request."""
+"""An identity model, measured in the way it is named after: five timers, items and an outcome a request."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import sys
 import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -15,11 +19,12 @@ if TYPE_CHECKING:
     Args = dict[str, str]
 
 BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]
-STAGES = ("decode", "infer", "encode")
+STAGES = ("total", "read", "decode", "infer", "encode")
+BLOCK = bytes(1024)
 
 
-class Bare:
-    """No metrics at all: what the others are compared with."""
+class Way:
+    """Blocks that are timed, and no metrics behind them."""
 
     def __init__(self, _args: Args) -> None:
         self.nothing = nullcontext()
@@ -28,6 +33,9 @@ class Bare:
         """Time a stage."""
         return self.nothing
 
+    def images(self, n: int) -> None:
+        """Count what was worked on."""
+
     def ok(self) -> None:
         """Count a request that went well."""
 
@@ -35,45 +43,46 @@ class Bare:
         """Let go of everything."""
 
 
-class _Clock:
-    """Reads the clock at both ends of a block, and forgets."""
-
-    __slots__ = ("seconds",)
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __enter__(self) -> None:
-        self.seconds = time.perf_counter()
-
-    def __exit__(self, *_error: object) -> None:
-        self.seconds = time.perf_counter() - self.seconds
-
-
-class Clock(Bare):
-    """Two clock readings a stage and no record: no timer written in Python can cost less."""
-
-    def time(self, _stage: str) -> AbstractContextManager:
-        """Time a stage."""
-        return _Clock()
-
-
-class Tritonobs:
-    """`tritonobs.stage`; its sink comes from the model's parameters."""
+class Tritonobs(Way):
+    """`tritonobs.stage`: which of its record paths and sinks, the model's name says."""
 
     def __init__(self, args: Args) -> None:
+        if args["model_name"] == "python":
+            os.environ["TRITONOBS_PURE_PYTHON"] = "1"
+        if args["model_name"] == "cells":
+            parameters = json.loads(args["model_config"])["parameters"]
+            sys.path.insert(0, parameters["package"]["string_value"])
         from tritonobs.stage import Stages  # noqa: PLC0415 (the other variants must not pay for it)
 
         self.stages = Stages(args, pb_utils)
         self.time = self.stages.time
         self.finalize = self.stages.finalize
 
+    def images(self, n: int) -> None:
+        """Count what was worked on."""
+        self.stages.items("infer", "images", n)
+
     def ok(self) -> None:
         """Count a request that went well."""
         self.stages.outcome("ok")
 
 
-class Direct:
+class Request(Tritonobs):
+    """The same, `total` and the outcome by `stages.request`."""
+
+    def __init__(self, args: Args) -> None:
+        super().__init__(args)
+        self.time = self.total_or_stage
+
+    def total_or_stage(self, stage: str) -> AbstractContextManager:
+        """Time a stage."""
+        return self.stages.request() if stage == "total" else self.stages.time(stage)
+
+    def ok(self) -> None:
+        """Called by the block."""
+
+
+class Direct(Way):
     """Triton's own metric calls in `execute`, as its documentation shows them."""
 
     def __init__(self, args: Args) -> None:
@@ -85,8 +94,9 @@ class Direct:
             stage: self.durations.Metric(labels={**labels, "stage": stage}, buckets=BOUNDS)
             for stage in STAGES
         }
-        self.outcomes = family(name=f"{name}_total", description="d", kind=family.COUNTER)
-        self.outcome = self.outcomes.Metric(labels=labels)
+        self.counters = family(name=f"{name}_total", description="d", kind=family.COUNTER)
+        self.outcome = self.counters.Metric(labels={**labels, "of": "outcome"})
+        self.items = self.counters.Metric(labels={**labels, "of": "images"})
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
@@ -95,15 +105,16 @@ class Direct:
         yield
         self.stages[stage].observe(time.perf_counter() - started)
 
+    def images(self, n: int) -> None:
+        """Count what was worked on."""
+        self.items.increment(n)
+
     def ok(self) -> None:
         """Count a request that went well."""
         self.outcome.increment(1)
 
-    def finalize(self) -> None:
-        """Let go of everything."""
 
-
-class PrometheusClient:
+class PrometheusClient(Way):
     """prometheus_client in the model's process, with the HTTP server that each process then needs."""
 
     def __init__(self, _args: Args) -> None:
@@ -113,10 +124,15 @@ class PrometheusClient:
         durations = prometheus_client.Histogram("seconds", "d", ["stage"], buckets=BOUNDS)
         self.stages = {stage: durations.labels(stage) for stage in STAGES}
         self.outcome = prometheus_client.Counter("requests", "d", ["outcome"]).labels("ok")
+        self.items = prometheus_client.Counter("items", "d", ["kind"]).labels("images")
 
     def time(self, stage: str) -> AbstractContextManager:
         """Time a stage."""
         return self.stages[stage].time()
+
+    def images(self, n: int) -> None:
+        """Count what was worked on."""
+        self.items.inc(n)
 
     def ok(self) -> None:
         """Count a request that went well."""
@@ -128,35 +144,54 @@ class PrometheusClient:
 
 
 WAYS = {
-    "bare": Bare,
-    "clock": Clock,
-    "counters": Tritonobs,
-    "histogram": Tritonobs,
+    "blocks": Way,
+    "cells": Tritonobs,
+    "compiled": Tritonobs,
     "direct": Direct,
+    "histogram": Tritonobs,
     "prometheus": PrometheusClient,
+    "python": Tritonobs,
+    "request": Request,
 }
 
 
 class TritonPythonModel:
-    """What came in goes out."""
+    """What came in goes out; on the way it hashes as many KiB as the parameter `work` says."""
 
     def initialize(self, args: Args) -> None:
         """Choose the way by the model's name."""
-        self.way = WAYS[args["model_name"]](args)
+        self.block = BLOCK * int(json.loads(args["model_config"])["parameters"]["work"]["string_value"])
+        way = WAYS.get(args["model_name"])
+        self.way = way(args) if way else None
 
     def execute(self, requests: list) -> list:
         """Answer each request with its own tensor."""
-        responses = []
-        for request in requests:
-            with self.way.time("decode"):
+        return [self.bare(request) if self.way is None else self.timed(request) for request in requests]
+
+    def bare(self, request: object) -> object:
+        """No block, no call: what the others are compared with."""
+        tensor = pb_utils.get_input_tensor_by_name(request, "IN")
+        hashlib.sha256(self.block)
+        output = pb_utils.Tensor("OUT", tensor.as_numpy())
+        return pb_utils.InferenceResponse([output])
+
+    def timed(self, request: object) -> object:
+        """The same, instrumented."""
+        way = self.way
+        with way.time("total"):
+            with way.time("read"):
                 tensor = pb_utils.get_input_tensor_by_name(request, "IN")
-            with self.way.time("infer"):
+            with way.time("infer"):
+                hashlib.sha256(self.block)
+            with way.time("decode"):
                 output = pb_utils.Tensor("OUT", tensor.as_numpy())
-            with self.way.time("encode"):
-                responses.append(pb_utils.InferenceResponse([output]))
-            self.way.ok()
-        return responses
+            with way.time("encode"):
+                response = pb_utils.InferenceResponse([output])
+            way.images(1)
+            way.ok()
+        return response
 
     def finalize(self) -> None:
         """Let go of everything."""
-        self.way.finalize()
+        if self.way:
+            self.way.finalize()

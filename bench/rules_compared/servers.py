@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def scraped(
     job: str, page: Callable[[int], str], pages: int, scrape_seconds: int
 ) -> Iterator[list[dict[str, Any]]]:
-    """Serve `page(number)` for each of them, and give what `scrape_configs` says of them."""
+    """Serve `page(number)` for each of them, and give what `scrape_configs` says of the job."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -27,7 +27,7 @@ def scraped(
             self.wfile.write(text)
 
         def log_message(self, *_: object) -> None:
-            """Nothing: a line for each scrape helps nobody."""
+            """Nothing: a line for each scrape is of no use."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -35,13 +35,21 @@ def scraped(
     try:
         yield [
             {
-                "job_name": f"{job}-{number}",
+                "job_name": job,
                 "honor_labels": True,
                 "scrape_interval": f"{scrape_seconds}s",
-                "metrics_path": f"/{number}",
-                "static_configs": [{"targets": [f"127.0.0.1:{server.server_address[1]}"]}],
+                "static_configs": [
+                    {
+                        "targets": [f"127.0.0.1:{server.server_address[1]}"],
+                        "labels": {
+                            "__metrics_path__": f"/{number}",
+                            "instance": f"{job}-{number}:8002",
+                            "replica": f"{job}-{number}",
+                        },
+                    }
+                    for number in range(pages)
+                ],
             }
-            for number in range(pages)
         ]
     finally:
         server.shutdown()

@@ -1,0 +1,218 @@
+"""Triton servers that never ran, request by request: queues, instances, stages, calls, workers, scrapes."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections import deque
+from typing import TYPE_CHECKING
+
+from planted.model import Instances, Replica, State
+from planted.requests import Requests
+from tritonobs import names
+from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, format_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from planted.model import Key, Labels, Model
+
+SCRAPE_SECONDS = 5.0
+_LES = tuple(format_bound(bound) for bound in (*DEFAULT_BOUNDS_SECONDS, math.inf))
+REASONS = ("REJECTED", "CANCELED", "BACKEND", "OTHER")
+_COMPUTE = (names.TRITON_COMPUTE_INPUT_US, names.TRITON_COMPUTE_INFER_US, names.TRITON_COMPUTE_OUTPUT_US)
+
+
+class Fleet(Requests):
+    """Servers, their models and their clients, over some minutes; the same seed gives the same history."""
+
+    def __init__(self, models: list[Model], *, replicas: int = 2, seed: int = 1) -> None:
+        self.random = random.Random(seed)  # noqa: S311 (a simulation, no secret)
+        self.now = 0.0
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._number = 0
+        self.models = {model.name: model for model in models}
+        self.replicas = [Replica(f"triton-{number + 1}") for number in range(replicas)]
+        self.rates: dict[str, float] = {}
+        self.limits: dict[str, float] = {}
+        self.series: dict[Key, list[tuple[float, float]]] = {}
+        self._serial = 0
+        for replica in self.replicas:
+            for model in models:
+                self.load(replica, model)
+
+    # --- time ---
+    def at(self, time: float, act: Callable[[], None]) -> None:
+        """Do something then."""
+        self._number += 1
+        heapq.heappush(self._queue, (time, self._number, act))
+
+    def run(self, until: float) -> None:
+        """Let time pass."""
+        while self._queue and self._queue[0][0] <= until:
+            self.now, _, act = heapq.heappop(self._queue)
+            act()
+        self.now = until
+
+    # --- models ---
+    def load(self, replica: Replica, model: Model) -> None:
+        """A model with fresh workers; those before it take their series along, as `finalize` does."""
+        for slot, (worker, _) in list(replica.workers.items()):
+            if slot[0] == self._id(model):
+                self.drop(replica, worker)
+                del replica.workers[slot]
+        pool = replica.pools.get(self._id(model))
+        if pool is None or pool.dead or pool.frozen or len(pool.free) != model.instances:
+            waiting = pool.waiting if pool else deque()
+            pool = replica.pools[self._id(model)] = Instances(model.instances)
+            pool.waiting = waiting
+            while pool.waiting and pool.free:
+                self._grant(pool)
+        replica.states[self._id(model)] = State()
+        if not model.ensemble and model.staged:
+            for number in range(model.instances):
+                replica.workers[self._id(model), number] = (self.worker(replica, model, number), self.now)
+        labels = (("model", model.name), ("version", model.version))
+        for name in (
+            names.TRITON_SUCCESS,
+            names.TRITON_INFERENCES,
+            names.TRITON_EXECUTIONS,
+            names.TRITON_REQUEST_US,
+            names.TRITON_QUEUE_US,
+            *_COMPUTE,
+            names.TRITON_PENDING,
+        ):
+            replica.cells.setdefault((name, labels), 0.0)
+        for reason in REASONS:
+            replica.cells.setdefault((names.TRITON_FAILURE, (*labels, ("reason", reason))), 0.0)
+        if model.cached:
+            replica.cells.setdefault((names.TRITON_CACHE_HITS, labels), 0.0)
+            replica.cells.setdefault((names.TRITON_CACHE_MISSES, labels), 0.0)
+
+    def unload(self, replica: Replica, model: Model) -> None:
+        """Its series go, those of its failures stay."""
+        for slot, (worker, _) in list(replica.workers.items()):
+            if slot[0] == self._id(model):
+                self.drop(replica, worker)
+                del replica.workers[slot]
+        for key in [
+            key
+            for key in replica.cells
+            if ("model", model.name) in key[1]
+            and ("version", model.version) in key[1]
+            and key[0] != names.TRITON_FAILURE
+        ]:
+            del replica.cells[key]
+        replica.states[self._id(model)] = State(fails=1.0)
+
+    def worker(self, replica: Replica, model: Model, number: int) -> str:
+        """A new process: its label, its heartbeat and its counters at 0."""
+        self._serial += 1
+        worker = f"{model.name}_0_{number}-{1000 + self._serial}-{self._serial:x}a"
+        replica.beats[worker] = (model.name, model.version, None)
+        labels = (("model", model.name), ("version", model.version), ("worker", worker))
+        for outcome in ("ok", "error", "rejected", "cancelled"):
+            replica.cells[names.REQUESTS, (*labels, ("outcome", outcome))] = 0.0
+        return worker
+
+    def leak(self, replica: Replica, model: Model, seconds: float = 1.0) -> None:
+        """An `initialize` that failed: its series stay, beating for a moment only."""
+        worker = self.worker(replica, model, 0)
+        self.at(self.now + seconds, lambda: self.stop(replica, worker))
+
+    def stop(self, replica: Replica, worker: str) -> None:
+        """It beats no more."""
+        model, version, _ = replica.beats[worker]
+        replica.beats[worker] = (model, version, self.now)
+
+    def drop(self, replica: Replica, worker: str) -> None:
+        """Its series go."""
+        pair = ("worker", worker)
+        for key in [key for key in replica.cells if pair in key[1]]:
+            del replica.cells[key]
+        for labels in [labels for labels in replica.histograms if pair in labels]:
+            del replica.histograms[labels]
+        replica.beats.pop(worker, None)
+
+    def kill(self, replica: Replica, model: Model, number: int = 0, *, frozen: bool = False) -> None:
+        """A worker process dies, or stands still."""
+        pool = replica.pools[self._id(model)]
+        (pool.frozen if frozen else pool.dead).add(number)
+        self.stop(replica, replica.workers[self._id(model), number][0])
+
+    def state(self, replica: Replica, name: str) -> State:
+        """How a model does on a replica."""
+        return replica.states[self._id(self.models[name])]
+
+    def states(self, name: str) -> Iterator[State]:
+        """How a model does, on every replica."""
+        return (self.state(replica, name) for replica in self.replicas)
+
+    # --- clients ---
+    def ask(self, name: str, rate: float) -> None:
+        """So many requests a second to a model from now on, at random moments."""
+        fresh = name not in self.rates
+        self.rates[name] = rate
+        if fresh:
+            self._next(name)
+
+    def _next(self, name: str) -> None:
+        rate = self.rates[name]
+        wait = self.random.expovariate(rate) if rate > 0 else 1.0
+
+        def send() -> None:
+            if self.rates[name] > 0:
+                there = [replica for replica in self.replicas if replica.answers and replica.weight]
+                if there:
+                    replica = self.random.choices(there, [each.weight for each in there])[0]
+                    self._resume(self._serve(replica, self.models[name]), [None])
+            self._next(name)
+
+        self.at(self.now + wait, send)
+
+    # --- scrapes ---
+    def scrape_all(self, until: float) -> None:
+        """Plan the scrapes of every replica."""
+        for number, replica in enumerate(self.replicas):
+            time = 0.5 + number * 1.7
+            while time < until:
+                self.at(time, lambda replica=replica: self._scrape(replica))  # type: ignore[misc]
+                time += SCRAPE_SECONDS
+
+    def _scrape(self, replica: Replica) -> None:
+        target = (("instance", replica.address), ("job", "triton"), ("replica", replica.name))
+        if not replica.listed:
+            return
+        self._keep("up", target, float(replica.answers))
+        if not replica.answers:
+            return
+        page = {} if replica.empty else dict(self._page(replica))
+        self._keep("scrape_samples_scraped", target, float(len(page)))
+        for (name, labels), value in page.items():
+            self._keep(name, (*labels, *target), value)
+
+    def _page(self, replica: Replica) -> Iterator[tuple[Key, float]]:
+        yield from replica.cells.items()
+        yield (names.TRITON_CPU_UTILIZATION, ()), replica.cpu
+        for worker, (model, version, last) in replica.beats.items():
+            beat = last if last is not None else self.now - self.random.random()
+            yield (names.HEARTBEAT, (("model", model), ("version", version), ("worker", worker))), beat
+        for labels, counts in replica.histograms.items():
+            total = 0
+            for le, count in zip(_LES, counts, strict=True):
+                total += count
+                yield (f"{names.STAGE_DURATION}_bucket", (*labels, ("le", le))), float(total)
+            yield (f"{names.STAGE_DURATION}_count", labels), float(total)
+
+    def _keep(self, name: str, labels: Labels, value: float) -> None:
+        self.series.setdefault((name, labels), []).append((self.now, value))
+
+    def fleet_rows(self) -> Iterator[Key]:
+        """What the fleet file says: calls, limits, kinds."""
+        for model in self.models.values():
+            kind = "ensemble" if model.ensemble else "model"
+            yield names.MODEL_INFO, (("model", model.name), ("version", ""), ("kind", kind))
+            for stage, part in model.parts.items():
+                if isinstance(part, str):
+                    yield names.PIPELINE_CALLS, (("model", part), ("pipeline", model.name), ("stage", stage))

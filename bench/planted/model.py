@@ -1,0 +1,77 @@
+"""What a simulated server is made of."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+Labels: TypeAlias = tuple[tuple[str, str], ...]
+Key: TypeAlias = tuple[str, Labels]
+Process: TypeAlias = "Generator[float | Instances, int, bool]"
+
+
+@dataclass(kw_only=True)
+class Model:
+    """A model. `parts` are its stages in order: seconds, or the name of the model a stage calls.
+
+    `staged` is false for a backend that reports no stages. An ensemble's parts are all calls, and it reports
+    none.
+    """
+
+    name: str
+    parts: dict[str, float | str]
+    version: str = "1"
+    instances: int = 1
+    staged: bool = True
+    ensemble: bool = False
+    sizes: dict[tuple[str, str], float] = field(default_factory=dict)
+    cached: float = 0.0
+
+
+@dataclass(kw_only=True)
+class State:
+    """How one model does on one replica now; faults change it."""
+
+    slower: dict[str, float] = field(default_factory=dict)
+    added: dict[str, float] = field(default_factory=dict)
+    tail: tuple[float, float] = (0.0, 1.0)
+    fails: float = 0.0
+    raises: bool = False
+    reason: tuple[str, str] = ("", "")
+    cold: int = 0
+    timeout: float = math.inf
+    everything: float = 1.0
+    sizes: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
+
+
+class Instances:
+    """The instances of one model on one replica."""
+
+    def __init__(self, number: int) -> None:
+        self.free = list(range(number))
+        self.waiting: deque[tuple[Process, list[object]]] = deque()
+        self.dead: set[int] = set()
+        self.frozen: set[int] = set()
+
+
+class Replica:
+    """A server: its models' instances and workers, and its metrics page."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.address = f"{name}:8002"
+        self.cells: dict[Key, float] = {}
+        self.histograms: dict[Labels, list[int]] = {}
+        self.pools: dict[str, Instances] = {}
+        self.states: dict[str, State] = {}
+        self.workers: dict[tuple[str, int], tuple[str, float]] = {}
+        self.beats: dict[str, tuple[str, str, float | None]] = {}
+        self.listed = self.answers = True
+        self.empty = False
+        self.weight = 1.0
+        self.cpu = 0.4

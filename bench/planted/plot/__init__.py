@@ -1,0 +1,1 @@
+"""The scenes, by what is broken in them."""
