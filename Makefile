@@ -1,33 +1,48 @@
-# Everything a developer or a new user runs. Each target does its own set-up; nothing needs root except, on a Debian
-# without python3-venv, that one package.
+# What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-containers test-unit check format bench pictures soak mutants down clean
+.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit check format bench pictures soak fuzz mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
 PYTEST_ARGS ?=
+IMAGE ?= tritonobs
+BASE ?= debian:12.11-slim
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.py)
+DOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready ## install everything the other targets need, into .venv and .tools
+setup: $(VENV)/.ready ## install everything that tests and checks need, into .venv and .tools
 
 $(VENV)/.ready: pyproject.toml tools/setup.sh
-	PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh
+	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh all
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.demo: pyproject.toml tools/setup.sh
+	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh demo
 	@touch $@
 
-demo: setup ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
-	$(BIN)/tritonobs demo $(if $(KEEP),--keep)
+demo: $(VENV)/.demo ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
+	@$(BIN)/tritonobs demo $(if $(KEEP),--keep)
+
+image: ## the image of tritonobs serve as IMAGE:VERSION (IMAGE=registry.example.org/tritonobs; then docker push)
+	docker build -f docker/Dockerfile --target tritonobs -t $(IMAGE):$(VERSION) --build-arg BASE=$(BASE) \
+	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) .
 
 test: setup ## the tests, the end-to-end ones on real servers included
 	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto
-	$(BIN)/pytest -m "e2e and not container"
+	BIN=$(BIN) tools/test_e2e.sh
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
 	tools/setup_tests.sh
 	$(BIN)/pytest -m container $(PYTEST_ARGS)
+
+test-kubernetes: setup ## the Kubernetes objects on a real API server and operator (the first time builds them)
+	PYTHON=$(BIN)/python tools/setup_kubernetes.sh
+	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server
 	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
@@ -45,26 +60,39 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/delivery.py calls --write
 	$(BIN)/python bench/delivery.py overflow --write
 	$(BIN)/python bench/delivery.py faults --write
+	$(BIN)/python bench/faults.py --write
 	$(BIN)/python bench/triage.py --write
+	$(BIN)/python bench/triage_models.py --write
+	$(BIN)/python bench/triage_faults.py --write
 	$(BIN)/python bench/panels.py --write
 	$(BIN)/python bench/drills.py --write
 
 pictures: setup ## the boards of docs/dashboards.md, from a quarter of an hour of a busy stack
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
-soak: setup ## reloads, unloads and kills under full load for a quarter of an hour, results into bench/RESULTS.md
+soak: setup ## the models for a quarter of an hour and serve for an hour of bad luck, results into bench/RESULTS.md
 	$(BIN)/python bench/soak.py --write
+	$(BIN)/python bench/serve_soak.py --write
+
+fuzz: setup ## the nightly round: 10,000 examples of all that is read, 50 interrupts of each command, 100 kills
+	$(BIN)/pytest -m hypothesis --hypothesis-profile nightly --timeout=0 --numprocesses auto
+	TRITONOBS_INTERRUPTS=50 TRITONOBS_KILLS=100 $(BIN)/pytest --timeout=0 --numprocesses auto \
+	  tests/lab/stack/test_interrupts.py tests/lab/drill/test_interrupts.py tests/e2e/attack/test_kill.py
 
 mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
 	$(BIN)/python bench/mutants.py --write
 
-check: setup ## format, lint, types, layers, spelling, jsonnet, promtool, amtool, pint when present
+check: setup ## format, lint, types, layers, spelling, rules, documentation
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
 	BIN=$(BIN) tools/lint_rules.sh
+	$(DOCS) --quiet
+
+docs: setup ## the documentation as a site, in build/site; a dead link fails
+	$(DOCS)
 
 format: setup ## rewrite the code in the house format
 	$(BIN)/ruff format .

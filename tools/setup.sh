@@ -1,7 +1,29 @@
 #!/usr/bin/env bash
-# Make the environment: a virtual environment with the package and its extras, and the stack's programs in .tools.
+# tools/setup.sh demo: .venv with tritonobs and a Triton server, Prometheus and Alertmanager in .tools.
+# tools/setup.sh all:  what tests and checks need as well.
 set -euo pipefail
 : "${PYTHON:=python3}" "${VENV:=.venv}"
+what=${1:-all}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# step TEXT COMMAND...: one line with the seconds it took; on a terminal also what happens now. Output only on failure.
+step() {
+  local text=$1 began=$SECONDS line
+  shift
+  if [ -t 1 ]; then printf '  %s …' "$text"; fi
+  if "$@" 2>&1 | tee "$log" | while IFS= read -r line; do
+    if [ -t 1 ]; then printf '\r\033[K  %s … %.60s' "$text" "$line"; fi
+  done; then
+    if [ -t 1 ]; then printf '\r\033[K'; fi
+    printf '  %-66s %3d s\n' "$text" $((SECONDS - began))
+  else
+    printf '\n%s failed; the end of its output:\n' "$text" >&2
+    tail -n 15 "$log" >&2
+    return 1
+  fi
+}
+pip() { PYTHONUNBUFFERED=1 "$VENV/bin/python" -m pip --disable-pip-version-check --no-input "$@"; }
 
 "$PYTHON" - <<'PY'
 import sys
@@ -12,41 +34,50 @@ PY
 if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
   install="apt-get install -y --no-install-recommends python3-venv"
   if [ "$(id -u)" = 0 ]; then
-    apt-get update -q && $install
+    step "python3-venv" sh -c "apt-get update -q && $install"
   elif sudo -n true 2>/dev/null; then
-    sudo apt-get update -q && sudo $install
+    step "python3-venv" sudo sh -c "apt-get update -q && $install"
   else
     echo "Python's venv module is missing; install it with: sudo $install" >&2
     exit 1
   fi
 fi
 
-[ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
-pip() { "$VENV/bin/python" -m pip --quiet --disable-pip-version-check "$@"; }
+echo "Setting up $VENV and ${TRITONOBS_TOOLS:-.tools}, once"
+[ -x "$VENV/bin/python" ] || step "virtual environment" "$PYTHON" -m venv "$VENV"
 # The pip of Debian 12 needs a quarter of an hour to find versions that fit together, a newer one seconds.
-pip install --upgrade 'pip>=24.2'
-echo "installing tritonobs with a Triton server into $VENV (about 400 MB)"
-pip install -e '.[dev]'
-"$VENV/bin/tritonobs" tools
+step "a current pip" pip install --upgrade 'pip>=24.2'
+step "tritonobs and a Triton server (450 MB of packages)" pip install --no-compile -e '.[stack]'
+step "Prometheus and Alertmanager" "$VENV/bin/tritonobs" tools
+[ "$what" = all ] || exit 0
 
-# What only tests and checks use may fail to come: they say what they had to do without.
-"$VENV/bin/python" - <<'PY' || echo "VictoriaMetrics could not be brought; tests go without a second rule engine" >&2
-from tritonobs.stack import binaries
+step "linters and test tools" pip install -e '.[dev]'
+
+# What only tests and checks use may be unavailable: they say what they had to do without.
+second_engine() {
+  "$VENV/bin/python" -c '
+from tritonobs.programs import binaries
 
 if any(binaries.look(program) is None for program in binaries.SECOND_ENGINE.files):
     binaries.install([binaries.SECOND_ENGINE], print)
-PY
+'
+}
+step "VictoriaMetrics, a second rule engine" second_engine || echo "the tests run without a second rule engine" >&2
 
 # The linters of the rules, where Go can build them.
 bin=$(realpath -m "${TRITONOBS_TOOLS:-.tools}")/bin
-if command -v go >/dev/null && ! [ -x "$bin/jsonnet-lint" ]; then
+jsonnet_linters() {
   GOBIN="$bin" go install \
-    github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0 \
-    || echo "jsonnetfmt and jsonnet-lint could not be built; make check goes without them" >&2
-fi
+    github.com/google/go-jsonnet/cmd/jsonnetfmt@v0.22.0 github.com/google/go-jsonnet/cmd/jsonnet-lint@v0.22.0
+}
 # Not by `go install`: that asks for the list of all versions, which not every module proxy hands out.
-if command -v go >/dev/null && ! [ -x "$bin/pint" ]; then
-  pint=$(cd / && GOFLAGS=-mod=mod go mod download -json github.com/cloudflare/pint@v0.60.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p') \
-    && go build -C "$pint" -o "$bin/pint" ./cmd/pint \
-    || echo "pint could not be built; make check goes without it" >&2
+rule_linter() {
+  local source
+  source=$(cd / && GOFLAGS=-mod=mod go mod download -json github.com/cloudflare/pint@v0.60.0 | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  go build -C "$source" -o "$bin/pint" ./cmd/pint
+}
+if command -v go >/dev/null; then
+  [ -x "$bin/jsonnet-lint" ] || step "jsonnetfmt and jsonnet-lint" jsonnet_linters \
+    || echo "make check runs without jsonnetfmt and jsonnet-lint" >&2
+  [ -x "$bin/pint" ] || step "pint" rule_linter || echo "make check runs without pint" >&2
 fi

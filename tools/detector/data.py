@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
-from letterbox import PAD, decode, letterbox
+from decode import decode
+from letterbox import PAD, letterbox
+from settings import Settings
 
-from tritonobs.load.encodings import jpeg, png
-from tritonobs.load.plates import draw_plate
+from tritonobs.lab.load.encodings import jpeg, png
+from tritonobs.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     Drawn = tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.int64]]
 
 MAX_OBJECTS = 12
-_BLURRED, _GREY, _PNG = 0.2, 0.25, 0.3  # shares of the plates
+_BLURRED, _LARGE, _GREY, _PNG = 0.2, 0.4, 0.25, 0.3  # shares of the plates
 _UNLIMITED = 1 << 20
 
 
@@ -49,7 +51,8 @@ def _draw(seed: int, side: int, number: int) -> Drawn:
     """One plate; things on it have the size that they have in a picture of 640 pixels."""
     cv2.setNumThreads(1)
     rng = np.random.default_rng([seed, number])
-    low, high = (0.1, 0.6) if rng.random() < _BLURRED else (0.6, 2.4)
+    share = rng.random()
+    low, high = (0.1, 0.6) if share < _BLURRED else (0.6, 2.4) if share < 1 - _LARGE else (2.4, 6.5)
     longer = side * np.exp(rng.uniform(np.log(low), np.log(high)))
     shorter = longer * np.exp(rng.uniform(np.log(0.3), 0))
     width, height = (max(24, round(s)) for s in rng.permutation([longer, shorter]))
@@ -60,7 +63,7 @@ def _draw(seed: int, side: int, number: int) -> Drawn:
         if rng.random() < _PNG
         else jpeg(plate.pixels, grey=grey, quality=int(rng.integers(70, 97)))
     )
-    fitted, geometry = letterbox(decode(data, max_side=_UNLIMITED, side=side), side=side)
+    fitted, geometry = letterbox(decode(data, Settings(max_side=_UNLIMITED), side=side), side=side)
     fitted = np.broadcast_to(fitted[..., None], (*fitted.shape, 3)) if grey else fitted[..., ::-1]
     pixels = np.full((side, side, 3), PAD, np.uint8)
     high_px, wide_px = fitted.shape[:2]

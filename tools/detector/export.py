@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 REFINED = 32
 """So many boxes of an image are refined, best first; at most one around a place and stride."""
+WORTH_REFINING = 0.05
+"""The lowest score of a row that is refined; what is reported has a higher one."""
 _OPSET, _IR_VERSION = 17, 8  # onnxruntime 1.13 and newer
 _LAST = np.iinfo(np.int64).min
 
@@ -81,14 +83,16 @@ def build_model(weights: Weights, *, side: int = 640) -> onnx.ModelProto:
     ]
     rows = ops.node("Concat", *(rows for rows, _ in levels), axis=1)
     peaks = ops.node("Concat", *(peaks for _, peaks in levels), axis=1)
-    _, best = ops.node("TopK", peaks, np.array([REFINED]), outputs=2, axis=1, sorted=1)
+    score, best = ops.node("TopK", peaks, _count_worth_it(ops, peaks), outputs=2, axis=1, sorted=1)
     images = _image_numbers(ops, best)
     where = ops.node("Concat", images, ops.node("Unsqueeze", best, np.array([2])), axis=2)
     chosen = ops.node("GatherND", rows, where)
     boxes, scores = ops.node("Split", chosen, np.array([4, ROW - 4]), outputs=2, axis=2)
-    boxes = _corners(ops, boxes)
+    found = boxes = _corners(ops, boxes)
     for stage in range(len(REACH)):
         boxes = _refine(ops, boxes, ops.node("Reshape", images, np.array([-1])), stage)
+    worth_it = ops.node("Greater", ops.node("Unsqueeze", score, np.array([2])), np.float32(WORTH_REFINING))
+    boxes = ops.node("Where", worth_it, boxes, found)
     low, high = ops.node("Split", boxes, np.array([2, 2]), outputs=2, axis=2)
     centre = ops.node("Mul", ops.node("Add", low, high), np.float32(0.5))
     refined = ops.node("Concat", centre, ops.node("Sub", high, low), scores, axis=2)
@@ -128,11 +132,21 @@ def _decode(ops: OnnxOps, raw: str, stride: int, anchors: tuple[float, ...], gri
 
 
 def _image_numbers(ops: OnnxOps, best: str) -> str:
-    """(n, REFINED, 1): the number of the image each of the best rows belongs to."""
+    """(n, refined, 1): the number of the image each of the best rows belongs to."""
     count = ops.node("Gather", ops.node("Shape", best), np.array(0), axis=0)
     numbers = ops.node("Range", np.array(0), count, np.array(1))
     column = ops.node("Reshape", numbers, np.array([-1, 1, 1]))
-    return ops.node("Expand", column, np.array([1, REFINED, 1]))
+    return ops.node("Expand", column, ops.node("Shape", ops.node("Unsqueeze", best, np.array([2]))))
+
+
+def _count_worth_it(ops: OnnxOps, peaks: str) -> str:
+    """How many rows of the image that has most are worth refining: from 1 to REFINED."""
+    worth_it = ops.node("Greater", peaks, np.float32(WORTH_REFINING))
+    counts = ops.node(
+        "ReduceSum", ops.node("Cast", worth_it, to=TensorProto.INT64), np.array([1]), keepdims=0
+    )
+    most = ops.node("ReduceMax", counts, keepdims=1)
+    return ops.node("Min", ops.node("Max", most, np.array([1])), np.array([REFINED]))
 
 
 def _corners(ops: OnnxOps, boxes: str) -> str:
@@ -142,7 +156,7 @@ def _corners(ops: OnnxOps, boxes: str) -> str:
 
 
 def _refine(ops: OnnxOps, boxes: str, images: str, stage: int) -> str:
-    """The boxes (n, REFINED, 4) with each side moved to where its strip shows it."""
+    """The boxes (n, refined, 4) with each side moved to where its strip shows it."""
     flat = ops.node("Reshape", boxes, np.array([-1, 4]))
     low, high = ops.node("Split", flat, np.array([2, 2]), outputs=2, axis=1)
     fixed, share = (np.float32(value) for value in REACH[stage])
@@ -184,7 +198,7 @@ def _refine(ops: OnnxOps, boxes: str, images: str, stage: int) -> str:
     offsets = ops.node("Transpose", ops.node("Reshape", offsets, np.array([4, -1])), perm=[1, 0])
     reaches = ops.node("Concat", reach, reach, axis=1)
     inwards = ops.node("Mul", ops.node("Mul", offsets, reaches), np.array([1, 1, -1, -1], np.float32))
-    return ops.node("Reshape", ops.node("Add", flat, inwards), np.array([-1, REFINED, 4]))
+    return ops.node("Reshape", ops.node("Add", flat, inwards), ops.node("Shape", boxes))
 
 
 def _around(ops: OnnxOps, low: str, high: str, distance: str | NDArray[Any]) -> tuple[str, str]:

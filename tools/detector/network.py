@@ -13,13 +13,13 @@ ANCHORS: Final = ((22.0, 32.0, 44.0), (60.0, 80.0, 108.0), (145.0, 195.0, 265.0)
 CLASSES: Final = 2
 ROW: Final = 5 + CLASSES
 
-ALONG: Final = (16, 32)
+ALONG: Final = (16, 32, 48)
 """Samples of a strip along its side of the box, for each refining pass."""
 ACROSS: Final = 16
 """Samples of a strip from outside the box to inside."""
 BEYOND: Final = 2.0
 """How far a strip reaches beyond the ends of its side, in network pixels."""
-REACH: Final = ((6.0, 0.08), (3.0, 0.02))
+REACH: Final = ((6.0, 0.08), (3.0, 0.02), (1.5, 0.01))
 """How far the strips of each refining pass reach to either side: network pixels, and a share of the box."""
 
 _STEM, _FINE, _MIDDLE, _COARSE, _STRIP = 16, 32, 64, 96, 16
