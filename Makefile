@@ -33,7 +33,7 @@ image: ## the image of tritonobs serve as IMAGE:VERSION (IMAGE=registry.example.
 	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) .
 
 test: setup ## the tests, the end-to-end ones on real servers included
-	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --numprocesses auto
 	BIN=$(BIN) tools/test_e2e.sh
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
@@ -45,7 +45,7 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
 test-unit: setup ## the tests that start no server
-	$(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write
