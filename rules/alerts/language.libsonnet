@@ -7,7 +7,7 @@ function(config)
   local on_language(record) = boards.link('language', ['model', 'version'], record);
   // A full cache breathes: an answer that ends, or one that is put back, gives back a tenth of it at a time.
   text.group('alerts.language', config.gaugeInterval, [
-    text.alert('TritonKvCacheFull', 'warning', text.owned(|||
+    text.alert('TritonKvCacheFull', 'warning', text.owned_version(|||
       (
         max_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheRatio)s
       )
@@ -23,7 +23,7 @@ function(config)
                    ' full again and again, and requests wait all the time. Send long prompts elsewhere or shorten them, lower the number of answers at once, give the cache more memory, or add a replica.',
       board: on_language('replica_model_version:tritonobs_kv_cache_used:ratio'),
     }, wait='1m', keep='2m'),
-    text.alert('TritonPreemptions', 'warning', text.owned(|||
+    text.alert('TritonPreemptions', 'warning', text.owned_version(|||
       (
         model_version:tritonobs_llm_preemptions:rate5m
           > on (%(subject)s)

@@ -58,7 +58,7 @@ function(config)
   {
     // They end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
-      text.alert('TritonQueueWaitHigh', 'warning', text.owned(fit(|||
+      text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
         %(ended)s
       |||, { ended: ended })), {
@@ -67,7 +67,7 @@ function(config)
                      ' on average for a free model instance. Add model instances or replicas, let batches grow, or shorten the time batches wait to fill.',
         board: on_model('model_version:triton_queue_duration_seconds:mean5m'),
       }, wait='5m'),
-      text.alert('TritonSaturated', 'warning', text.owned(fit(|||
+      text.alert('TritonSaturated', 'warning', text.owned_version(fit(|||
         (model_version:tritonobs_workers_busy:ratio5m > %(busyRatio)s)
         and on (%(subject)s)
         (
@@ -85,7 +85,7 @@ function(config)
     ]),
     // Stages are recorded as seldom.
     later: text.group('alerts.models.minutes', config.stageInterval, [
-      text.alert('TritonBatchInefficient', 'info', text.owned(fit(|||
+      text.alert('TritonBatchInefficient', 'info', text.owned_version(fit(|||
         (model_version:triton_requests_per_executions:ratio5m < %(requestsPerExecution)s)
         and on (%(subject)s)
         (avg_over_time(model_version:triton_queue_duration_seconds:rate%(short)s[%(span5m)s]) > %(waitingRequests)s)
@@ -96,7 +96,7 @@ function(config)
                      ' requests on average while others wait. Switch dynamic batching on, or raise max_batch_size and the preferred sizes.',
         board: on_model('model_version:triton_requests_per_executions:ratio5m'),
       }, wait='10m'),
-      text.alert('TritonStageSlow', 'warning', text.owned(fit(|||
+      text.alert('TritonStageSlow', 'warning', text.owned_version(fit(|||
         (
           (
             model_version_stage:tritonobs_stage_duration_seconds:p95_5m{stage!="total"}
@@ -118,7 +118,7 @@ function(config)
                      ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
       }, wait='5m'),
-      text.alert('TritonErrorReasonSurge', 'warning', text.owned(
+      text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(
         text.all([
           surges(errors + ':rate5m', errors + ':mean1h', 'stage, reason'),
           surges(mean(failures + ':rate%(short)s'), failures + ':mean1h', 'reason'),
@@ -129,7 +129,7 @@ function(config)
                      ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at who sends such requests, and at what was rolled out.',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
       }, wait='1m', keep='5m'),
-      text.alert('TritonCacheCollapse', 'warning', text.owned(fit(|||
+      text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (
           model_version:triton_cache_hits_per_lookups:ratio5m
             < on (%(subject)s)
@@ -145,7 +145,7 @@ function(config)
                      ', less than {{ %(cacheDropRatio)s | humanizePercentage }} of what it did an hour ago. Look for new input, a cache that is too small, or a reload.',
         board: on_model('model_version:triton_cache_hits_per_lookups:ratio5m'),
       }, wait='5m'),
-      text.alert('TritonModelReloaded', 'info', text.owned(reloaded.here), {
+      text.alert('TritonModelReloaded', 'info', text.owned_version(reloaded.here), {
         summary: 'A model was reloaded.',
         description: 'The workers of ' + say.model +
                      ' on {{ $labels.%(replicaLabel)s }} are new: the model was reloaded, restarted or got more model instances. First requests after it are slower; compare errors and latency before and after.',

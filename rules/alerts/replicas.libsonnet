@@ -4,7 +4,7 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   [
-    text.alert('TritonReplicaSlow', 'warning', text.owned(|||
+    text.alert('TritonReplicaSlow', 'warning', text.owned_version(|||
       (replica_model_version:triton_request_duration_seconds_per_peers:ratio5m > %(skewRatio)s)
       and on (%(subject)s, %(replica)s)
       (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(skewRequests)s)

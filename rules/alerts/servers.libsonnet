@@ -67,7 +67,7 @@ function(config)
       description: 'The metrics page of {{ $labels.%(replicaLabel)s }} is empty: any path but /metrics gives such a page. Compare metrics_path in the scrape configuration.',
       board: hosts,
     }, wait='1m') + shards.parts([metrics_empty]),
-    text.alert('TritonCountersFrozen', 'warning', text.owned(|||
+    text.alert('TritonCountersFrozen', 'warning', text.owned_version(|||
       (sum by (%(subject)s) (avg_over_time(model_version_outcome:tritonobs_requests:rate%(short)s[%(span5m)s])) > 0)
       and on (%(subject)s)
       (model_version:triton_requests:rate5m == 0)
@@ -77,7 +77,7 @@ function(config)
                    " requests/s by its own account, but Triton's counters do not move. The server was started with --metrics-config counter_latencies=false: take that away.",
       board: on_model('model_version:triton_requests:rate5m'),
     }, wait='5m'),
-    text.alert('TritonStageMetricsFailing', 'warning', text.owned(stage_metrics_failing.here), {
+    text.alert('TritonStageMetricsFailing', 'warning', text.owned_version(stage_metrics_failing.here), {
       summary: 'Stage metrics of a model get lost.',
       description: say.model + ' on {{ $labels.%(replicaLabel)s }} could not hand over ' + say.number +
                    " stage records a second. The server's log names the first of them: a label that grows without end, a value that is not a number, or a name that another model uses differently.",

@@ -99,7 +99,7 @@ function(config)
       }, wait='1m') + shards.parts([answers]),
       // An instance that was taken away may leave its series behind. Where the model answers on that server without a
       // failure for a quarter of an hour, nobody calls it any more.
-      text.alert('TritonWorkerDead', 'critical', text.owned(|||
+      text.alert('TritonWorkerDead', 'critical', text.owned_version(|||
         (model_instance:tritonobs_worker_alive:bool == 0)
         unless on (%(subject)s, %(replica)s, model_instance)
         (
@@ -143,7 +143,7 @@ function(config)
     // They wait for minutes.
     later: text.group('alerts.traffic.minutes', config.stageInterval, [
       // One of several servers: what balancers send there is answered 404. A version replaced on the server is none.
-      text.alert('TritonModelMissing', 'critical', text.owned(fit(|||
+      text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
         (
           replica_model_version:triton_loaded:last_seen_seconds
             unless on (%(subject)s, %(replica)s)

@@ -120,6 +120,8 @@ function(config) {
 
   // Adds pipeline, team and tier of whatever model the expression is about; every subject has exactly one owner row.
   owned(expr):: $.joined(expr, 'subject', ''),
+  // The same for what always is of a version: half as many rows to join with.
+  owned_version(expr):: $.joined(expr, 'subject', '{version!=""}'),
   // The same for expressions without a version: models over all of theirs, and the fleet.
   owned_whole(expr):: $.joined(expr, 'model', '{version=""}'),
   joined(expr, on, rows):: fit(|||

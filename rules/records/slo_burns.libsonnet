@@ -14,15 +14,6 @@ function(config)
       clamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
   |||, { window: window, factor: factor });
-  local burns(tier, short) = fit(|||
-    (
-      %(long)s
-        / ignoring (sloth_window)
-      slo:error_budget:ratio
-      and
-      %(shorter)s
-    )
-  |||, { long: exceeds(tier.long, tier.factor), shorter: exceeds(short, tier.factor) });
   // More bad requests than chance makes. Where they are traced by sample, as many must have been seen themselves.
   local enough(bad, samples, window) = fit(|||
     (
@@ -56,10 +47,11 @@ function(config)
     local again = tier.again != '';
     local begun = named(tier, 'begun');
     local placed(expr) = fit(expr, {
-      now: burns(tier, tier.short),
+      long: exceeds(tier.long, tier.factor),
+      shorter: exceeds(tier.short, tier.factor),
+      still: if again then exceeds(tier.again, tier.factor) else '',
       begun: begun,
       begins: named(tier, 'begins'),
-      burns_still: if again then burns(tier, tier.again) else '',
       short_window: text.span(tier.short),
       long_window: text.span(tier.long),
       samples: samples,
@@ -67,31 +59,50 @@ function(config)
       left_to: left_to(tier),
       enough: enough('slo:sli_bad_requests:sum' + tier.long, samples, text.span(tier.long)),
     });
+    local begun_lately = placed(|||
+      (
+        %(shorter)s
+        and
+        present_over_time(%(begun)s[%(short_window)s])
+      )
+    |||);
+    // One that began twice within its long window lasts until a longer one is calm, too: errors now and then are one
+    // message, not many.
+    local begun_twice = placed(|||
+      (
+        %(still)s
+        and
+        (
+          count_over_time(%(begins)s[%(long_window)s]) >= 2
+        )
+      )
+    |||);
     [
       // A bad request was just counted, and with it both windows burn too fast. Without this a burn would begin after
       // the last request, when good ones leave the windows and bad ones stay.
       text.record(begun, placed(|||
-        %(now)s
+        %(long)s
+        and
+        %(shorter)s
         and
         (sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)
         and
         %(enough)s%(left_to)s
       |||)),
-      text.record(named(tier, 'ratio'), text.all([
-        placed('(\n  %(now)s\n  and\n  present_over_time(%(begun)s[%(short_window)s])\n)'),
-      ] + if !again then [] else [
-        // One that began twice within its long window lasts until a longer one is calm, too: errors now and then are
-        // one message, not many.
-        placed(|||
+      text.record(named(tier, 'ratio'), fit(|||
+        (
+          %(long)s
+          and
           (
-            %(burns_still)s
-            and
-            (
-              count_over_time(%(begins)s[%(long_window)s]) >= 2
-            )
+            %(lasting)s
           )
-        |||),
-      ])),
+        )
+          /
+        slo:error_budget:ratio
+      |||, {
+        long: exceeds(tier.long, tier.factor),
+        lasting: text.all([begun_lately] + if again then [begun_twice] else []),
+      })),
     ];
   // Where a burn of the first tier did not go on from one before. Of the evaluation before, so it may be evaluated beside
   // it, and vmalert, too, has written that by now.

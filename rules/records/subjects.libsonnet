@@ -115,11 +115,15 @@ function(config)
         ((up{%(triton)s} == 0) or replica:triton_returned:info)
       )
     |||) + shards.sum,
-    text.record(
-      'subject:triton_requests_offered:irate%(short)s',
-      subjects('model_version:triton_requests_offered:irate%(short)s')
-    ),
-    // The last minute, in which an excess must go on. Only limits ask for it.
+    // Only limits ask for this and the next.
+    text.record('subject:triton_requests_offered:irate%(short)s', fit(|||
+      (
+        %(all)s
+      )
+        and on (%(subject)s)
+      subject:tritonobs_qps_limit:held
+    |||, { all: subjects('model_version:triton_requests_offered:irate%(short)s') })),
+    // The last minute, in which an excess must go on.
     text.record('subject:triton_requests_offered:mean%(medium)s', |||
       avg_over_time(subject:triton_requests_offered:rate%(short)s[%(medium)s])
         and on (%(subject)s)

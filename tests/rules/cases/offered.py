@@ -23,12 +23,14 @@ def fleet():
     world.triton("nms", qps=3, pending=queue(6, 1)).triton("nms", qps=2, gpu_uuid="GPU-1")
     world.triton("nms", qps=7, replica="triton-2", pending=queue(6, 2))
     world.triton("nms", "2", qps=8, replica="triton-2", pending=queue(6, 3))
+    for limited in (P, NMS, NEW, {"model": "nms"}, {}):
+        world.gauge("tritonobs_qps_limit", 50, **limited)
     return world.gauge(CALLS, 2, pipeline="p", stage="a", model="nms")
 
 
 CASES = (
     Case(
-        says="a growing queue is what came and has not ended; the fleet's total leaves out pipelines' calls",
+        says="a growing queue is what came and has not ended; of the fleet, too",
         world=fleet(),
         rules=(
             *(OF_REPLICA, SUBJECT),
@@ -55,11 +57,11 @@ CASES = (
                 *((P, 4), (NMS, 15), (NEW, 11)),
                 *(({"model": "p"}, 4), ({"model": "nms"}, 26), ({}, 16 + 1 + 2 + 3)),
             ),
+            # The model p has no limit, only its version.
             reads(
                 f"{OFFERED}:irate1m",
                 8,
-                *((P, 4), (NMS, 15), (NEW, 11)),
-                *(({"model": "p"}, 4), ({"model": "nms"}, 26), ({}, 4 + 26)),
+                *((P, 4), (NMS, 15), (NEW, 11), ({"model": "nms"}, 26), ({}, 4 + 26)),
             ),
         ),
     ),
