@@ -36,11 +36,13 @@ class OpenLoop:
         self._command = command.encode()
         self._qps = qps
         self._random = None if seed is None else random.Random(seed)  # noqa: S311 (spacing of test traffic)
-        self._stopping = threading.Event()
+        self._ready, self._stopping = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name=f"load {model}")
 
     def __enter__(self) -> Self:
         self._thread.start()
+        # A server that is stopped next would never tell what its model takes.
+        self._ready.wait()
         return self
 
     def __exit__(
@@ -58,7 +60,10 @@ class OpenLoop:
         wire = Wire([url], model=model, version=version, timeout_seconds=_TIMEOUT_SECONDS, connections=5000)
         waiting: set[asyncio.Task[None]] = set()
         try:
-            await wire.prepare()
+            try:
+                await wire.prepare()
+            finally:
+                self._ready.set()
             due = time.monotonic()
             while not await self._stopped_before(due):
                 task = asyncio.create_task(self._ask(wire))

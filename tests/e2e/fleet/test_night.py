@@ -14,7 +14,7 @@ def test_every_failure_of_a_server_that_hung_is_charged(night):
     """It stood still under failing load: nobody could scrape it, its counters told it afterwards (D1)."""
     failed = night.loads["gapped failing"].failed.total()
 
-    assert failed == night.loads["gapped failing"].sent
+    assert failed == night.loads["gapped failing"].sent > 100
     assert night.charged["gapped"] == pytest.approx(failed, rel=0.02)
 
 
@@ -22,6 +22,7 @@ def test_a_short_life_is_charged_what_it_failed(night):
     """Version 2 failed all it got, and was rolled back; version 1 failed nothing (D2)."""
     failed = night.loads["short failing"].failed.total()
 
+    assert failed > 100
     assert night.loads["short"].failed.total() == 0
     assert night.charged["short"] == pytest.approx(failed, rel=0.03)
 
