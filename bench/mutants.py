@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from results import publish, table
-from rule_cases import generated, load_cases
 from rule_mutants import Mutant, changed, mutants_of
 
 from support.promql import GLOBAL, mixing
 from support.promtool import Case, Groups, Rule, needed, rule_name, run
+from support.rule_cases import generated, load_cases
 from tritonobs.programs import binaries
 
 if TYPE_CHECKING:

@@ -1,28 +1,16 @@
 """What the rule tests share: promtool, and the loader of the cases."""
 
-import importlib.util
 import os
 from functools import cache
-from pathlib import Path
 
 import pytest
 
+from support import rule_cases
 from support.promtool import rule_name
 from support.tiered import tiered_groups
 from tritonobs.programs import binaries
 
 _SHORT_MINUTES = 120
-TOOL = Path(__file__).parent.parent.parent / "bench" / "rule_cases.py"
-
-
-def _rule_cases():
-    spec = importlib.util.spec_from_file_location("rule_cases", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-rule_cases = _rule_cases()
 
 
 @cache

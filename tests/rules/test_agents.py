@@ -1,41 +1,28 @@
 """An agent that is missing is told, and nothing else is: all rules over what agents write to one store."""
 
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 
 from support.promtool import Case, fires, reads, run, silent
+from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names
-from tritonobs.render.rules import clock_knobs, evaluate_mixin
+from tritonobs.render.rules import evaluate_mixin
 
 MISSING, UNLOADED, LOST = "TritonobsAgentMissing", "TritonModelUnloaded", "TritonServersLost"
 STOPPED, DOWN, NOT_LOADED = "TritonTrafficStopped", "TritonServerDown", "TritonVersionNotLoaded"
 GONE_ON_ONE = "TritonModelMissing"
 OTHERS = (UNLOADED, LOST, STOPPED, DOWN, NOT_LOADED, GONE_ON_ONE)
 ALL = (MISSING, *OTHERS)
-SECONDS = Decimal(15)
-KNOBS = clock_knobs(SECONDS, SECONDS) | {
-    "replicaLabel": names.REPLICA,
-    "agentsSelector": f'job="{names.AGENTS_JOB}"',
-}
 UNTIL_30 = [(30, 1), (999, 0)]
 AWAY_10 = [(30, 1), (40, 0), (999, 1)]
 FROM_30, FOR_10 = (30, 999), (30, 40)
 
 
-def groups_of(knobs):
-    """Every group, evaluated at each scrape where that is cheap to wait for."""
-    for group in ("slo", "slow", "long"):
-        knobs = {**knobs, f"{group}Interval": "15s"}
-    rules = evaluate_mixin(knobs)
-    return (*rules["records"]["groups"], *rules["alerts"]["groups"])
-
-
 @pytest.fixture(name="rules", scope="module")
 def _rules():
-    return groups_of(KNOBS)
+    return groups_for(15, agentsSelector=f'job="{names.AGENTS_JOB}"')
 
 
 def fleet(minutes=60, *, agents=(1, 1), away=(), models=("a", "b")):
@@ -116,7 +103,7 @@ def test_a_missing_agent_is_told_and_nothing_else(told, promtool, rules, tmp_pat
 def test_without_the_knob_the_loss_would_be_told_of_models(promtool, tmp_path):
     """What agents need the knob for: their models would be said to be loaded nowhere."""
     told = replace(CASES[0], rules=OTHERS, checks=(silent(UNLOADED, 120),))
-    without = groups_of({name: value for name, value in KNOBS.items() if name != "agentsSelector"})
+    without = groups_for(15)
 
     assert UNLOADED in run(promtool, without, told, tmp_path)
 

@@ -8,9 +8,9 @@ import pytest
 
 from support.promql import selectors
 from support.promtool import Case, absent, reads, run
+from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names
-from tritonobs.render.rules import evaluate_mixin
 from tritonobs.units import parse_duration
 
 LATE = {"recordsAtOnce": False}
@@ -27,13 +27,6 @@ DROPS = (
     .stage("m", "total", qps=TRAFFIC, times={0.2: 1})
     .outage("triton-1")
 )
-
-
-def groups_of(knobs):
-    """Every group, each evaluated at every scrape."""
-    clock = {"replicaLabel": names.REPLICA, **{f"{one}Interval": "15s" for one in ("slo", "slow", "long")}}
-    rules = evaluate_mixin({**clock, **knobs})
-    return [group for file in rules.values() for group in file["groups"]]
 
 
 def late(groups):
@@ -92,14 +85,14 @@ CASES = (
 @pytest.mark.parametrize("told", CASES, ids=lambda told: told.says)
 def test_late_records_say_the_same(told, promtool, tmp_path):
     """Whether records are read at once or an evaluation later."""
-    for groups in (groups_of(LATE), late(groups_of(LATE)), groups_of({})):
+    for groups in (groups_for(15, **LATE), late(groups_for(15, **LATE)), groups_for(15)):
         assert run(promtool, groups, told, tmp_path) == ""
 
 
 @pytest.mark.parametrize("told", CASES, ids=lambda told: told.says)
 def test_rules_that_read_at_once_would_not(told, promtool, tmp_path):
     """Each case needs the knob."""
-    assert run(promtool, late(groups_of({})), told, tmp_path) != ""
+    assert run(promtool, late(groups_for(15)), told, tmp_path) != ""
 
 
 def compared(groups):
@@ -123,9 +116,9 @@ def compared(groups):
 
 def test_no_rule_compares_a_record_with_the_evaluation_before():
     """It would compare a sample with itself."""
-    assert compared(groups_of(LATE)) == set()
+    assert compared(groups_for(15, **LATE)) == set()
 
 
 def test_the_check_sees_those_that_do():
     """Where records are read at once some do."""
-    assert {"replica:triton_pages_new:count", "replica:triton_restarted:bool"} <= compared(groups_of({}))
+    assert {"replica:triton_pages_new:count", "replica:triton_restarted:bool"} <= compared(groups_for(15))

@@ -1,13 +1,11 @@
 """A shard that is missing is told, and nothing else is: the global tier over what shards would give."""
 
-from decimal import Decimal
-
 import pytest
 
 from support.promtool import Case, fires, reads, run, silent
+from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names
-from tritonobs.render.rules import clock_knobs, evaluate_mixin
 
 MISSING, UNLOADED, LOST = "TritonobsShardMissing", "TritonModelUnloaded", "TritonServersLost"
 ABOVE = names.ALERT_QPS_ABOVE_LIMIT
@@ -22,12 +20,7 @@ ASKED = {"job": "tritonobs-shards"}
 
 @pytest.fixture(name="whole", scope="module")
 def _whole():
-    seconds = Decimal(15)
-    knobs = clock_knobs(seconds, seconds) | {"replicaLabel": names.REPLICA, "tier": "global"}
-    for group in ("slo", "slow", "long"):
-        knobs[f"{group}Interval"] = "15s"
-    rules = evaluate_mixin(knobs)
-    return (*rules["records"]["groups"], *rules["alerts"]["groups"])
+    return groups_for(15, tier="global")
 
 
 def shard(world, name, level=1, *, asked=None, models=("a",), **of):

@@ -2,18 +2,18 @@
 
 import re
 import subprocess
-from decimal import Decimal
 
 import pytest
 
 from support.promtool import Case, absent, rule_name, seen
+from support.rule_cases import groups_for
 from support.simulate import World, series_name
 from support.victoria import Past, victoria_metrics
 from tritonobs import names
 from tritonobs.lab.stack.ports import free_ports
 from tritonobs.programs import binaries
 from tritonobs.render.artifact import Artifact, write_artifacts, yaml_text
-from tritonobs.render.rules import clock_knobs, evaluate_mixin
+from tritonobs.render.rules import evaluate_mixin
 
 MINUTES = (12, 30)
 # Where a burn begins is one sample, which VictoriaMetrics goes on showing for 5 minutes: samples are counted.
@@ -92,14 +92,9 @@ def _steady():
 @pytest.fixture(name="groups", scope="module")
 def _groups():
     """All at one interval; what is compared are conditions, because a replay of vmalert 1.79 ends no wait."""
-    knobs = clock_knobs(Decimal(15), Decimal(15))
-    for group in ("slo", "slow", "long"):
-        knobs[f"{group}Interval"] = "15s"
-    rules = evaluate_mixin(knobs | {"replicaLabel": names.REPLICA, "keepFiring": False})
     return [
         {**group, "rules": [{**rule, "for": "0s"} if "alert" in rule else rule for rule in group["rules"]]}
-        for file in rules.values()
-        for group in file["groups"]
+        for group in groups_for(15, keepFiring=False)
     ]
 
 

@@ -16,7 +16,7 @@ from tritonobs.units import format_duration
 if TYPE_CHECKING:
     from support.promtool import Case
 
-FOLDER = Path(__file__).parent.parent / "tests" / "rules" / "cases"
+FOLDER = Path(__file__).parent.parent / "rules" / "cases"
 
 
 @cache
@@ -38,11 +38,13 @@ def knobs_for(scrape_seconds: float) -> dict[str, object]:
     return knobs
 
 
-@cache
-def generated(scrape_seconds: float) -> tuple[dict[str, Any], ...]:
-    """Every group of records and alerts for this scrape interval."""
-    rules = evaluate_mixin(knobs_for(scrape_seconds))
+def groups_for(scrape_seconds: float, **more: object) -> tuple[dict[str, Any], ...]:
+    """Every group of records and alerts for this scrape interval, with more knobs."""
+    rules = evaluate_mixin(knobs_for(scrape_seconds) | more)
     return (*rules["records"]["groups"], *rules["alerts"]["groups"])
+
+
+generated = cache(groups_for)
 
 
 def _load(path: Path) -> tuple[Case, ...]:
