@@ -66,3 +66,8 @@ def _replace(name: str, section: str) -> None:
     else:
         text = f"{text.rstrip()}\n\n{block}\n"
     RESULTS.write_text(text, encoding="utf-8")
+
+
+def after(seconds: float | None) -> str:
+    """How long something took that may never have come."""
+    return "never" if seconds is None else f"{seconds:.1f} s"

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results import publish, table
+from results import after, publish, table
 
 from support.shards_planted import PLANTS
 from support.shards_rig import SHARDS, Tiers
@@ -49,8 +49,8 @@ def main() -> None:
         ["of them not equal within 0.1 %", "0", f"{series}"],
         ["alerts in the calm: in one, in tiers", "the same", f"{len(seen.one)}, {len(seen.whole)}"],
         ["of them not in both", "0", f"{len(seen.one ^ seen.whole)}"],
-        ["overflow told after: in one, in tiers", "", f"{_seconds(one)}, {_seconds(tiers)}"],
-        ["later in tiers by", "at most 20 s", _seconds(later)],
+        ["overflow told after: in one, in tiers", "", f"{after(one)}, {after(tiers)}"],
+        ["later in tiers by", "at most 20 s", after(later)],
         ["alerts when a shard is stopped", "TritonobsShardMissing", ", ".join(_names(seen))],
         ["false alerts in all", "0", f"{len(seen.false)}"],
     ]
@@ -92,10 +92,6 @@ def _told(seen: Seen) -> list[str]:
 
 def _names(seen: Seen) -> list[str]:
     return sorted({dict(row)["alertname"] for row in seen.told})
-
-
-def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:.1f} s"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results import publish, table
+from results import after, publish, table
 
 from support.shards_seen import live
 from support.victoria_planted import PLANTS
@@ -108,8 +108,8 @@ def _overflows(scrape: int, told: tuple[float | None, float | None]) -> list[lis
     later = None if one is None or whole is None else whole - one
     every = f"scrapes every {scrape} s: overflow told after, in one, in vmalert"
     return [
-        [every, "", f"{_seconds(one)}, {_seconds(whole)}"],
-        [f"scrapes every {scrape} s: later in vmalert by", "", _seconds(later)],
+        [every, "", f"{after(one)}, {after(whole)}"],
+        [f"scrapes every {scrape} s: later in vmalert by", "", after(later)],
     ]
 
 
@@ -133,10 +133,6 @@ def _names(told: Lived) -> list[str]:
 
 def _spread(waits: list[float]) -> str:
     return f"{statistics.median(waits):.0f} s, {max(waits):.0f} s" if waits else "none"
-
-
-def _seconds(value: float | None) -> str:
-    return "never" if value is None else f"{value:.1f} s"
 
 
 if __name__ == "__main__":
