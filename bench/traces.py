@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -86,6 +87,7 @@ class _Way:
 
 def main() -> None:
     """Run what the command line asks for."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pairs", type=int, default=16, choices=range(2, 101, 2), metavar="EVEN")
     parser.add_argument("--seconds", type=float, default=1.5, help="of each half of a pair")
