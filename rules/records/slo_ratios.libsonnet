@@ -16,9 +16,12 @@ function(config)
   local counted(window, samples) =
     local sum = 'slo:sli_bad_requests:sum' + window;
     [text.record(sum, bad_in(window, samples)), ratio(window, samples, sum)];
-  // Fewer samples to sum: each stands for all that came since the one before.
-  local sampled(name, samples, window) =
-    text.record('slo:' + name + ':' + samples, 'sum_over_time(slo:' + name + ':increase[' + window + '])');
+  // Fewer samples to sum: each stands for all that came since the one before. (What is written after this was evaluated
+  // would be in no window.)
+  local sampled(name, samples, window) = text.record(
+    'slo:' + name + ':' + samples,
+    'sum_over_time(slo:' + name + ':increase[' + window + ']' + text.late('sloFreshWindow') + ')'
+  );
   local both(samples, window) = [
     sampled(name, samples, window)
     for name in ['sli_valid_requests', 'sli_bad_requests']

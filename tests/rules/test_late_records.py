@@ -15,6 +15,7 @@ from tritonobs.units import parse_duration
 
 LATE = {"recordsAtOnce": False}
 BURNS = "TritonErrorBudgetBurnFast"
+SLI = ("slo:sli_valid_requests", "slo:sli_bad_requests")
 SLO = {"model": "m", "slo": "availability"}
 OLD = {"job": "triton", "instance": "triton-2:8002", "replica": "triton-2", "model": "old", "version": "1"}
 PAUSED = [(20, 4), (21, None), (30, 4), (31, None), (40, 4), (41, None), (99, 4)]
@@ -69,6 +70,16 @@ CASES = (
             absent("max_over_time(slo:sli_bad_requests:increase[20m]) > 0.01", 40),
             absent("min_over_time(slo:sli_bad_requests:increase[20m]) < -0.01", 40),
             absent("max_over_time(slo:sli_unmeasured_requests:increase[20m]) > 0.01", 40),
+        ),
+    ),
+    Case(
+        says="sums of sums hold every request",
+        world=promised(World(minutes=60).triton("m", qps=8, failures={"REJECTED": 2})),
+        rules=tuple(f"{name}:{samples}" for name in SLI for samples in ("sampled", "rarely_sampled")),
+        checks=tuple(
+            reads(f"max(avg_over_time({name}:{samples}[10m]))", 59, ({}, 15 * per_second))
+            for name, per_second in zip(SLI, (10, 2), strict=True)
+            for samples in ("sampled", "rarely_sampled")
         ),
     ),
     Case(
