@@ -95,6 +95,10 @@ function(config) {
   // and what it was made of an interval before that.
   late(window):: if config.recordsAtOnce then '' else ' offset %(' + window + ')s',
 
+  // Groups are evaluated side by side: one may read while another, that of error budgets, has written a part of an
+  // evaluation. What is summed sample by sample is read as it was an evaluation before.
+  settled:: ' offset %(' + (if config.recordsAtOnce then 'sloInterval' else 'sloFreshWindow') + ')s',
+
   // Servers with a page, or labels of one, that nobody has read within the longest gap: what their counters hold is
   // history.
   pages_new:: fit(|||

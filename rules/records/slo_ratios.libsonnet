@@ -20,7 +20,7 @@ function(config)
   // would be in no window.)
   local sampled(name, samples, window) = text.record(
     'slo:' + name + ':' + samples,
-    'sum_over_time(slo:' + name + ':increase[' + window + ']' + text.late('sloFreshWindow') + ')'
+    'sum_over_time(slo:' + name + ':increase[' + window + ']' + text.settled + ')'
   );
   local both(samples, window) = [
     sampled(name, samples, window)

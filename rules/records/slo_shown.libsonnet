@@ -3,7 +3,7 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   // Of one interval of their group.
-  local recent(series, late='sloFreshWindow') = 'sum_over_time(' + series + '[%(slowSampleWindow)s]' + text.late(late) + ')';
+  local recent(series, of=text.settled) = 'sum_over_time(' + series + '[%(slowSampleWindow)s]' + of + ')';
   local timed(stage='') = recent('model_version_stage_le:tritonobs_requests_timed:increase{le="+Inf"' + stage + '}');
   // Versions that time nothing are asked for all the same.
   local all = fit(|||
@@ -43,5 +43,5 @@ function(config)
           "before", "1", "", ""
         )
       ) > 0
-    |||, { all: all, valid: recent('slo:sli_valid_requests:increase', 'sloInterval') }))],
+    |||, { all: all, valid: recent('slo:sli_valid_requests:increase', ' offset %(sloInterval)s') }))],
   }

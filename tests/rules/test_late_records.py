@@ -106,6 +106,22 @@ def test_rules_that_read_at_once_would_not(told, promtool, tmp_path):
     assert run(promtool, late(groups_for(15)), told, tmp_path) != ""
 
 
+def torn(groups):
+    """Prometheus lets groups overlap: all others are evaluated between two rules of error budgets."""
+    (slo,) = (group for group in groups if group["name"] == "tritonobs.slo")
+    cut = next(
+        place for place, rule in enumerate(slo["rules"]) if rule.get("record", "").startswith("slo:sli_")
+    )
+    parts = [{**slo, "rules": slo["rules"][:cut]}, {**slo, "name": "rest", "rules": slo["rules"][cut:]}]
+    return [parts[0], *(group for group in groups if group is not slo), parts[1]]
+
+
+@pytest.mark.parametrize("told", CASES, ids=lambda told: told.says)
+def test_groups_that_overlap_say_the_same(told, promtool, tmp_path):
+    """One reads while another has written a part of its evaluation."""
+    assert run(promtool, torn(groups_for(15)), told, tmp_path) == ""
+
+
 def compared(groups):
     """The rules that compare a record as it is now with what it was an evaluation ago, or earlier."""
     made = {

@@ -31,7 +31,8 @@ from tritonobs.units import format_duration, format_number
 
 _RATIO, _BAD = "slo:sli_error:ratio_rate", "slo:sli_bad_requests"
 _PERIOD = re.compile(rf"{_RATIO}(\d+)d")
-_FRESH_SECONDS = 60.0
+# Two intervals of the first tier's rules, and of the others'.
+_FRESH_SECONDS, _SLOW_FRESH_SECONDS = 60.0, 240.0
 _Points: TypeAlias = "list[tuple[float, float]]"
 
 
@@ -93,8 +94,9 @@ def _episodes(
         return f"({above(tier.long_seconds)}) and ignoring (sloth_window) ({above(seconds)})"
 
     # The long windows are summed of rarer samples, as the rules do.
-    samples = "increase" if tier is BURN_TIERS[0] else "sampled"
-    fresh = format_duration(round(max(_FRESH_SECONDS, step)))
+    first_tier = tier is BURN_TIERS[0]
+    samples = "increase" if first_tier else "sampled"
+    fresh = format_duration(round(max(_FRESH_SECONDS if first_tier else _SLOW_FRESH_SECONDS, step)))
     burning = both(tier.short_seconds)
     counted = f"sum_over_time({_BAD}:increase{chosen}[{fresh}]) > 0"
     window = format_duration(tier.long_seconds)
