@@ -11,7 +11,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -23,6 +22,7 @@ import psutil
 import yaml
 from results import publish, table
 
+from support.serving import serving
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
@@ -112,7 +112,6 @@ def main() -> None:
 def _measure(folder: Path, workers: int) -> dict[str, object]:
     _Fleet.began, _Fleet.slow_since, _Fleet.workers = time.monotonic(), WINDOW_SECONDS + 10.0, workers
     fleet = ThreadingHTTPServer((LOOPBACK, 0), _Fleet)
-    threading.Thread(target=fleet.serve_forever, daemon=True).start()
     (port,) = free_ports(1)
     jobs = [
         {
@@ -131,6 +130,7 @@ def _measure(folder: Path, workers: int) -> dict[str, object]:
     settings = {"scrape_interval": f"{SCRAPE_SECONDS}s"}
     config.write_text(yaml.safe_dump({"global": settings, "scrape_configs": jobs}), encoding="utf-8")
     with (
+        serving(fleet),
         (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
             [

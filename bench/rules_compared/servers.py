@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,10 +30,7 @@ def scraped(
         def log_message(self, *_: object) -> None:
             """Nothing: a line for each scrape is of no use."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         yield [
             {
                 "job_name": job,
@@ -51,7 +49,3 @@ def scraped(
                 ],
             }
         ]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

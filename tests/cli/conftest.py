@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import threading
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.serving import serving
 from tritonobs import cli
 
 if TYPE_CHECKING:
@@ -104,10 +104,5 @@ def _page() -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
             """Nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Played)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/metrics"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Played)) as server:
+        yield f"http://127.0.0.1:{server.server_port}/metrics"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +61,8 @@ def _data(path: str, asked: dict[str, list[str]]) -> object:
 
 @pytest.fixture(name="url")
 def _url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def test_an_ensembles_own_version_is_looked_up_under_version_1(run: Run, url: str) -> None:

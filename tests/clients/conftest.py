@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,9 +74,5 @@ def _wire() -> Iterator[Wire]:
     handler = type("Handler", (_Handler,), {"wire": wire})
     server = _Server(("127.0.0.1", 0), handler)
     wire.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield wire
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield wire

@@ -6,20 +6,17 @@ import asyncio
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from support.serving import Serving
 from tritonobs import names
 from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.metrics import DeliveryMetrics
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
-
-class Prometheus:
+class Prometheus(Serving):
     """Answers every query with these samples, after a delay."""
 
     def __init__(
@@ -46,18 +43,13 @@ class Prometheus:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
-        return self
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __exit__(self, *_: object) -> None:
         self.done.set()
-        self.server.shutdown()
-        self.server.server_close()
+        super().__exit__()
 
 
 def _ask(url: str, *models: str):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.serving import serving
 from tritonobs.clients.triton import TritonClient
 from tritonobs.discover.draft import draft, merge
 from tritonobs.discover.survey import FoundModel, FoundReplica, FoundVersion, discover, merged_models
@@ -92,13 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(name="url")
 def _url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Handler)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def _look(url: str, page: str) -> FoundReplica:

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,13 +53,8 @@ class _Restricted(BaseHTTPRequestHandler):
 
 @pytest.fixture(name="restricted")
 def _restricted_url() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Restricted)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Restricted)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
 def _command(url: str, *options: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

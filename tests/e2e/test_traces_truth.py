@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from support.serving import serving
 from support.traced_rig import traced_rig
 from tritonobs.plan.traced import middle
 from tritonobs.timings.buckets import bucket_quantile
@@ -53,13 +54,8 @@ def _collector() -> Iterator[tuple[str, list[bytes]]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1/traces", bodies
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        yield f"http://127.0.0.1:{server.server_port}/v1/traces", bodies
 
 
 def test_quantiles_are_within_five_percent_of_every_request(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
 from tritonobs.history.backtest import Backtest, backtest_limit
@@ -88,14 +88,9 @@ class _Prometheus(BaseHTTPRequestHandler):
 
 @pytest.fixture(name="client")
 def _client() -> Iterator[PrometheusClient]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
     _Prometheus.asked.clear()
-    yield PrometheusClient(f"http://127.0.0.1:{server.server_port}")
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Prometheus)) as server:
+        yield PrometheusClient(f"http://127.0.0.1:{server.server_port}")
 
 
 def _alert(name: str, query: str) -> dict[str, object]:

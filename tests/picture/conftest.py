@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.render.dashboards import load_boards
 
@@ -88,15 +88,10 @@ def _client(wire):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    client = PrometheusClient(f"http://127.0.0.1:{server.server_port}", retries=0)
-    yield client
-    client.close()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
+        client = PrometheusClient(f"http://127.0.0.1:{server.server_port}", retries=0)
+        yield client
+        client.close()
 
 
 @pytest.fixture(name="boards", scope="session")

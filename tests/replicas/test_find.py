@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.kubernetes import KubernetesDouble
+from support.serving import serving
 from tritonobs.errors import BadAnswer, FileUnusable, TritonobsError, Unreachable
 from tritonobs.plan.build import build_plan
 from tritonobs.replicas.find import find_replicas
@@ -99,10 +99,8 @@ def test_a_page_is_read_as_prometheus_reads_it(plan_of):
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Page)) as server:
         found = _shown(plan_of(f"{{http: {{url: 'http://127.0.0.1:{server.server_address[1]}/sd'}}}}"))
-        server.shutdown()
 
     assert [name for name, _, _ in found] == ["10.0.0.1:8002", "[fd00::1]:9002"]
 

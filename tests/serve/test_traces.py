@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import requests
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from support.programs import Program, ServeProgram, free_port
+from support.serving import Serving
 from support.spans import posted, request
 from tritonobs.traces.otlp import MOST_BYTES
 
@@ -34,7 +34,7 @@ JSON = {"Content-Type": "application/json"}
 PATIENCE_SECONDS = 30.0
 
 
-class _Double:
+class _Double(Serving):
     """A server that keeps what is posted, answers with `status`, and says a trace rate as Triton does."""
 
     def __init__(self):
@@ -63,27 +63,18 @@ class _Double:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-
-    def close(self):
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture(name="triton", scope="module")
 def _triton() -> Iterator[_Double]:
-    double = _Double()
-    yield double
-    double.close()
+    with _Double() as double:
+        yield double
 
 
 @pytest.fixture(name="collector", scope="module")
 def _collector() -> Iterator[_Double]:
-    double = _Double()
-    yield double
-    double.close()
+    with _Double() as double:
+        yield double
 
 
 @pytest.fixture(name="served", scope="module", params=["serve", "traces serve"])

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 from support.programs import PrometheusProgram
+from support.serving import Serving
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-    from typing_extensions import Self
 
 _STAMPED = frozenset({"ascend"})
 """Whose exporter writes with every sample when it was read, in milliseconds."""
 _STEADY = ("total", "_FREE", "_RESERVED", "limit", "nums")
 
 
-class Exporters:
+class Exporters(Serving):
     """A page per name, each at `/NAME` of one address; a context manager that leaves nothing running.
 
     With `waves` (a share, like 0.2) values that may change go up and down by it.
@@ -44,14 +42,6 @@ class Exporters:
                 """Say nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def prometheus(
         self, binary: Path, groups: object, folder: Path, *, beside: str = ""

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from http.server import HTTPServer
 
     from typing_extensions import Self
+
+_Server = TypeVar("_Server", bound="HTTPServer")
+
+
+@contextmanager
+def serving(server: _Server) -> Iterator[_Server]:
+    """The server answers while the block runs, and is closed after it."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 class Serving:
@@ -17,11 +34,9 @@ class Serving:
     _server: HTTPServer
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
+        self._open = ExitStack()
+        self._open.enter_context(serving(self._server))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._open.close()

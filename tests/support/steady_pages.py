@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Final
 
+from support.serving import serving
 from tritonobs import names
 
 if TYPE_CHECKING:
@@ -181,11 +181,5 @@ def served(fleet: Fleet) -> Iterator[int]:
             """Nothing: a line for each scrape is of no use."""
 
     server = ThreadingHTTPServer(("0.0.0.0", 0), Handler)  # noqa: S104 (every address of loopback)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with serving(server):
         yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

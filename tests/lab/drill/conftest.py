@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
+from support.serving import serving
 from tritonobs.lab import faults
 from tritonobs.lab.drill import run, watch
 from tritonobs.lab.stack.processes import Part
@@ -95,12 +95,8 @@ def _world(tmp_path: Path) -> Iterator[World]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"world": world}))
     server.daemon_threads = True
     world.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield world
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield world
 
 
 @pytest.fixture(name="started")

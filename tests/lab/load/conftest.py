@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+
+from support.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,9 +112,5 @@ def _replica() -> Iterator[Replica]:
     replica = Replica()
     server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"replica": replica}))
     replica.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield replica
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(server):
+        yield replica
