@@ -46,6 +46,7 @@ addresses:
   serve: http://127.0.0.1:{serve}
   alertmanager: {manager}
 prometheus: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
+rules: {{latency_thresholds: [{threshold:g}s]}}
 defaults:
   qps_limit: {limit}
   slos:
@@ -108,7 +109,8 @@ def main() -> int:
         f"{options.servers:,} servers with {_MODELS} models each, {_MODELS * options.pools:,} models in all, "
         f"watched for {options.minutes:g} minutes. A page has {seen['page']:.0f} series: Triton's own, and "
         f"two stages of {len(BOUNDS)} bounds. Scrapes and evaluations are {_SECONDS} s apart, the rules are "
-        "those of `tritonobs build`; limits and two SLOs of each model come from `tritonobs serve`. "
+        "those of `tritonobs build`, with `rules.latency_thresholds`; limits and two SLOs of each model come "
+        "from `tritonobs serve`. "
         f"Prometheus is 3.9.1 and cuts its head every {options.block_minutes} minutes.\n\n"
         f"{table(['', 'at most', 'was'], rows)}\n\n"
         "The slowest groups, by the longest evaluation that a scrape of Prometheus itself saw:\n\n"

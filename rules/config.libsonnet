@@ -20,6 +20,9 @@
     // Other severities than the rules', by the alert's name: { TritonServerDown: 'warning' }. Allowed are critical,
     // warning, info, and none, which our routes tell nobody.
     severities: {},
+    // The bounds of stages' buckets that latency thresholds may name, as their label `le`: ['0.1', '1']. Error budgets then
+    // read no other buckets, which are most of all series. [] for any.
+    latencyBounds: [],
     // Rulers that know no keep_firing_for (vmalert before 1.87) refuse the file: false leaves it out.
     keepFiring: true,
     // Whether a rule reads what the rules above it have just recorded. vmalert, and Thanos Ruler where it writes remotely,

@@ -24,6 +24,12 @@ function(config) {
     ['seconds' + name]: std.toString(duration.seconds($.span(name)))
     for name in spans
   } + {
+    // What matches the buckets at bounds that thresholds may name, and all requests.
+    named_bounds: if config.latencyBounds == [] then '' else ', le=~"%s"' % std.join('|', [
+      std.strReplace(std.strReplace(bound, '.', '[.]'), '+', '[+]') + ending
+      for bound in config.latencyBounds + ['+Inf']
+      for ending in [''] + if std.stripChars(bound, '0123456789') == '' then ['[.]0'] else []
+    ]),
     pagesNew: if config.recordsAtOnce then 'replica:triton_pages_new:count' else '(\n' + $.pages_new % words + ')',
     triton: config.tritonSelector,
     serve: config.serveSelector,

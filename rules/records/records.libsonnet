@@ -7,6 +7,7 @@
   local shards = import '../lib/shards.libsonnet',
   local objectives = (import 'objectives.libsonnet')(config),
   local language = (import 'language.libsonnet')(config),
+  local stages = (import 'stages.libsonnet')(config),
   local traces = (import 'traces.libsonnet')(config),
   local shown = (import 'slo_shown.libsonnet')(config),
   local ratios = (import 'slo_ratios.libsonnet')(config),
@@ -37,10 +38,12 @@
         config.evaluationInterval,
         (import 'batching.libsonnet')(config) + (import 'workers.libsonnet')(config)
       ),
+      // Most of all series, in a group of its own: nothing waits until they are read.
+      text.group('stages.buckets', config.stageInterval, stages.buckets),
       text.group(
         'stages',
         config.stageInterval,
-        (import 'stages.libsonnet')(config) + (import 'work.libsonnet')(config) +
+        stages.shown + (import 'work.libsonnet')(config) +
         (import '../alerts/tokens.libsonnet')(config)
       ),
       text.group('language', config.gaugeInterval, language.gauges),

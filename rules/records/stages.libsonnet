@@ -26,32 +26,36 @@ function(config)
         avg_over_time(model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s[%(span5m)s])
       ) >= 0
     |||, { quantile: quantile }));
-  [
-    text.record(
-      'model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s',
-      bounds('%(subject)s, stage, le', rated('%(subject)s, le', 'bucket'))
-    ) + shards.sum,
-    rate('sum'),
-    rate('count'),
-    percentile('p50', '0.5'),
-    percentile('p95', '0.95'),
-    percentile('p99', '0.99'),
-    text.record('model_version_stage:tritonobs_stage_duration_seconds:mean5m', mean_of(
-      'model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s',
-      'model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s'
-    )),
-    text.record('model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m', |||
-      avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!~"total|first_token|output_token"}[%(span5m)s])
-        / on (%(subject)s) group_left ()
-      (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[%(span5m)s]) > 0)
-    |||),
-    // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest threshold
-    // for the whole request.
-    text.record('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', |||
-      model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m
-        * on (%(subject)s) group_left ()
-      model_version_stage:tritonobs_stage_duration_seconds:mean5m{stage="total"}
-        / on (%(subject)s) group_left ()
-      min by (%(subject)s) (subject_slo:tritonobs_latency_target_seconds:held{stage="total"})
-    |||),
-  ]
+  {
+    buckets: [
+      text.record(
+        'model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s',
+        bounds('%(subject)s, stage, le', rated('%(subject)s, le', 'bucket'))
+      ) + shards.sum,
+    ],
+    shown: [
+      rate('sum'),
+      rate('count'),
+      percentile('p50', '0.5'),
+      percentile('p95', '0.95'),
+      percentile('p99', '0.99'),
+      text.record('model_version_stage:tritonobs_stage_duration_seconds:mean5m', mean_of(
+        'model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s',
+        'model_version_stage:tritonobs_stage_duration_seconds_count:rate%(medium)s'
+      )),
+      text.record('model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m', |||
+        avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage!~"total|first_token|output_token"}[%(span5m)s])
+          / on (%(subject)s) group_left ()
+        (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[%(span5m)s]) > 0)
+      |||),
+      // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest threshold
+      // for the whole request.
+      text.record('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', |||
+        model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m
+          * on (%(subject)s) group_left ()
+        model_version_stage:tritonobs_stage_duration_seconds:mean5m{stage="total"}
+          / on (%(subject)s) group_left ()
+        min by (%(subject)s) (subject_slo:tritonobs_latency_target_seconds:held{stage="total"})
+      |||),
+      ],
+  }

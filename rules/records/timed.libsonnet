@@ -17,6 +17,7 @@ function(config)
       * on (%(subject)s, %(replica)s) group_left ()
     replica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
   |||, { timed: timed, seen_by: seen_by });
+  local read = buckets('%(named_bounds)s');
   local named = '\nand on (%(model)s, stage, le)\nmodel_stage_le:tritonobs_latency_bound:info';
   // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
   local bounds = if config.tier == 'shard' then '' else named;
@@ -34,7 +35,7 @@ function(config)
   |||, { worker: increase.before(buckets(', le="+Inf"')) });
   local grown =
     if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(last, '(' + since + ')', known) })
-    else increase.summed(by, buckets(), bounds);
+    else increase.summed(by, read, bounds);
   // By bound: all that workers with it timed, and what failed before or without them.
   local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, fit(|||
     sum by (%(subject)s, stage, le) (
@@ -57,7 +58,7 @@ function(config)
     )
   |||, { timed: timed, failed: failed('model') }));
   (
-    if !kept then [] else [text.record(last, increase.now(buckets()) + named) + shards.kept]
+    if !kept then [] else [text.record(last, increase.now(read) + named) + shards.kept]
   ) + [
     text.record(timed, added(by, vendors(
       grown,

@@ -68,6 +68,20 @@ CASES = [
         id="a threshold between two bounds names both",
     ),
     pytest.param(
+        """\
+        rules: {latency_thresholds: [100ms, 1s]}
+        models: {a: {slos: {fast: {objective: 99%, threshold: 250ms}, slow: {objective: 99%, threshold: 1s},
+          traced: {objective: 99%, threshold: 250ms, source: traces}}}}
+        """,
+        [
+            (
+                "ERROR fleet.yaml:4:55: models.a.slos.fast.threshold: "
+                "250ms is none of rules.latency_thresholds; allowed are 100ms and 1s"
+            )
+        ],
+        id="a threshold that the rules do not read",
+    ),
+    pytest.param(
         "models: {a: {latency_buckets: [0.05ms, 1ms, 2ms], slos: {fast: {objective: 99%, threshold: 30s}}}}",
         [
             (

@@ -53,6 +53,10 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
         yield promise.written, "has no objective, neither here nor inherited; write one like 99.9%"
     if promise.threshold is None and promise.stage:
         yield promise.stage_written, "times a stage but has no threshold; write one like 250ms"
+    allowed = spec.rules.latency_thresholds
+    if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
+        message = f"{shown(promise.threshold)} is none of rules.latency_thresholds"
+        yield promise.threshold_written, f"{message}; allowed are {listed([*map(shown, allowed)])}"
     if promise.traced:
         yield from _untraceable(promise)
     elif promise.threshold is not None and spec.models[promise.model].pipeline == "ensemble":

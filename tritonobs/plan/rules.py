@@ -11,6 +11,7 @@ from tritonobs import names
 from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.rules import SERVE, TRACES, TRITON, Knob, Tier, threshold_knobs
 from tritonobs.spec.schema import Spec
+from tritonobs.stage.series import format_bound
 from tritonobs.units import format_duration
 
 _MATCHER = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)\s*(=~|!~|!=|=)\s*"((?:[^"\\]|\\.)*)"')
@@ -26,6 +27,8 @@ class RuleSettings:
     replica_label: str = names.REPLICA
     cluster_label: str = names.CLUSTER
     """"" where series carry no such label."""
+    latency_bounds: tuple[str, ...] = ()
+    """The only bounds, as `le`, that latency thresholds may name; none for any."""
     pool_names: str = ".*triton.*"
     """A regular expression for the Deployments, StatefulSets and autoscalers of Triton servers."""
     tier: Tier = "all"
@@ -55,6 +58,7 @@ def build_rules(fleet: Spec) -> RuleSettings:
         traces_selector=spec.traces_selector,
         replica_label=replica_label(fleet),
         cluster_label="" if spec.cluster_label == "none" else spec.cluster_label,
+        latency_bounds=tuple(format_bound(float(bound)) for bound in spec.latency_thresholds),
         pool_names=spec.pool_names,
         tier=spec.tier,
         keep_firing=spec.keep_firing,

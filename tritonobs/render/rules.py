@@ -32,6 +32,7 @@ def rules_config(plan: Plan) -> dict[str, object]:
         "tracesSelector": rules.traces_selector,
         "replicaLabel": rules.replica_label,
         "clusterLabel": rules.cluster_label,
+        "latencyBounds": list(rules.latency_bounds),
         "poolNames": rules.pool_names,
         "tier": rules.tier,
         "agentsSelector": f'job="{names.AGENTS_JOB}"' if settings.agents else "",

@@ -10,8 +10,8 @@ from typing import Annotated, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from tritonobs.spec.bounded import bounded_duration, bounded_number, bounded_share
-from tritonobs.spec.section import LabelName, Section
-from tritonobs.spec.values import number_schema
+from tritonobs.spec.section import MOST_BOUNDS, LabelName, Section
+from tritonobs.spec.values import Duration, number_schema
 from tritonobs.spec.words import found
 
 Severity = Literal["critical", "warning", "info", "none"]
@@ -242,6 +242,12 @@ class RulesSpec(Section):
         default=".*triton.*",
         description="The Deployments, StatefulSets and autoscalers that are pools of Triton servers: "
         "a regular expression for their whole name.",
+    )
+    latency_thresholds: tuple[Duration, ...] = Field(
+        default=(),
+        max_length=MOST_BOUNDS,
+        description="The thresholds that latency SLOs may have; any when left out. Error budgets then read "
+        "no other buckets of stages, which are most series of hundreds of servers.",
     )
     tier: Tier = Field(
         default="all",
