@@ -8,9 +8,9 @@ local engines = [
   { stage: 'output_token', series: 'vllm:time_per_output_token_seconds' },
   { stage: 'total', series: 'vllm:e2e_request_latency_seconds' },
 ];
-// `own`, and for models without it what engines export: `of(series)` of each under the name of its stage, of those rows
-// `only` the ones that are asked for. Of two names of the same thing the newer counts.
-function(own, of, only='')
+// `own`, and for models without it what engines export, or only of these `stages`: `of(series)` of each under the name of its stage,
+// of those rows `only` the ones that are asked for. Of two names of the same thing the newer counts.
+function(own, of, only='', stages=null)
   local trimmed(text) = if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text;
   local exported = std.join('\nor on (%(subject)s, stage)\n', [
     fit('label_replace(\n%(rows)s,\n"stage", "%(stage)s", "", ""\n)', {
@@ -18,6 +18,7 @@ function(own, of, only='')
       stage: engine.stage,
     })
     for engine in engines
+    if stages == null || std.member(stages, engine.stage)
   ]);
   fit(|||
     %(own)s

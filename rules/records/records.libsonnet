@@ -38,8 +38,9 @@
         config.evaluationInterval,
         (import 'batching.libsonnet')(config) + (import 'workers.libsonnet')(config)
       ),
-      // Most of all series, in a group of its own: nothing waits until they are read.
-      text.group('stages.buckets', config.stageInterval, stages.buckets),
+      // Nothing else waits until these are read.
+      text.group('stages.whole', config.stageInterval, stages.whole),
+      text.group('stages.parts', config.stageInterval, stages.parts),
       text.group(
         'stages',
         config.stageInterval,

@@ -7,13 +7,20 @@ function(config)
   local bounds = import '../lib/bounds.libsonnet';
   local mean_of = import '../lib/mean.libsonnet';
   local vendors = import '../lib/vendors.libsonnet';
-  local rated(by, part) =
-    local of(series) = fit('sum by (%(by)s) (rate(%(series)s_%(part)s{%(triton)s}[%(medium)s]))', {
+  local rated(by, part, only='', stages=null) =
+    local of(series, only='') = fit('sum by (%(by)s) (rate(%(series)s_%(part)s{%(triton)s' + only + '}[%(medium)s]))', {
       by: by,
       series: series,
       part: part,
     });
-    vendors(std.strReplace(of('tritonobs_stage_duration_seconds'), 'by (' + by, 'by (' + by + ', stage'), of);
+    local own = std.strReplace(of('tritonobs_stage_duration_seconds', only), 'by (' + by, 'by (' + by + ', stage');
+    vendors(own, of, stages=stages);
+  local buckets(only, stages, labels={}) =
+    text.record(
+      'model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s',
+      bounds('%(subject)s, stage, le', rated('%(subject)s, le', 'bucket', only, stages)),
+      labels
+    ) + shards.sum;
   local rate(part) =
     text.record(
       'model_version_stage:tritonobs_stage_duration_seconds_' + part + ':rate%(medium)s',
@@ -27,12 +34,10 @@ function(config)
       ) >= 0
     |||, { quantile: quantile }));
   {
-    buckets: [
-      text.record(
-        'model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate%(medium)s',
-        bounds('%(subject)s, stage, le', rated('%(subject)s, le', 'bucket'))
-      ) + shards.sum,
-    ],
+    // Most of all series, in two halves that are read at different times. The label is there already; it tells promtool
+    // that no rule is there twice.
+    whole: [buckets(', stage="total"', ['total'], { stage: 'total' })],
+    parts: [buckets(', stage!="total"', ['first_token', 'output_token'])],
     shown: [
       rate('sum'),
       rate('count'),
@@ -57,5 +62,5 @@ function(config)
           / on (%(subject)s) group_left ()
         min by (%(subject)s) (subject_slo:tritonobs_latency_target_seconds:held{stage="total"})
       |||),
-      ],
+    ],
   }

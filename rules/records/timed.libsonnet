@@ -36,8 +36,10 @@ function(config)
   local grown =
     if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(last, '(' + since + ')', known) })
     else increase.summed(by, read, bounds);
-  // By bound: all that workers with it timed, and what failed before or without them.
-  local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, fit(|||
+  // By bound, of all workers. Only here a bound is written one way: these are few rows.
+  local rows = '%(subject)s, stage, le';
+  // All that workers with it timed, and what failed before or without them.
+  local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, added(rows, fit(|||
     sum by (%(subject)s, stage, le) (
       (
         %(timed)s * 0
@@ -47,20 +49,20 @@ function(config)
       or
       %(failed)s
     )
-  |||, { timed: timed, failed: failed('triton') }));
+  |||, { timed: timed, failed: failed('triton') })));
   // Neither slow requests nor failed ones are in time. Which of the failed ones were slow, too, no series tells: all
   // are taken for fast.
-  local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, fit(|||
+  local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, added(rows, fit(|||
     sum by (%(subject)s, stage, le) (
       %(timed)s
       or
       -%(failed)s
     )
-  |||, { timed: timed, failed: failed('model') }));
+  |||, { timed: timed, failed: failed('model') })));
   (
     if !kept then [] else [text.record(last, increase.now(read) + named) + shards.kept]
   ) + [
-    text.record(timed, added(by, vendors(
+    text.record(timed, vendors(
       grown,
       function(series)
         local buckets = series + '_bucket{%(triton)s}';
@@ -70,7 +72,7 @@ function(config)
           )
         |||, { grown: increase.each(increase.now(buckets), increase.before(buckets)) }),
       bounds
-    ))) + shards.kept,
+    )) + shards.kept,
     text.record('model_version_stage_le:tritonobs_requests_timed:increase', text.all([by_bound.here + asked, fit(|||
       (
         %(bounded)s * 0

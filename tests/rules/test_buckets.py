@@ -13,6 +13,7 @@ from tritonobs.render.rules import evaluate_mixin
 
 BUCKETS = "tritonobs_stage_duration_seconds_bucket"
 SHORT = timedelta(minutes=1)
+STAGES = {"tritonobs.stages.whole", "tritonobs.stages.parts"}
 
 
 def looking_back(knobs):
@@ -57,8 +58,8 @@ def reading_all(knobs):
 @pytest.mark.parametrize("knobs", [{}, {"tier": "shard"}, {"recordsAtOnce": False}])
 def test_error_budgets_read_the_buckets_that_thresholds_may_name(knobs):
     """Percentiles need all of them; error budgets only where any threshold is allowed."""
-    assert reading_all(knobs) == {"tritonobs.slo", "tritonobs.stages.buckets"}
-    assert reading_all(knobs | {"latencyBounds": ["0.1"]}) == {"tritonobs.stages.buckets"}
+    assert reading_all(knobs) == {"tritonobs.slo", *STAGES}
+    assert reading_all(knobs | {"latencyBounds": ["0.1"]}) == STAGES
 
 
 @pytest.mark.parametrize("bound", ["1", "0.25", "1e+06"])

@@ -45,8 +45,11 @@ def named(world, model, stage):
         world.gauge(BOUND, 1, model=model, stage=stage, le=le)
 
 
-def came(record, minute, counters, **more):
-    """What came within each bound at this minute, counter by counter; 0 where one read the same."""
+def came(record, minute, counters, *, second="1", **more):
+    """What came within each bound at this minute, counter by counter; 0 where one read the same.
+
+    `second` is how the bound of one second is written.
+    """
     rows = []
     for model, (levels, steps) in counters.items():
         there = next(value for until, value in levels if minute < until) is not None
@@ -54,7 +57,7 @@ def came(record, minute, counters, **more):
             own = {"model": model, "version": "1"} | {
                 key: model if value is None else value for key, value in more.items()
             }
-            rows += [({**own, "le": le}, steps.get(minute, 0)) for le in ("0.5", "1", "+Inf")]
+            rows += [({**own, "le": le}, steps.get(minute, 0)) for le in ("0.5", second, "+Inf")]
     return reads(record, minute, *rows)
 
 
@@ -80,6 +83,7 @@ def of_workers():
                     f"{GREW} > 0",
                     minute,
                     {name: c for name, c in counters.items() if minute in c[1]},
+                    second="1.0",
                     **labels,
                 )
                 for labels in ({"replica": None, "worker": "w", "stage": "decode"},)
@@ -109,7 +113,7 @@ def of_engine(series, stage):
         given=(NEW, BOUND),
         checks=(
             *(
-                came(f'{GREW}{{model!="two"}}', minute, counters, replica=None, stage=stage)
+                came(f'{GREW}{{model!="two"}}', minute, counters, second="1.0", replica=None, stage=stage)
                 for minute in (19, 20, 20.75, 25, 25.25)
             ),
             reads(
@@ -153,6 +157,25 @@ def failed():
         checks=(
             reads(TIMED, 2, *rows(total=(5 + 7 + 4 + 2, 25 + 2), decode=(5 + 7 + 4, 25))),
             reads(IN_TIME, 2, *rows(total=(3 + 6 + 4 - 1, 25 - 1), decode=(3 + 6 + 4, 25))),
+        ),
+    )
+
+
+def written_twice():
+    """A server of an older release and one of a newer one write a bound of one second each in its own way."""
+    world = World(minutes=3).gauge(SEEN, 1, model="nms", version="1", replica="b", seen_by="model")
+    for replica, second, within in (("a", "1", 3), ("b", "1.0", 4)):
+        own = {"model": "nms", "version": "1", "replica": replica, "worker": "w", "stage": "total"}
+        world.gauge(GREW, within, **own, le=second).gauge(GREW, 7, **own, le="+Inf")
+    whole = {"model": "nms", "version": "1", "stage": "total"}
+    return Case(
+        says="a bound that is written in two ways is one",
+        world=world,
+        rules=(TIMED, IN_TIME),
+        given=(GREW, SEEN, BAD, BOUND),
+        checks=(
+            reads(TIMED, 2, ({**whole, "le": "1"}, 14), ({**whole, "le": "+Inf"}, 14)),
+            reads(IN_TIME, 2, ({**whole, "le": "1"}, 3 + 4 - 1), ({**whole, "le": "+Inf"}, 14 - 1)),
         ),
     )
 
@@ -209,4 +232,10 @@ def of_traces():
     )
 
 
-CASES = (of_workers(), *(of_engine(series, stage) for series, stage in ENGINES), failed(), of_traces())
+CASES = (
+    of_workers(),
+    *(of_engine(series, stage) for series, stage in ENGINES),
+    failed(),
+    written_twice(),
+    of_traces(),
+)
