@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tritonobs.plan.fleet import Plan
 
+NOT_READ = "250ms is none of rules.latency_thresholds; allowed are 100ms and 1s"
 CASES = [
     pytest.param(
         "models: {a: {pipeline: bls, calls: {b: 1, detect: {model: detectr}}}, detector: {}}",
@@ -73,12 +74,7 @@ CASES = [
         models: {a: {slos: {fast: {objective: 99%, threshold: 250ms}, slow: {objective: 99%, threshold: 1s},
           traced: {objective: 99%, threshold: 250ms, source: traces}}}}
         """,
-        [
-            (
-                "ERROR fleet.yaml:4:55: models.a.slos.fast.threshold: "
-                "250ms is none of rules.latency_thresholds; allowed are 100ms and 1s"
-            )
-        ],
+        [f"ERROR fleet.yaml:4:55: models.a.slos.fast.threshold: {NOT_READ}"],
         id="a threshold that the rules do not read",
     ),
     pytest.param(
