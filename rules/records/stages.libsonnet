@@ -35,8 +35,8 @@ function(config)
     |||, { quantile: quantile }));
   {
     // Most of all series, in two halves that are read at different times. The label is there already; it tells promtool
-    // that no rule is there twice.
-    whole: [buckets(', stage="total"', ['total'], { stage: 'total' })],
+    // that no rule is there twice. The global tier reads both halves of shards at once, by the rule of the parts.
+    whole: [buckets(', stage="total"', ['total'], { stage: 'total' }) + shards.kept],
     parts: [buckets(', stage!="total"', ['first_token', 'output_token'])],
     shown: [
       rate('sum'),

@@ -127,6 +127,13 @@ def test_shards_give_nothing_that_nobody_reads(whole, given):
     assert set(given) - {name for rule in whole for name, _ in reads(rule)} == set()
 
 
+def test_the_global_tier_records_nothing_twice(whole):
+    """A rule there reads all that shards have of a record."""
+    made = [rule["record"] for rule in whole if "record" in rule]
+
+    assert sorted(made) == sorted(set(made))
+
+
 def test_samples_that_count_are_summed_over_time_and_no_others(whole, given):
     """An increase that was read twice would count twice."""
     summed = {
