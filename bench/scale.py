@@ -79,6 +79,9 @@ def main() -> int:
     parser.add_argument(
         "--block-minutes", type=int, default=120, help="how often the head is cut; 120 as Prometheus does"
     )
+    parser.add_argument(
+        "--gogc", type=int, default=75, help="growth of the heap, in percent, at which Go collects garbage"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
@@ -111,7 +114,8 @@ def main() -> int:
         f"two stages of {len(BOUNDS)} bounds. Scrapes and evaluations are {_SECONDS} s apart, the rules are "
         "those of `tritonobs build`, with `rules.latency_thresholds`; limits and two SLOs of each model come "
         "from `tritonobs serve`. "
-        f"Prometheus is 3.9.1 and cuts its head every {options.block_minutes} minutes.\n\n"
+        f"Prometheus is 3.9.1, cuts its head every {options.block_minutes} minutes and has "
+        f"`runtime: {{gogc: {options.gogc}}}`.\n\n"
         f"{table(['', 'at most', 'was'], rows)}\n\n"
         "The slowest groups, by the longest evaluation that a scrape of Prometheus itself saw:\n\n"
         f"{table(['group', 'longest', 'last'], _slowest(seen['groups'], seen['last']))}\n\n"
@@ -152,6 +156,7 @@ def _start(folder: Path, held: ExitStack, options: argparse.Namespace) -> tuple[
     (folder / "rules").mkdir()
     for file in config["rule_files"]:
         (folder / file).write_text(built[f"prometheus/{file}"], encoding="utf-8")
+    config["runtime"] = {"gogc": options.gogc}
     config["rule_files"] = [str(folder / file) for file in config["rule_files"]]
     prometheus = PrometheusProgram(
         parts() / "prometheus",

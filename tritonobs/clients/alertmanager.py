@@ -126,6 +126,7 @@ def _status(body: Json) -> AlertmanagerStatus:
 
 def _matcher(matcher: Mapping[str, Any]) -> str:
     operators = {(True, False): "=", (False, False): "!=", (True, True): "=~", (False, True): "!~"}
+    # `isEqual` is optional in Alertmanager's API, and true where it is missing.
     operator = operators[bool(matcher.get("isEqual", True)), bool(matcher["isRegex"])]
     value = str(matcher["value"]).replace("\\", "\\\\").replace('"', '\\"')
     return f'{matcher["name"]}{operator}"{value}"'

@@ -46,6 +46,7 @@ class Collector:
                     allow_redirects=False,
                     stream=True,
                 )
+                # Read to its end, or requests would not use the connection again.
                 read(answer, _MOST_ANSWER_BYTES)
             except requests.RequestException as error:
                 if not limit.expired:

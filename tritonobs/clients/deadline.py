@@ -59,6 +59,7 @@ class Limit:
 
     def close(self) -> None:
         """The work is done."""
+        # The timer may be shutting them down at this moment.
         with self._lock:
             while self._sockets:
                 self._sockets.pop().close()
@@ -109,6 +110,7 @@ def lines(answer: requests.Response, most: int) -> Iterator[bytes]:
     Raises:
         TooLarge: a line has more than `most` bytes.
     """
+    # Not `iter_lines` of requests, which holds a line of any length.
     rest = bytearray()
     for piece in answer.iter_content(_PIECE):
         *whole, last = piece.split(b"\n")
@@ -139,8 +141,10 @@ class _Watched:
 
     def _new_conn(self) -> socket.socket:
         limit: Limit | None = getattr(_here, "limit", None)
+        # urllib3's next try would otherwise connect after the time is over.
         if limit and limit.expired:
             raise ConnectTimeoutError(self, "the time for the request is over")
+        # Watched before TLS begins: a handshake that never ends is broken off, too.
         made: socket.socket = super()._new_conn()  # type: ignore[misc] # urllib3's, below
         if limit:
             limit.watch(made)
@@ -148,6 +152,7 @@ class _Watched:
 
     def request(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 (passed on)
         limit: Limit | None = getattr(_here, "limit", None)
+        # A connection out of the pool was made within the time of an earlier request.
         if limit and self.sock is not None:
             limit.watch(self.sock)
         super().request(*args, **more)  # type: ignore[misc] # urllib3's, below
@@ -174,6 +179,7 @@ class _Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **more)
         _minding(self.poolmanager)
 
+    # requests makes another manager where the environment names a proxy.
     def proxy_manager_for(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 (passed on)
         return _minding(super().proxy_manager_for(*args, **more))
 

@@ -89,6 +89,7 @@ class Markdown:
         """The JSON as sent; its length is what the vendor limits."""
         at = {"atMobiles": self.mobiles, "atUserIds": self.user_ids, "isAtAll": self.at_all}
         said = {"msgtype": "markdown", "markdown": {"title": self.title, "text": self.text}, "at": at}
+        # The vendor counts bytes: 中 has three, its escape would have six. Half a surrogate becomes `?`.
         return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
@@ -128,6 +129,7 @@ class DingTalk:
                 )
                 body = read(answer, _MOST_ANSWER_BYTES)
             except requests.RequestException as error:
+                # `from None`, because the errors of requests quote the address with its token.
                 if not limit.expired:
                     raise translated(error, request, self._timeout_seconds) from None
             except TooLarge as error:
@@ -158,6 +160,7 @@ class DingTalk:
     def _address(self, webhook: Secret) -> tuple[str, str]:
         parts = webhook.as_address()
         token = parse_qs(parts.query).get("access_token", [""])[0]
+        # Plain HTTP would show the token on the way; on loopback the robot is a double.
         trusted = parts.scheme == "https" or (parts.scheme == "http" and _loopback(parts.hostname))
         if not token or not parts.hostname or not (trusted or self._base_url):
             raise SecretUnusable(

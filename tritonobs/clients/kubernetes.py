@@ -115,10 +115,12 @@ class KubernetesClient:
         """
         parameters = {
             "watch": "1",
+            # They move the version on while no object changes, or it would become too old (410).
             "allowWatchBookmarks": "true",
             "resourceVersion": resource_version,
             "timeoutSeconds": str(seconds),
         }
+        # A quiet watch may be silent to its end, so one silence may last as long as the whole.
         longest = seconds + ANSWER_SECONDS
         with (
             within(longest) as limit,
@@ -165,6 +167,7 @@ class KubernetesClient:
 
     def _writers(self, metadata: Json) -> Iterator[tuple[str, str]]:
         """Which program last wrote each of our annotations, as the server itself keeps account of it."""
+        # By time: of several programs that wrote one annotation the last counts.
         for entry in sorted(metadata.get("managedFields") or (), key=lambda one: str(one.get("time", ""))):
             written = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:annotations") or {}
             for held in written:

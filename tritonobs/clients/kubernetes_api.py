@@ -16,6 +16,7 @@ from tritonobs.clients.transport import Json, as_documented, masked, translated
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
 from tritonobs.jsontext import read_json
 
+# The default of kubectl's `--chunk-size`.
 PAGE: Final = 500
 _CONNECT_SECONDS = 5.0
 ANSWER_SECONDS: Final = 30.0
@@ -167,6 +168,7 @@ class KubernetesApi:
         if HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         with answer:
+            # HTTPStatus refuses a number that it has no name for, and a proxy may answer any.
             kind = _OWN.get(HTTPStatus(answer.status_code), BadAnswer) if _known(answer) else BadAnswer
             raise kind(f"{request} answered {answer.status_code}: {_said(answer)}")
 
@@ -183,11 +185,13 @@ def in_cluster() -> str:
     )
     if not host:
         raise Unreachable("this is no pod of a cluster; write the API server's address as kubernetes.api")
+    # The variable has an IPv6 address as it is; a URL needs brackets around it.
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
 
 def _token(file: Path) -> Secret:
     text = secret_text(file, owner="kubernetes: token file")
+    # requests refuses a header with a line break in an error that quotes the header.
     if not text or not text.isascii() or len(text.split()) != 1:
         raise SecretUnusable(f"kubernetes: {file} holds no token")
     return Secret(text)

@@ -81,9 +81,11 @@ class Lease:
         """Let another take it at once. The same errors as `renew`."""
         if not self.held:
             return
+        # First: it is not ours any more, whatever becomes of the two requests.
         self._ours_until = self._clock()
         found = self._api.ask("GET", f"{self._path}/{self._name}", seconds=_ASK_SECONDS)
         if (found.get("spec") or {}).get("holderIdentity") == self.identity:
+            # The API server refuses a duration of 0.
             found["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1}
             self._api.ask("PUT", f"{self._path}/{self._name}", body=found, seconds=_ASK_SECONDS)
 
@@ -99,6 +101,7 @@ class Lease:
         body = {
             "apiVersion": API,
             "kind": "Lease",
+            # What was found holds the resourceVersion, so the slower of two writers gets a 409.
             "metadata": {"namespace": self._namespace, "name": self._name, **(found.get("metadata") or {})},
             "spec": spec,
         }

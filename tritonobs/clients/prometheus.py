@@ -11,6 +11,7 @@ from tritonobs import names
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
 from tritonobs.errors import BadAnswer, TimedOut
 
+# A longer one is sent as a form: servers and proxies limit the length of a URL.
 _LONGEST_URL_QUERY = 2000
 _T = TypeVar("_T")
 
@@ -150,6 +151,7 @@ class PrometheusClient:
 
 def _succeeded(answer: Answer) -> Json:
     """The data of an answer, or the server's own words as an exception."""
+    # The body of a 400, 422 or 503 says why (Prometheus' HTTP API), so the status is not judged first.
     body = answer.json() if answer.text.startswith("{") else answer.required().json()
     if isinstance(body, dict) and body.get("status") == "success" and "data" in body:
         return body["data"]

@@ -62,5 +62,6 @@ class Relay:
 def _without(text: str, *secrets: str) -> str:
     """Some errors quote the whole address; its path and query are the secret."""
     for secret in secrets:
+        # A path that is only `/` hides nothing, and is in every address.
         text = text.replace(secret, "…") if len(secret) > 1 else text
     return text

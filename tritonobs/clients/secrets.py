@@ -77,6 +77,7 @@ def secret_text(file: Path, *, owner: str) -> str:
     except FileUnusable as error:
         raise SecretUnusable(f"{owner}: {file} {error.reason}") from None
     except UnicodeDecodeError:
+        # `from None`: the error of decoding holds the bytes of the file.
         raise SecretUnusable(f"{owner}: {file} is not UTF-8 text") from None
 
 
@@ -92,5 +93,6 @@ def check_secret_file(file: Path, *, owner: str) -> None:
         raise SecretUnusable(f"{owner}: cannot read {file}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise SecretUnusable(f"{owner}: {file} is not a file")
+    # The group may: a Kubernetes Secret mounted with `defaultMode: 0440` is read by its group.
     if status.st_mode & stat.S_IROTH:
         raise SecretUnusable(f"{owner}: every user can read {file}; run: chmod o-rwx {file}")

@@ -9,6 +9,7 @@ from tritonobs.clients.exposition import parse_page
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import Transport
 
+# serve holds a call for up to 30 s until the robot takes messages again (docs/delivery.md).
 _POST_SECONDS = 40.0
 _SERVICE_UNAVAILABLE = 503
 

@@ -172,6 +172,7 @@ class Transport:
         request, whole = f"{method} {shown}", _WHOLE * self._timeout[1]
         with within(whole) as limit:
             try:
+                # No redirects: no answer decides which address is asked next.
                 answer = self._session.request(
                     method, url, timeout=self._timeout, allow_redirects=False, stream=True, **content
                 )
@@ -181,8 +182,10 @@ class Transport:
                     raise translated(error, request, self._timeout[1]) from None
             except TooLarge as error:
                 raise BadAnswer(f"{request} answered {error}") from None
+        # Also without an exception: a body without a length that was cut off here looks whole.
         if limit.expired:
             raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+        # requests takes a text without a charset for Latin-1.
         named = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else None
         return Answer(
             method=method, url=shown, status=answer.status_code, text=_decoded(body, named or "utf-8")
@@ -192,6 +195,7 @@ class Transport:
 def _decoded(body: bytes, encoding: str) -> str:
     try:
         return body.decode(encoding, "replace")
+    # The server names the charset, and may name one that does not exist.
     except LookupError:
         return body.decode("utf-8", "replace")
 
@@ -200,9 +204,11 @@ def translated(error: requests.RequestException, request: str, timeout_seconds: 
     """Our exception for one of requests'; every one of theirs has one."""
     if isinstance(error, requests.ConnectTimeout):
         return Unreachable(f"{request}: no connection within {_CONNECT_TIMEOUT_SECONDS:g} s")
+    # A silence within the body is a ConnectionError of requests.
     if isinstance(error, requests.Timeout) or isinstance(_reason(error), ReadTimeoutError):
         return TimedOut(f"{request}: no answer within {timeout_seconds:g} s")
     if isinstance(error, requests.ConnectionError):
+        # TLS and a proxy's answer come before the request: nothing was sent.
         none_came = isinstance(error, requests.exceptions.SSLError | requests.exceptions.ProxyError)
         none_came = none_came or isinstance(_reason(error), NewConnectionError)
         return (Unreachable if none_came else ConnectionBroken)(f"{request}: {_plain(error)}")

@@ -114,6 +114,7 @@ class TritonClient:
 
     def repository_index(self) -> tuple[RepositoryEntry, ...]:
         """Every model version the repository knows, ready or not."""
+        # Triton refuses a GET here.
         return self._read(self._transport.post_json("/v2/repository/index", {}), _index)
 
     def model_config(self, model: str, version: str = "") -> ModelConfig:
@@ -165,6 +166,7 @@ def _trace_path(model: str) -> str:
 
 
 def _trace(body: Json) -> TraceSetting:
+    # Triton 24.10 writes rate and count as texts (`"trace_rate": "100"`).
     level = body["trace_level"]
     return TraceSetting(
         level=tuple(map(str, level if isinstance(level, list) else [level])),

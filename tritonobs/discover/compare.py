@@ -25,6 +25,7 @@ def unknown_stages(plan: Plan, prometheus: PrometheusClient, file: str) -> Itera
         cluster=plan.cluster if plan.rules.cluster_label else "",
         label=plan.rules.cluster_label or names.CLUSTER,
     )
+    # An hour back, so that servers which are away just now have a say.
     counted = f"last_over_time({names.STAGE_DURATION}_count{scope.of()}[{_HOUR}])"
     reported: dict[str, set[str]] = {}
     for reading in prometheus.query(promql.summed(counted, (names.MODEL, names.STAGE))):
@@ -32,6 +33,7 @@ def unknown_stages(plan: Plan, prometheus: PrometheusClient, file: str) -> Itera
         stages.add(reading.labels.get(names.STAGE, ""))
     for model in plan.models:
         there = sorted(reported.get(model.name, set()) - {names.TOTAL_STAGE})
+        # An ensemble runs no code, so no stage of it is ever reported.
         for call in model.calls if model.kind != _ENSEMBLE and there else ():
             if call.stage not in there:
                 yield Finding(

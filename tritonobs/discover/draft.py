@@ -138,7 +138,9 @@ def _line(text: str) -> str:
 def _yaml(*, flush_lists: bool = False) -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
+    # ruamel breaks lines after 80 characters otherwise, those of the user, too.
     yaml.width = 4096
+    # ruamel keeps no indentation of lists: it is given that of the user's file.
     yaml.indent(mapping=2, sequence=2 if flush_lists else 4, offset=0 if flush_lists else 2)
     return yaml
 

@@ -25,6 +25,7 @@ CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
 """Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""
 
 _METRICS_PORT = 8002
+# Two looks without a pause between them would make any request a huge rate.
 _A_MOMENT_SECONDS = 0.1
 _CALL = re.compile(r"([^:,\s][^:,]*?)(?::(\d+(?:\.\d+)?))?")
 
@@ -73,6 +74,7 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
         ClientError: it does not answer; a missing metrics page is only remarked.
     """
     page_url = metrics_url or _usual_page(triton.address)
+    # Before the page and after it: what the page counts lies between the two.
     first, began = triton.stats(), time.monotonic()
     page, remarks = _page(page_url)
     time.sleep(watch_seconds)
@@ -104,6 +106,7 @@ def _failed(entries: tuple[RepositoryEntry, ...]) -> list[str]:
     return [
         f"{entry.name} version {entry.version or '?'} is not loaded, not in this file: {_why(entry.reason)}"
         for entry in entries
+        # Triton keeps versions in its index that were unloaded on purpose.
         if not entry.ready and entry.reason and entry.reason != "unloaded"
     ]
 
@@ -236,6 +239,7 @@ def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 
 def _number(version: str) -> tuple[int, str]:
+    # As text, version 10 would come before 9.
     return (int(version), "") if version.isdecimal() else (-1, version)
 
 

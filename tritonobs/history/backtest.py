@@ -124,7 +124,9 @@ class _Change(NamedTuple):
 
     def of(self, query: str) -> str:
         """The query after the change. Where it selects others than the subject, the series stays."""
+        # The history lends its labels: a bare number has none by which the rule could join it.
         instead = f"({self.history} * 0 + {format_number(self.number)})"
+        # No letter or colon beside it: a longer name is another series.
         series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
         return re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
 

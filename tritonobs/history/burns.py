@@ -91,6 +91,7 @@ def _episodes(
         return f"{_RATIO}{format_duration(seconds)}{chosen} > {format_number(limit)}"
 
     def both(seconds: Decimal) -> str:
+        # Each window's ratio carries its own value of this label, as Sloth's boards expect.
         return f"({above(tier.long_seconds)}) and ignoring (sloth_window) ({above(seconds)})"
 
     # The long windows are summed of rarer samples, as the rules do.
@@ -110,6 +111,7 @@ def _episodes(
     found: list[Episode] = []
     for subject, moments in begun.items():
         times = [at for at, _ in moments]
+        # Half a step earlier, so that a moment does not count itself.
         first = [at for at in times if not _count(times, at - step / 2, short)]
         held = {at: value for at, value in burns.get(subject, []) if _count(times, at, short)}
         held |= {at: value for at, value in still.get(subject, []) if _count(first, at, long) > 1}

@@ -36,10 +36,12 @@ def episodes_of(
     """
     found: list[Episode] = []
     for run in _runs(points, step_seconds):
+        # Between two moments nothing is known: the condition holds until the next one.
         began, ended = run[0][0] + rule.wait_seconds, run[-1][0] + step_seconds
         if began >= ended:
             continue
         peak = max(value for _, value in run)
+        # Still kept from before, so Prometheus shows one alert.
         if found and began <= found[-1].end:
             last = found.pop()
             began, peak = last.start, max(peak, last.peak)

@@ -153,6 +153,7 @@ def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
     width = max(moment.qps for moment in moments) / _BINS
     bins: dict[int, list[Operation]] = {}
     for moment in moments:
+        # The highest rate itself would be a bin of its own behind the last.
         bins.setdefault(min(int(moment.qps / width), _BINS - 1), []).append(moment)
     return tuple(
         Operation(
@@ -166,6 +167,7 @@ def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
 
 def _is_late(point: Operation, calm_seconds: float) -> bool:
     waits = point.seconds > _LATE * calm_seconds and point.seconds - calm_seconds > _LATE_SECONDS
+    # A bounded queue refuses as fast as ever, so times alone would not show it.
     return waits or point.failed_ratio > _FAILING_RATIO
 
 

@@ -62,6 +62,7 @@ class AnnotationFeed:
     @property
     def limits(self) -> Mapping[tuple[str, str], QpsLimit]:
         """What the annotations say now, or said last, by model and version."""
+        # `_now` is replaced and never changed, so a reader needs no lock.
         return overrides(self._now.limits.values())
 
     @property
@@ -114,10 +115,12 @@ class AnnotationFeed:
             before = seen.pop(change.annotated.key, None)
             if change.kind != "DELETED":
                 seen[change.annotated.key] = change.annotated
+            # A Deployment changes with every step of a rollout, its annotations seldom.
             if seen.get(change.annotated.key) != before:
                 self._judge()
 
     def _judge(self) -> None:
+        # Until something was listed, what the log ended with stays in force.
         if not self._seen or self._closed:
             return
         last = self._now

@@ -65,11 +65,13 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
     real = path.resolve()
     log = log_of(path)
     with log.turn():
+        # Read in turn: another writer may just have changed the file.
         before = load_fleet(path)
         data = _bytes_of(real)
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         edited = _edited(data.decode("utf-8-sig"), before, change)
         after, warnings = _judged(edited, str(path))
+        # What was changed by hand gets entries of its own, or it would be told as this author's.
         log.record(_written(before), _whoever(real), _now())
         author = Author(who=who, source=COMMAND, reason=reason)
         with log.with_file(real, mark + edited.encode()):
@@ -163,6 +165,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
     if log.needs_healing():
         # A user who may only read still sees the log.
         with suppress(SpecInvalid), log.turn():
+            # Once more: a change that was under way may have ended before our turn.
             limits = _written(load_fleet(path))
     entries, findings = log.read()
     known = {field: entry.new for field, entry in state(entries, FILE).items()}
@@ -179,6 +182,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
         for field in sorted(known.keys() | written.keys())
         if known.get(field) != written.get(field)
     ]
+    # Any entry may have it: the log may have grown since somebody noted its hash.
     if expected and expected not in {entry.hash for entry in entries}:
         message = f"no entry has the hash {expected}: the log was cut or rewritten"
         more.append(Finding(place=place, path="", message=message))

@@ -35,6 +35,7 @@ class Entry:
 
     def digest(self) -> str:
         """What `hash` has to be."""
+        # JSON as ASCII: a reason may hold bytes that are no text, which UTF-8 refuses.
         value = {name: one for name, one in asdict(self).items() if name != "hash"}
         return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -103,6 +104,7 @@ def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
         return "is not an entry of this log: torn by a crash, or not written by tritonobs"
     if entry.hash != entry.digest():
         return f"entry {entry.number} was changed after it was written"
+    # The hash is of the values: a space, or a name written twice, does not change it.
     if line not in (as_line(entry), _as_before(entry)):
         return f"entry {entry.number} is not as tritonobs writes it: spaces, order or names were changed"
     if entry.previous != (before.hash if before else FIRST):

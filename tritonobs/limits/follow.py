@@ -63,6 +63,7 @@ class Follower:
             self._version = ""
         except (ClientError, SecretUnusable) as error:
             self._trouble(error)
+        # A change may have been taken by half, so the next step lists anew.
         except BaseException:
             self._lost()
             raise

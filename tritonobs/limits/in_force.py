@@ -84,6 +84,7 @@ class LiveLimits(Collector):
 
     def _restart(self, plan: Plan) -> None:
         self._leave()
+        # Kept even where nobody can be asked: `collect` then tells 0, which alerts can see.
         self._watched = watched = plan.kubernetes.watched
         if watched is None:
             return

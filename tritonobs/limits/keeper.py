@@ -69,6 +69,7 @@ class LogKeeper:
             TritonobsError: it could not be written now; the next round tries again.
         """
         await self._something.wait()
+        # Before the work: what comes meanwhile raises it again.
         self._something.clear()
         try:
             await self._threads.run(self._write, seconds=_PATIENCE_SECONDS)
@@ -81,6 +82,7 @@ class LogKeeper:
             if self._file_changed:
                 self._note()
             while self._annotations:
+                # It leaves the queue only when it is written: a full disk loses nothing.
                 change = self._annotations[0]
                 self._record(change)
                 # Where there are too many, the oldest may have left by itself meanwhile.

@@ -78,10 +78,12 @@ class LimitsLog:
         try:
             with self._sentences("written"):
                 _lock(self.path, descriptor, patience_seconds)
+                # A change that was cut short first: taking it back may remove the torn line with the others.
                 settle(self.path)
                 self._heal()
             yield
         finally:
+            # This gives the lock back; when the process is killed, the system does.
             os.close(descriptor)
 
     def needs_healing(self) -> bool:

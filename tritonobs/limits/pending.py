@@ -34,6 +34,7 @@ def together(log: Path, file: Path, data: bytes) -> Iterator[None]:
         FileUnusable: something could not be written; then neither happened.
     """
     said = {"log_bytes": log.stat().st_size, "file": str(file), "after": hashlib.sha256(data).hexdigest()}
+    # Before any line: from here on the next writer knows how long the log was.
     replace(note_of(log), json.dumps(said).encode())
     try:
         yield
@@ -63,6 +64,7 @@ def settle(log: Path) -> None:
             with log.open("r+b") as lines:
                 lines.truncate(length)
                 os.fsync(lines.fileno())
+        # Last: whoever is killed before it leaves the same work to the next writer.
         note.unlink()
 
 

@@ -72,6 +72,7 @@ def _drawn(table: Table) -> RichTable:
             Text(column.title),
             justify="right" if column.right else "left",
             no_wrap=not column.wrap,
+            # rich's default is an ellipsis, which would hide the rest of a name.
             overflow="fold",
         )
     for line in table.lines:
@@ -99,6 +100,7 @@ def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> N
         drop_whitespace=True,
     )
     for line in lines or [""]:
+        # textwrap has wrapped; without `soft_wrap` rich would break addresses longer than a line.
         console.print(Text(line, style=style), soft_wrap=True)
 
 
@@ -108,6 +110,7 @@ def print_link(name: str, url: str, *, file: TextIO | None = None) -> None:
     line, address = Text(plain(f"{name}: ")), Text(plain(url))
     if console.is_terminal:
         address.truncate(max(1, console.width - len(line)), overflow="ellipsis")
+        # The address stands inside of an escape sequence here, which a control character would end.
         address.stylize(RichStyle(link=plain(url)))
     console.print(line + address, soft_wrap=True)
 
@@ -145,4 +148,5 @@ def _lines(what: str, console: Console) -> Callable[[float, str], None]:
 
 
 def _console(file: TextIO) -> Console:
+    # rich would read `[red]` and `:smile:` in the name of a model as markup.
     return Console(file=file, highlight=False, markup=False, emoji=False)

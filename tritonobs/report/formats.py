@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from tritonobs.units import format_latency
+from tritonobs.units import format_latency, format_number
 
 NOTHING = "-"
 _Value: TypeAlias = Any
@@ -31,9 +31,11 @@ def _made(value: _Value) -> _Value:
     if isinstance(value, (list, tuple)):
         return [_made(item) for item in value]
     if isinstance(value, (set, frozenset)):
+        # A set has no order, and the same values must give the same text.
         return sorted(_made(item) for item in value)
     if isinstance(value, Decimal):
         return float(value)
+    # NaN and Infinity are Python's own words; other readers of JSON refuse them.
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -62,6 +64,11 @@ def share(ratio: float | None) -> str:
 
 def rate(per_second: float | None) -> str:
     """Requests a second with three digits: `0.25`, `12.5`, `1234`."""
-    if per_second is None:
+    return NOTHING if per_second is None else number(per_second, 3)
+
+
+def number(value: float, digits: int) -> str:
+    """So many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
+    if not math.isfinite(value):
         return NOTHING
-    return f"{per_second:.0f}" if per_second >= 1000 else f"{per_second:.3g}"  # noqa: PLR2004 (no exponent)
+    return f"{value:.0f}" if abs(value) >= 1000 else format_number(float(f"{value:.{digits}g}"))  # noqa: PLR2004 (no exponent)

@@ -55,6 +55,7 @@ def slow_page(model: str, slow: Sequence[Slow]) -> str:
 
 def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
     """The knee drawn: mean request time over rate, with the limit."""
+    # All may be 0, and `x` and `y` divide by them.
     most_qps = max(point.qps for point in suggestion.operations) or 1.0
     most_seconds = max(point.seconds for point in suggestion.operations) or 1.0
 
@@ -88,6 +89,7 @@ def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
 
 
 def _template(name: str) -> Template:
+    # Strict, because a name that is missing would leave a hole in the page, and no error.
     pages = Environment(
         loader=PackageLoader("tritonobs.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )

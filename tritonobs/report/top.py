@@ -109,6 +109,7 @@ def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval
         due = time.monotonic()
         while not screen.done:
             if time.monotonic() >= due:
+                # Also while paused: `pressed` waits until then, and would not wait for a moment that is past.
                 due = time.monotonic() + interval_seconds
                 view = view if screen.paused else look()
             if screen.sort != ordered_by or (time.monotonic() > ordered_until and not screen.paused):
@@ -133,6 +134,7 @@ def stage_bar(stages: tuple[tuple[str, float], ...], width: int) -> Text:
         name = plain(stage)[: length - len(stroke)]
         bar.append(stroke, style="dim")
         bar.append(name.ljust(length - len(stroke), "="), style=_COLOURS[number % len(_COLOURS)])
+    # Lengths that are rounded one by one may add up to more than the width.
     bar.truncate(width)
     return bar
 
@@ -182,10 +184,12 @@ def _keys() -> Iterator[Callable[[float], str]]:
 
     def pressed(timeout_seconds: float) -> str:
         ready, _, _ = select.select([descriptor], [], [], timeout_seconds)
+        # sys.stdin has a buffer, which would keep keys that `select` does not see.
         return os.read(descriptor, 64).decode(errors="ignore") if ready else ""
 
     try:
         tty.setcbreak(descriptor)
         yield pressed
     finally:
+        # After an error, too: a shell without an echo looks dead.
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tritonobs.report.console import Column, Line, Table, plain, print_table, print_text, table_text
-from tritonobs.report.formats import NOTHING, latency, rate, share
+from tritonobs.report.formats import NOTHING, latency, number, rate, share
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield f"({_window(verdict)})"
     if verdict.baseline_note:
         yield f"({verdict.baseline_note})"
-    for number, cause in enumerate(verdict.causes):
-        if number:
+    for place, cause in enumerate(verdict.causes):
+        if place:
             yield ""
             yield f"Also: {cause.sentence}"
         yield f"  {cause.check}, {cause.confidence:.0%} sure{_since(cause, verdict)}"
@@ -68,6 +68,7 @@ def slowdown_table(slowdown: Slowdown) -> Table:
                 latency(part.before),
                 latency(part.now),
                 _signed(part.added),
+                # Where only the slowest hundredth grew, the mean has nothing to share out.
                 share(part.added / whole) if whole > 0 else NOTHING,
             ),
             style="yellow" if part is slowdown.parts[0] else "",
@@ -125,6 +126,7 @@ def _links(
         if serve_url:
             yield f"page of {cause.check}", f"{serve_url.rstrip('/')}/checks/{cause.check}"
         if grafana_url and cause.model:
+            # Grafana reads milliseconds.
             times = f"from={verdict.baseline.start * 1000:.0f}&to={verdict.incident.end * 1000:.0f}"
             version = (
                 f"&var-version={quote(cause.place[1])}" if len(cause.place) > 1 and cause.place[1] else ""
@@ -134,9 +136,12 @@ def _links(
                 f"{grafana_url.rstrip('/')}/d/tritonobs-model?var-model={quote(cause.model)}{version}&{times}",
             )
     span = format_duration(int(verdict.incident.end - verdict.baseline.start))
+    # Without an end the graph would show the time until it is opened.
+    until = quote(clock(verdict.incident.end).removesuffix(" UTC"))
+    graph = f"{prometheus_url}/graph?g0.tab=0&g0.range_input={span}&g0.end_input={until}"
     for name, text in questions(verdict, asked):
         if name.startswith("trend of "):
-            yield name, f"{prometheus_url}/graph?g0.tab=0&g0.range_input={span}&g0.expr={quote(text)}"
+            yield name, f"{graph}&g0.expr={quote(text)}"
 
 
 def evidence_text(evidence: Evidence) -> str:
@@ -161,7 +166,7 @@ def _value(value: float | None, unit: str) -> str:
         return clock(value)
     if unit == "per_second":
         return f"{rate(value)}/s"
-    return f"{value:.3g} {unit}".rstrip() if unit not in {"count", ""} else f"{value:.4g}"
+    return f"{number(value, 3)} {unit}" if unit not in {"count", ""} else number(value, 4)
 
 
 def _since(cause: Cause, verdict: Verdict) -> str:

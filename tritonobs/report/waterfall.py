@@ -124,8 +124,10 @@ def slow_lines(model: str, slow: Sequence[Slow]) -> Iterator[str]:
 
 def _line(row: Row, *, marked: bool) -> Line:
     drawn = [" "] * _WIDTH
+    # `request` comes first and spans the whole call: the other phases are drawn over it.
     for bar in row.bars:
         first = min(_WIDTH - 1, int(bar.left * _WIDTH))
+        # One character at least, or a short wait would not be seen.
         last = max(first + 1, min(_WIDTH, round((bar.left + bar.width) * _WIDTH)))
         drawn[first:last] = _MARKS[bar.phase] * (last - first)
     return Line(
@@ -141,6 +143,7 @@ def _line(row: Row, *, marked: bool) -> Line:
 
 
 def _rows(call: Call, whole: Interval, depth: int) -> Iterator[Row]:
+    # Both ends may be the same nanosecond (`Interval.sound` allows it), and shares divide by this.
     length = max(1, whole.end_ns - whole.start_ns)
 
     def bar(phase: Phase, part: Interval) -> Bar:

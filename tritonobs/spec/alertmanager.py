@@ -33,8 +33,10 @@ def read_alertmanager(path: Path) -> tuple[OwnAlertmanager | None, tuple[Finding
     text, findings = decode(data, str(path))
     config: Any = None
     try:
+        # Our own reader first: it bounds depth and aliases before YAML's loader makes values of them.
         findings = findings or read_document(text, str(path)).findings
         if not findings:
+            # With types, because it is written out again: `send_resolved: false` must not become a text.
             config = yaml.load(text, Loader=_Loader)  # noqa: S506 (a safe loader)
             findings = list(_shape(read_document(text, str(path)), config))
     except yaml.YAMLError as error:

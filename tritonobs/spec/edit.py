@@ -32,6 +32,7 @@ def set_field(text: str, path: Sequence[str], field: str, value: str) -> str:
         field, value = step, f"{{{field}: {value}}}"
     path = path[:held]
     mapping, at = _find(text, path)
+    # `m:` and `m: ~` hold no mapping yet.
     if not isinstance(mapping, yaml.MappingNode):
         changed = _put(text, at, mapping, f"{{{field}: {value}}}")
     elif written := [(name, node) for name, node in mapping.value if name.value == field]:
@@ -73,6 +74,7 @@ def _find(text: str, path: Sequence[str]) -> tuple[Any, int]:
     at = 0
     for depth, step in enumerate(path):
         below = [(name, node) for name, node in here.value if name.value == step]
+        # An alias gives the node of its anchor, which stands before this key.
         if not below or below[0][1].start_mark.index < _end(below[0][0]):
             shared = dotted(path[: depth + 1])
             raise ValueError(
@@ -103,8 +105,10 @@ def _added(text: str, collection: Any, entry: str) -> str:  # noqa: ANN401 (as a
         return text[:at] + entry + text[at:]
     newline = "\r\n" if "\r\n" in text else "\n"
     line = " " * int(collection.start_mark.column) + entry
+    # The text of a block (`|`) includes its newline, so `end` is the beginning of a line.
     if text[end - 1] == "\n":
         return text[:end] + line + newline + text[end:]
+    # A comment behind the last value stays on its line.
     ending = text.find(newline, end)
     at = len(text) if ending < 0 else ending
     return text[:at] + newline + line + text[at:]

@@ -17,6 +17,7 @@ from tritonobs.spec.words import found, listed
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+# Where Kubernetes puts the token of a pod's own service account.
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _IMAGE = r"^[a-zA-Z0-9][a-zA-Z0-9._:/@-]*$"
 

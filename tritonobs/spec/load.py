@@ -72,8 +72,10 @@ def unpacked(path: Path, data: bytes) -> bytes:
     """
     if path.suffix != ".gz":
         return data
+    # 31 is a gzip header and the largest window (zlib's manual).
     reader = zlib.decompressobj(wbits=31)
     try:
+        # Bounded, because 4 MiB of gzip may hold gigabytes.
         plain = reader.decompress(data, MAX_BYTES)
     except zlib.error:
         raise FileUnusable(path, "is no gzip file") from None
@@ -99,6 +101,7 @@ def read_text(text: str, file: str) -> Reading:
         errors = [one for one in error.errors(include_url=False) if not _follows(one)]
         spec = _what_is_left(source, errors) if len(errors) <= MOST_FINDINGS else None
     findings = source.findings + [schema_finding(error, source, Spec) for error in errors[:MOST_FINDINGS]]
+    # pydantic goes by the order of the schema, a reader by that of the file.
     findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
     if len(errors) > MOST_FINDINGS:
         findings.append(more_findings(findings[-1].place, len(errors) - MOST_FINDINGS))
@@ -122,7 +125,9 @@ def _follows(error: ErrorDetails) -> bool:
 
 def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
     """The spec without the values that were refused, or None when it cannot do without them."""
+    # A copy, because findings still look up what was written.
     value = copy.deepcopy(source.value())
+    # A missing field leaves nothing to take out; an entry of a list that lacks one goes as a whole.
     refused = {
         _up_to_entry(source.written([step for step in error["loc"] if step != "[key]"])): error["type"]
         for error in errors

@@ -54,6 +54,8 @@ class RobotSpec(Section):
         default=None, description="Language of the messages; `notify.language` when left out."
     )
     template_file: File | None = Field(default=None, description="Your own Jinja2 template for the messages.")
+    # The first minute of a process has a share of its own, at least 1 (delivery/lane.py); of 1 nothing
+    # would be left for the minutes after it.
     messages_per_minute: int = Field(
         default=20,
         ge=2,

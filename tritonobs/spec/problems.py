@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SECRETS = ("webhook", "secret", "token", "password", "credential")
+# pydantic's mark of an error about a key: its place is the key's, not that of the value.
 _KEY = "[key]"
 _MARKS = frozenset((_KEY, LIST, DISCOVERY))
 _SIZES = {
@@ -107,6 +108,7 @@ def _shown(path: Sequence[Step], value: object) -> str:
 
 
 def _words(error: ErrorDetails) -> list[str]:
+    # pydantic's error holds the allowed words only as one text: `'a', 'b' or 'c'`.
     expected = str(error.get("ctx", {}).get("expected", ""))
     return [word.strip("' ") for word in expected.replace(" or ", ", ").split(", ")]
 

@@ -19,6 +19,7 @@ from tritonobs.spec.words import quoted
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
+# Each level is a call within a call: a hundred thousand brackets would end Python's stack.
 MAX_DEPTH: Final = 64
 MAX_VALUES: Final = 200_000
 """Ten thousand models with twenty values each; a process that reads them stays below 300 MB."""
@@ -85,11 +86,13 @@ class _Reader:
         if tag not in _TAGS:
             self.say(event, f"found the tag {quoted(tag or '')}; allowed are plain values without tags")
         if anchor:
+            # No node yet: an alias of it that stands inside it is a circle.
             self.anchors[anchor] = None
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self.stop(event, f"more than {MAX_DEPTH} levels of nesting")
         if isinstance(event, events.ScalarEvent):
+            # libyaml says "" for a plain scalar, PyYAML's own parser None.
             plain = event.style in (None, "")
             node.value = None if plain and event.value in _NULLS else event.value
         elif isinstance(event, events.SequenceStartEvent):
@@ -117,10 +120,12 @@ class _Reader:
         while not isinstance(event := self.next(), events.MappingEndEvent):
             key = self.key(event)
             below = self.node(self.next())
+            # A quoted `<<` is a name like any other.
             if key == "<<" and getattr(event, "style", None) in (None, ""):
                 merged += self.merged(event, below)
             elif key is not None:
                 self.entry(node, event, key, below)
+        # After all entries, because `<<` may stand before a field that wins over it.
         for other in merged:
             for step, below in other.children.items():
                 if step not in node.children:

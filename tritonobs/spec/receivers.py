@@ -70,6 +70,7 @@ class OwnAlertmanager:
     """The file as YAML values. Relative paths in it count from `folder`."""
 
     folder: Path
+    # Not in a `repr`: the user's file may hold secrets.
     config: Mapping[str, Any] = field(repr=False)
 
     @property

@@ -51,6 +51,7 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         return [_without_nulls(one) for one in value]
     if not isinstance(value, dict):
         return value
+    # A field may be called `title`; its schema is a mapping, and pydantic's own titles are texts.
     made = {
         name: _without_nulls(one) for name, one in value.items() if name != "title" or isinstance(one, dict)
     }
@@ -119,6 +120,7 @@ def _default(info: FieldInfo, mixin: Mapping[str, object]) -> str:
     value = info.get_default(call_default_factory=True)
     if value is None or value in ((), {}, "") or isinstance(value, BaseModel):
         return ""
+    # Shares and seconds are both Decimals; only the validator tells them apart.
     if isinstance(value, Decimal) and any(
         getattr(one, "func", None) is duration_field for one in info.metadata
     ):

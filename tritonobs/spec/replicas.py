@@ -24,6 +24,7 @@ _HOST = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?\.?")
 
 def _port(value: object) -> int:
     text = str(value)
+    # `²` is a digit too, and int() refuses thousands of digits in words of its own.
     if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= _MOST_PORT:
         raise ValueError(f"found {found(value)}; allowed is a port, 1 to {_MOST_PORT}")
     return int(text)

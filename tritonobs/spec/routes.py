@@ -14,6 +14,7 @@ from tritonobs.spec.words import quoted
 def _zone(name: str) -> str:
     try:
         zoneinfo.ZoneInfo(name)
+    # ValueError is for `../x`, OSError for a folder such as `Asia`.
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise ValueError(
             f"found {quoted(name)}; allowed is a time zone such as UTC or Asia/Shanghai"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+# A model that only inherits needs no more than its name: `nms:`.
 def _nothing_is_empty(value: object) -> object:
     return {} if value is None else value
 
@@ -75,6 +76,7 @@ class SloSpec(Section):
         "`traces` is the whole request, queue included, of any model, from the requests that Triton traces.",
     )
 
+    # Private, so that no file can set it: the only way is `none` in place of the SLO.
     _promised: bool = PrivateAttr(default=True)
 
     @property

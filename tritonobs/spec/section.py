@@ -82,6 +82,7 @@ class Section(BaseModel):
         """After very many mistakes the rest of the document is not looked at."""
         mistakes = info.context
         if isinstance(mistakes, Mistakes) and mistakes.found > mistakes.most:
+            # Unchecked, which does no harm: the file is refused anyway, for the mistakes found so far.
             return cls.model_construct()
         try:
             return handler(value)

@@ -42,6 +42,7 @@ def syntax_finding(error: yaml.YAMLError, text: str, file: str) -> Finding:
 def decode(data: bytes, file: str) -> tuple[str, list[Finding]]:
     """The UTF-8 text of a file, or a finding at the first byte that is none."""
     try:
+        # Without `-sig` a byte order mark, which some editors write, would be part of the first name.
         return data.decode("utf-8-sig"), []
     except UnicodeDecodeError as error:
         place = _offset(data[: error.start].decode("utf-8-sig"), -1, file)

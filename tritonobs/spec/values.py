@@ -161,13 +161,16 @@ def _parse_url(value: object) -> str:
     allowed = "allowed is an address like http://127.0.0.1:8000"
     try:
         parts = urlsplit(value if isinstance(value, str) else "")
+        # `port` is read for its own check: it raises ValueError for 99999.
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable, parts = False, urlsplit("")
+    # Before the finding that quotes the address, which would show the password.
     if parts.username or parts.password:
         raise ValueError(
             "found an address with a user name or a password in it; secrets do not belong in this file"
         )
+    # urlsplit drops tabs and line breaks without a word, so they are looked for in the text.
     if not usable or parts.query or parts.fragment or re.search(r"\s", str(value)):
         raise ValueError(f"found {found(value)}; {allowed}")
     return str(value).rstrip("/")

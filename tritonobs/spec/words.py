@@ -12,6 +12,7 @@ from typing import Final
 _PLAIN_WORD = re.compile(r"[\w-]+")
 _LONGEST = 60
 _LONGEST_NAME: Final = 255
+# One or two letters are part of nearly every name.
 _SHORTEST_PART = 3
 _MOST_LISTED = 16
 _MOST_COMPARED = 2_000

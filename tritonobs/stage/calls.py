@@ -35,7 +35,9 @@ def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) 
 
     async def streamed(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         with recorder.time(stage, n):
+            # An async generator that is left early runs its `finally` only when it is closed.
             async with aclosing(function(*args, **kwargs)) as items:
+                # Async generators have no `yield from`: what is sent is passed on by hand.
                 sent = None
                 while True:
                     try:

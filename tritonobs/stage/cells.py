@@ -78,10 +78,12 @@ class Cells:
         with self._lock:
             self._dropped[reason] += n
             if reason not in self.examples:
+                # As ASCII: it may hold what no log can encode, like a lone surrogate.
                 self.examples[reason] = ascii(what)[:200]
 
     def fork(self) -> None:
         """Pass on nothing any more: this is a forked child, and what it adds up has no reader."""
+        # The child lacks the thread that may hold the old lock.
         self._lock = threading.RLock()
         self.record.fork()
 
@@ -95,6 +97,7 @@ class Cells:
             self.drop("invalid", n, key)
             return None
         with self._lock:
+            # Two threads may open one key at once in the compiled path: it takes one place.
             if key not in self._known:
                 if len(self._known) >= self._max_label_sets:
                     self.drop("label_cap", n, key)

@@ -62,6 +62,7 @@ class Flusher(threading.Thread):
         interval_seconds: float,
         scrape_seconds: float,
     ) -> None:
+        # A daemon: a model that forgets `finalize` must not keep its process from ending.
         super().__init__(name="tritonobs-flusher", daemon=True)
         self._pb_utils = pb_utils
         self._identity = dict(identity)
@@ -110,6 +111,7 @@ class Flusher(threading.Thread):
             if not self._loading.ended() or self._loading.raised() or not self._has_metrics():
                 return
             while not self._abandoned:
+                # Read before the flush: a stop or a question that comes during it gets a flush of its own.
                 last, asked = self._stopping, [self._asked.popleft() for _ in range(len(self._asked))]
                 self._flush(hold=not last and not asked)
                 for done in asked:
@@ -124,6 +126,7 @@ class Flusher(threading.Thread):
         if not self._abandoned:
             self._heartbeat = None
             self._series.clear()
+            # Series leave Triton's page with their family; deleting metrics alone leaves them.
             self._families.clear()
 
     def _has_metrics(self) -> bool:
@@ -222,6 +225,7 @@ class Flusher(threading.Thread):
                 if step > 0:
                     self._call(known.name, known.metrics[level].increment, step)
                     known.passed[level] += step
+                    # Our own health changes with every flush: `finalize` would wait for it when idle.
                     if known.name not in _OWN:
                         self._changed = time.monotonic()
 
@@ -243,11 +247,13 @@ class Flusher(threading.Thread):
                     continue
                 mean = (numbers[at + 1] - known.passed[at + 1]) / missing
                 low, high = edges[at // 2], edges[at // 2 + 1]
+                # Rounding may move a mean over the edge, into a neighbouring bucket.
                 mean = min(max(mean, math.nextafter(low, math.inf) if at else 0.0), high)
                 dropped = int(missing * (1 - keep))
                 passing = min(math.ceil(missing * share), missing - dropped)
                 for _ in range(passing):
                     self._call(known.name, known.metrics[0].observe, mean)
+                # What is dropped counts as passed: else the next flush would find it missing again.
                 known.passed[at] += passing + dropped
                 known.passed[at + 1] += (passing + dropped) * mean
                 self._changed = time.monotonic()
@@ -264,6 +270,7 @@ class Flusher(threading.Thread):
             self._beat += step
 
     def _tell(self) -> None:
+        # A copy: a request may add the first example of another reason meanwhile.
         for reason, example in list(self._cells.examples.items()):
             if reason not in self._told:
                 self._told.add(reason)

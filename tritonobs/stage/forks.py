@@ -32,6 +32,7 @@ class Losses:
 
     def add(self, n: float) -> None:
         """Add to it, and say so once in this process."""
+        # No lock reaches across processes: two that add to one slot could lose what one of them adds.
         self._slots[os.getpid() % _SLOTS] += n
         if not self._told:
             self._told = True
@@ -56,5 +57,6 @@ def _in_child() -> None:
         one.fork()
 
 
+# A function given to `register_at_fork` stays for ever: weak references let ended stages go.
 _watched: weakref.WeakSet[Any] = weakref.WeakSet()
 os.register_at_fork(after_in_child=_in_child)

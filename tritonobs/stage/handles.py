@@ -38,6 +38,7 @@ class Request:
         """Set the outcome of `n` of the requests; any but `ok` for the rest."""
         if not (isinstance(outcome, str) and outcome == "ok"):
             self._recorder.count((REQUESTS, outcome), n)
+            # Arithmetic with any other type may raise, which no record does.
             if type(n) is int and type(self._rest) is int:
                 self._rest = max(0, self._rest - n)
 

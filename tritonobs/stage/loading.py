@@ -24,6 +24,7 @@ class Loading:
     def __init__(self) -> None:
         self._thread = threading.get_ident()
         stack = _stack(sys._getframe())  # noqa: SLF001 (what inspect.stack uses, without reading source files)
+        # The outermost of that name is Triton's call: it may call the `initialize` of a base class.
         self._call = next((frame for frame in reversed(stack) if frame.f_code.co_name == "initialize"), None)
         self._raised = False
 
@@ -35,6 +36,7 @@ class Loading:
         if any(frame is self._call for frame in _stack(now)):
             return False
         at = self._call.f_code.co_code[self._call.f_lasti]
+        # RETURN_VALUE; Python 3.12 and 3.13 have RETURN_CONST, too.
         self._raised = not dis.opname[at].startswith("RETURN")
         self._call = None  # holds what `initialize` had in its variables
         return True

@@ -106,6 +106,7 @@ class Recorder:
         bounds = self._open_cell(key, amount)
         if bounds is None:
             return None
+        # A signal handler may have made the cell while `open_cell` ran: what it counted stays.
         return self._cells.setdefault(key, (bounds, [0] if not bounds else [0, 0.0] * (len(bounds) + 1)))
 
 
@@ -139,6 +140,7 @@ class Timer:
         except IndexError:
             return False
         self._seconds = seconds
+        # A tuple would name another family; the empty one is refused and counted as invalid.
         self._recorder.distribute(self._stage if isinstance(self._stage, str) else ("",), seconds, self._n)
         return True
 

@@ -82,6 +82,7 @@ def checked_bounds(bounds: tuple[float, ...], written: object) -> tuple[float, .
     Raises:
         ValueError: as `parse_bounds`.
     """
+    # NaN is never between the two, so it is refused here.
     inside = all(_SHORTEST_SECONDS <= bound <= _LONGEST_SECONDS for bound in bounds)
     rising = all(low < high for low, high in itertools.pairwise(bounds))
     if not (inside and rising and 0 < len(bounds) <= _MOST_BOUNDS):

@@ -39,5 +39,6 @@ class RequestLog(_Adapter):
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:  # noqa: ANN401 (as logging declares it)
         """As logging asks of an adapter."""
+        # Merged: an adapter of logging replaces the `extra` of the call.
         kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
         return f"{self._prefix}{msg}", kwargs

@@ -61,10 +61,12 @@ class Worker:
         """Hand over what is left, wait until it was scraped, release the series."""
         if os.getpid() != self._process:
             return  # a child of a fork has no flusher and no Triton to talk to
+        # Before the wait for a scrape: stages that are made meanwhile must not share a worker that ends.
         with _lock:
             if self in _workers:
                 _workers.remove(self)
         if self.flusher.stop(self.settings.scrape_seconds + _GIVE_UP_SECONDS):
+            # Else every ended flusher stays in memory until the process ends.
             atexit.unregister(self.flusher.abandon)
         else:
             _log.warning("worker %s: Triton did not take the last metrics in time", self.name)

@@ -54,5 +54,6 @@ class Readings:
                 if isinstance(trouble, ClientError):
                     self.unseen.append(Unseen(what=called.format(name), why=str(trouble)))
                 else:
+                    # Any other exception is a mistake of ours, and is raised here.
                     seen[name] = answer.result()
         return seen

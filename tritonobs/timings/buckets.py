@@ -18,6 +18,7 @@ def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | Non
     rank = ratio * buckets[bounds[-1]]
     lower, below = 0.0, 0.0
     for bound in bounds:
+        # A scrape in the middle of a flush may show a bucket below a smaller one.
         count = max(buckets[bound], below)
         if count >= rank:
             if math.isinf(bound):

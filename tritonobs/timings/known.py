@@ -8,6 +8,7 @@ from tritonobs.spec.words import listed, nearest, quoted
 from tritonobs.timings import promql
 from tritonobs.timings.span import Span
 
+# Triton shows it at 0 from the load on and removes it at the unload; failures stay until a restart.
 _SERVED = f"__name__={promql.quoted(names.TRITON_SUCCESS)}"
 
 

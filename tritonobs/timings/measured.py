@@ -174,6 +174,7 @@ def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
     return {
         (key[0], key[1]): ServerTiming(
             rate=rate,
+            # NaN becomes None: a counter that is not there is not 0.
             **{name: _mean(values.get(key, math.nan) / 1e6, rate) for name, values in spent.items()},
         )
         for key, rate in _by(answers.get("requests", ()), promql.MODEL_VERSION).items()
@@ -194,9 +195,11 @@ def _traced(answers: Answers) -> dict[Phase, Timing]:
     seconds = _by(answers.get("traced_sum", ()), labels)
     return {
         key: Timing(
+            # That bucket holds all requests, so nothing asks for their count.
             rate=buckets.get(math.inf, 0.0),
             mean=_mean(seconds.get(key, math.nan), buckets.get(math.inf, 0.0)),
             **{
+                # As the rules read traced times; a line through the bucket is up to 10 % off.
                 name: None if value is None else middle(value)
                 for name, ratio in _QUANTILES.items()
                 for value in (bucket_quantile(ratio, buckets),)
@@ -277,5 +280,6 @@ def with_callees(models: Iterable[str], calls: Iterable[PipelineCall]) -> set[st
     wanted, fresh = set[str](), set(models)
     while fresh:
         wanted |= fresh
+        # Without those found before: pipelines that call each other would never end.
         fresh = {call.model for call in calls if call.pipeline in fresh} - wanted
     return wanted

@@ -36,6 +36,7 @@ class Ended:
     @property
     def ratio(self) -> float | None:
         """The share that ended badly; None without requests."""
+        # Models and Triton count at two moments: bad ones may be there before their request is.
         return min(1.0, self.bad / self.requests) if self.requests > 0 else None
 
 
@@ -57,6 +58,7 @@ def ended(
         requests[key] += rate / 2 if twice else rate
         if reason in _BY_MODEL:
             inside[key] += rate
+        # What the client gave up is a request, but no error.
         elif reason != _CANCELED:
             before[key] += rate / 2 if twice else rate
     answered = defaultdict[tuple[str, ...], float](float)

@@ -68,6 +68,7 @@ def one_of(label: str, values: Iterable[str]) -> str:
     choices = sorted(set(values))
     if len(choices) == 1:
         return f"{label}={quoted(choices[0])}"
+    # Prometheus anchors matchers at both ends, so a name matches no longer one.
     return f"{label}=~{quoted('|'.join(map(re.escape, choices)))}" if choices else ""
 
 

@@ -13,6 +13,7 @@ from tritonobs.units import format_duration
 _MODEL_VERSION = promql.MODEL_VERSION
 _OBJECTIVE = (*_MODEL_VERSION, names.SLO)
 _PEAK_SECONDS = 30
+# A subquery is evaluated once a step: a day in steps of 5 s would be 17,280 evaluations.
 _BURST_SECONDS, _BURST_STEPS = 5, 120
 
 
@@ -24,6 +25,7 @@ def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
         return promql.summed(promql.rate(metric, chosen, window_seconds), by)
 
     replica = (names.INSTANCE, *_MODEL_VERSION)
+    # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
     our_rules = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
     stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
     return (
@@ -42,6 +44,7 @@ def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
             "cache_misses": rates(names.TRITON_CACHE_MISSES, *_MODEL_VERSION),
             "replica_requests": rates(names.TRITON_SUCCESS, *replica),
             "replica_us": rates(names.TRITON_REQUEST_US, *replica),
+            # A heartbeat's value is a time: the least is the first in the window.
             "first_beats": f"min by ({', '.join(alive.LABELS)}) "
             f"(min_over_time({names.HEARTBEAT}{chosen}[{span}]))",
             "pending": promql.summed(
@@ -88,6 +91,7 @@ def moment_questions(scope: promql.Scope, scrape_seconds: float) -> dict[str, st
         "budgets": f"{names.ERROR_BUDGET}{around}",
         "ensembles": ensemble_question(replace(scope, models=())),
         "up": f"min by (job, {names.INSTANCE}) (up{around})",
+        # Triton answers 200 and an empty page on a wrong path: `up` is 1 then, and only this is 0.
         "scraped": f"min by (job, {names.INSTANCE}) (scrape_samples_scraped{around})",
         "limits": f"max by ({', '.join(_MODEL_VERSION)}) ({names.QPS_LIMIT}{around})",
         "token_limits": f"max by ({', '.join((*_MODEL_VERSION, names.KIND))}) ({names.TOKENS_LIMIT}{around})",
@@ -116,6 +120,7 @@ def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
 
     def mean(metric: str, *by: str) -> str:
         parts = (promql.rate(f"{metric}_{part}", chosen, step_seconds) for part in ("sum", "count"))
+        # Without requests the mean is nothing; 0 / 0 would be NaN.
         return " / ".join(f"({promql.summed(part, by)} > 0)" for part in parts)
 
     def rates(metric: str, *by: str) -> str:
@@ -165,4 +170,5 @@ def _recent_rate(chosen: str) -> str:
     """Answers are what `qps_limit` is about: all requests, not only good ones."""
     good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, _PEAK_SECONDS), _MODEL_VERSION)
     bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, _PEAK_SECONDS), _MODEL_VERSION)
+    # `+` keeps only versions with both, and Triton shows both from the load on.
     return f"({good} + {bad})"

@@ -114,6 +114,7 @@ class Reader:
         """A whole request: what the model reports and what Triton counted around it, the longer."""
         server, total = self._server(subject), self._stages[subject].get(names.TOTAL_STAGE)
         if total is None or total.mean is None:
+            # Triton's own time ends with the first response of an engine like vLLM.
             backend = self._timings.backends.get(subject)
             return backend or Timing(rate=server.rate, mean=server.request)
         queue = server.queue or 0.0
@@ -137,6 +138,7 @@ class Reader:
         if taken > _SIDE_BY_SIDE * room and taken > 0:
             inner = replace(frame, scale=frame.scale * room / taken, overlaps=True)
         for stage, (timing, seconds, call) in sorted(parts.items(), key=lambda part: -(part[1][1] or 0.0)):
+            # A fleet file refuses circles of calls, series may hold them: such a circle is drawn once.
             callee = self._callee(call) if call and call.model not in frame.above else None
             yield inner.row(subject, stage, timing, seconds, leaf=callee is None)
             if callee and call:
@@ -190,6 +192,7 @@ class Reader:
                 # Not every request passes every stage, and some pass one twice.
                 seconds = None if timing.mean is None else timing.mean * timing.rate / (rate or timing.rate)
                 parts[stage] = (timing, seconds, calls.get(stage))
+        # An ensemble times no stages: its parts are the requests that its models served.
         for stage, call in calls.items():
             callee = self._callee(call)
             if stage not in parts and callee:

@@ -16,6 +16,7 @@ _UNKNOWN_SECONDS = 15.0
 
 def scrape_interval_seconds(targets: Iterable[Target]) -> float:
     """The longest interval at which any target is scraped."""
+    # Windows that hold enough scrapes of the slowest target do of every other.
     return max((_seconds(target.interval) for target in targets), default=_UNKNOWN_SECONDS)
 
 

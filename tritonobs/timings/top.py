@@ -65,6 +65,7 @@ def view_of_pages(
     before: Pages, now: Pages, limits: Mapping[Subject, float], ensembles: Collection[str] = ()
 ) -> TopView:
     """What happened between two readings of the pages; `ensembles` are the models that are one."""
+    # The clock may be set back between two looks.
     seconds = max(now.at - before.at, 1e-9)
 
     def grew(name: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -164,6 +165,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
 def sorted_rows(rows: Iterable[TopRow], key: SortKey, chosen: str = "") -> tuple[TopRow, ...]:
     """Rows whose model contains `chosen`, largest first (by name: first letter first)."""
     kept = [row for row in rows if chosen.lower() in row.model.lower()]
+    # Sorting is stable: rows with equal numbers stay in this order from look to look.
     by_name = sorted(kept, key=lambda row: (row.model, row.version))
     if key == "model":
         return tuple(by_name)
@@ -208,6 +210,7 @@ class _Numbers:
 
     def _row(self, subject: Subject) -> TopRow:
         model, version = subject
+        # Triton adds up the times of successes alone, so their number divides these.
         good, end = self.requests[subject], self.ended.get(subject, Ended())
         states, runs = self._states.get(subject, []), self.executions.get(subject, 0.0)
         stages = {

@@ -48,6 +48,7 @@ class Assembler:
                 self._count += 1
                 if span.name == _ROOT and not span.model:
                     ended.append(span)
+        # After the loop: a batch may hold the end of a request before its other spans.
         found = tuple(traced for root in ended for traced in self._whole(batch.replica, root))
         self._give_up(now)
         return found
@@ -66,6 +67,7 @@ class Assembler:
             if call is None:
                 self.lost["clock"] += sum(map(len, own.values())) + 1
             else:
+                # Triton's outermost span has a parent only where the client sent a `traceparent`.
                 yield Traced(replica=replica, call=call, asked_for=bool(root.parent_id))
 
     def _give_up(self, now: float) -> None:
@@ -100,6 +102,7 @@ class _Trace:
         self.ids.discard(root.span_id)
         taken: dict[str, list[Span]] = {}
         todo = [root.span_id]
+        # A loop, because hostile spans may nest deeper than Python recurses; `pop` ends circles of parents.
         while todo:
             below = self.children.pop(parent := todo.pop(), None)
             if below:

@@ -14,6 +14,7 @@ PHASES: Final[tuple[Phase, ...]] = ("request", "queue", "input", "infer", "outpu
 Outcome = Literal["ok", "error", "rejected", "uncomputed"]
 _LONGEST_NS = 3600 * 10**9
 """What seems to take longer is a clock that was set."""
+# Calls are read by recursion: a hostile tower of spans would exceed Python's limit.
 _DEEPEST = 50
 
 
@@ -59,6 +60,7 @@ class Call:
     @property
     def counted_version(self) -> str:
         """The version under which Triton counts it: every ensemble under 1."""
+        # An ensemble computes nothing itself, so it has no queue phase; a BLS pipeline has one.
         ensemble = bool(self.calls) and "queue" not in self.phases
         return ENSEMBLE_VERSION if ensemble else self.version
 
@@ -125,6 +127,7 @@ def _phases(span: Span, compute: Span | None) -> Iterator[tuple[Phase, Interval]
 def _outcome(span: Span, *, computed: bool) -> Outcome:
     if span.failed:
         return "error"
+    # Triton 24.10 sends no such event for what a full queue refused.
     if "REQUEST_END" not in span.events:
         return "rejected"
     return "ok" if computed else "uncomputed"

@@ -8,6 +8,7 @@ from typing import Final
 
 from tritonobs.traces.primes import prime_at_least, prime_at_most
 
+# The P99 of 1,000 samples is a time between the 98.1st and the 99.9th percentile (docs/traces.md).
 WANTED_SAMPLES: Final = 1000
 WINDOW_SECONDS: Final = 300.0
 MOST_TRACES_A_SECOND: Final = 20.0
@@ -27,6 +28,7 @@ def choose(requests_a_second: Mapping[str, float]) -> dict[str, int]:
     rates = {model: prime_at_most(math.floor(share)) for model, share in shares.items()}
     crowd = traces_a_second(requests_a_second, rates) / MOST_TRACES_A_SECOND
     if crowd > 1.0:
+        # Anew, from the exact shares: primes below them may make too many traces where these do not.
         crowd = max(1.0, traces_a_second(requests_a_second, shares) / MOST_TRACES_A_SECOND)
         rates = {model: prime_at_least(math.ceil(share * crowd)) for model, share in shares.items()}
     return rates

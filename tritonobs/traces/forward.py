@@ -7,6 +7,7 @@ from tritonobs.tasks.threads import Threads
 from tritonobs.traces.queue import Body, BoundedQueue
 
 MOST_BODIES, MOST_BYTES = 2000, 64 * 2**20
+# More than the collector's own limits of 2 s and 10 s, whose errors say what was waited for.
 _POST_SECONDS = 15.0
 
 
@@ -42,6 +43,7 @@ class Forwarder:
             await self._threads.run(lambda: self._collector.post(body.data, headers), seconds=_POST_SECONDS)
             self.sent += 1
         except Refused:
+            # Dropped as well: sent again, it would hold up all behind it for ever.
             self.refused += 1
         self.queue.drop()
 

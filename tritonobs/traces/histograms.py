@@ -89,6 +89,7 @@ class Histograms:
         tally.seen = now
         tally.samples += 1
         tally.outcomes[call.outcome] += weight  # type: ignore[assignment] # a Counter counts floats as well
+        # Rules divide bad requests by the largest weight: an old one must not hide them for ever.
         if now - tally.weights_since >= _WEIGHT_SECONDS:
             tally.weights, tally.weights_since = (0.0, tally.weights[0]), now
         tally.weights = (max(tally.weights[0], weight), tally.weights[1])
@@ -126,6 +127,7 @@ class Histograms:
         if tally is None:
             if len(self.subjects) >= self._most:
                 self._forget_idle(now)
+            # The first to come stay: invented names push out no model that is asked.
             if len(self.subjects) >= self._most:
                 return None
             tally = self.subjects[subject] = Tally(seen=now, weights_since=now)

@@ -23,6 +23,7 @@ _LAST_NS = 2**63 - 1
 _ID = re.compile(r"[0-9a-fA-F]{1,32}")
 _REPLICA_KEYS = ("service.instance.id", "host.name")
 _MODEL, _VERSION = "triton.model_name", "triton.model_version"
+# OTLP's JSON writes an enum as its number, the usual JSON of protobuf as its name.
 _ERROR_STATUSES = (2, "STATUS_CODE_ERROR")
 
 
@@ -38,6 +39,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
         raise ValueError(f"Content-Encoding {encoding[:40]!r} is not known; gzip is")
     machine = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
+        # The bound is given to zlib: a gzip of 10 GiB of zeros costs what 8 MiB cost.
         plain = machine.decompress(body, MOST_BYTES)
     except zlib.error as error:
         raise ValueError(f"the body is not gzip: {error}") from None
@@ -139,6 +141,7 @@ def _text(value: object) -> str:
         raise TypeError(f"{type(value).__name__} in the place of a text")
     if len(value) > _MOST_NAME:
         raise ValueError(f"a name of {len(value)} characters; at most {_MOST_NAME} are read")
+    # JSON can escape lone surrogates, which no page in UTF-8 can hold.
     return value.encode("utf-8", "replace").decode()
 
 
@@ -150,6 +153,7 @@ def _id(value: object) -> str:
 
 def _nanoseconds(value: object) -> int:
     """OTLP writes them as strings; some senders as numbers."""
+    # The length first: older Pythons take quadratic time for a text of digits.
     if isinstance(value, str) and len(value) <= len(str(_LAST_NS)) and value.isdecimal():
         value = int(value)
     if not isinstance(value, int) or not 0 <= value <= _LAST_NS:

@@ -60,6 +60,7 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
         labels=(*_SUBJECT, names.PHASE),
     )
     requests = CounterMetricFamily(
+        # prometheus_client appends `_total` itself.
         names.TRACE_REQUESTS.removesuffix("_total"),
         "Requests that the traced ones stand for, by how they ended.",
         labels=(*_SUBJECT, names.OUTCOME),
@@ -103,6 +104,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
         "requests of too many models.",
         labels=(names.REASON,),
     )
+    # Known reasons are shown at 0 from the start, so that `increase` sees their first.
     lost = {
         "full": receiver.queue.lost,
         "models": receiver.histograms.refused,

@@ -23,6 +23,7 @@ def read_protobuf(body: bytes) -> tuple[Batch, ...]:
         request.ParseFromString(body)
     except DecodeError:
         raise ValueError("no OTLP protobuf") from None
+    # In the shape of JSON, so that the bounds of names, times and spans hold for both.
     return read_value(
         {
             "resourceSpans": [

@@ -66,6 +66,7 @@ class Rates:
         if found is None:
             self.unknown += 1
             return 1.0
+        # Servers send every five seconds: after a change, a batch still holds requests from before it.
         earlier = traced.call.request.start_ns < found.since_ns and found.before
         return float((found.before if earlier else found.rate) or 1)
 
@@ -83,11 +84,14 @@ class Rates:
         except ClientError:
             # The others of this replica are not asked one by one.
             self._away[replica] = now + _AWAY_SECONDS
+        # None: the server is away, and its last rate goes on to count.
         if known and known.rate and rate in {None, known.rate}:
             known = _Known(rate=known.rate, before=known.before, since_ns=known.since_ns, asked=now)
         else:
             before = known.rate if known else None
+            # By the wall clock, because the times in spans are.
             known = _Known(rate=rate, before=before, since_ns=time.time_ns(), asked=now)
+        # Models are named by spans, so by anybody; what is forgotten is asked for again.
         if len(self._known) >= _MOST_SUBJECTS:
             self._known.clear()
         self._known[key] = known

@@ -65,6 +65,7 @@ class Receiver:
         before, self._clients = (
             self._clients,
             {
+                # One thread reads all spans: a server that is away must not hold up the others.
                 replica.name: TritonClient(replica.http_url, timeout_seconds=_ASK_SECONDS, retries=0)
                 for replica in plan.replicas
             },
@@ -75,6 +76,7 @@ class Receiver:
             self.rates.servers = self._clients
             hosts = [(urlsplit(replica.http_url).hostname or "", replica.name) for replica in plan.replicas]
             alone = Counter(host for host, _ in hosts)
+            # The address of a host with several replicas does not tell which one sent.
             self._hosts = {host: name for host, name in hosts if alone[host] == 1}
             self.histograms.rebound(with_thresholds(_thresholds(plan)))
 
@@ -104,6 +106,7 @@ class Receiver:
     async def _work(self) -> None:
         """Read the oldest body."""
         body = await self.queue.first()
+        # Before it is read: a body that makes the reader fail is not read again.
         self.queue.drop()
         await self._threads.run(lambda: self.read(body), seconds=_READ_SECONDS)
 

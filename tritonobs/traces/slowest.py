@@ -49,6 +49,7 @@ class Slowest:
             heap = self._heap(call.model, slot)
             if heap is None:
                 continue
+            # The number decides between equal times, because requests have no order.
             item = (call.request.seconds, next(self._order), Slow(traced=traced, call=call))
             if len(heap) < KEPT:
                 heapq.heappush(heap, item)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 
 OPENTELEMETRY = "opentelemetry"
+# null clears what a model has of its own: it goes by the server's setting again.
 _INHERIT = {"trace_level": None, "trace_rate": None, "trace_count": None}
 _OFF = {"trace_level": ["OFF"]}
 _MOST = 2**32 - 2
@@ -79,6 +80,7 @@ def turn_off(server: Server, models: tuple[str, ...]) -> None:
 
 
 def _every(rate: int) -> dict[str, object]:
+    # -1 is without end: a count that was set earlier may be used up.
     return {"trace_level": ["TIMESTAMPS"], "trace_rate": str(rate), "trace_count": "-1"}
 
 
@@ -180,6 +182,7 @@ class Follower:
 
     def _round(self) -> Iterator[Change]:
         for model, wanted in choose(self._traffic.look()).items():
+            # Asked in every round: a server that was started again has forgotten its rates.
             setting = self.server.trace_setting(model)
             if setting.on and not worth_changing(setting.rate, wanted) and model in self._before:
                 continue

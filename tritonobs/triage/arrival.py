@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from tritonobs.timings.measured import Subject
     from tritonobs.triage.view import View
 
+# Two minutes before against the later half since: a mean of all would hold the warm-up
+# (docs/decisions.md, a bad deployment).
 _LEAD_SECONDS = 120.0
 _SETTLED, _LATE = 1.0, 0.5
 

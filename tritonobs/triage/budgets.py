@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import FiringAlert
     from tritonobs.triage.view import View
 
+# The rules append the tier, Fast to Long: an objective may have several.
 _ALERT = "TritonErrorBudgetBurn"
 _OBJECTIVE = (names.MODEL, names.VERSION, names.SLO)
 _SIGMAS = 3.0
@@ -46,6 +47,7 @@ class Burn:
     def missed(self) -> bool:
         """Whether more requests of this window were bad than the objective allows, and than chance."""
         expected = self.allowed * self.valid
+        # Without the 1, a window without requests would miss its objective by 0 >= 0.
         return self.bad >= 1 + expected + _SIGMAS * math.sqrt(expected)
 
 

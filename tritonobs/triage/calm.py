@@ -132,6 +132,7 @@ def _troubled(
         bad |= {time for time, value in points.items() if value > _SLOWER * usual + _SECONDS}
     ratios = [_at(series, times, step) for series in failed] + _error_ratios(ends, times, step)
     for points in ratios:
+        # The middle of two parts lies between a quiet and a troubled one: the quieter counts.
         usual = min(points.values(), default=0.0) if len(points) < _FEWEST else median(points.values())
         bad |= {time for time, value in points.items() if value > _FAILING + 2 * usual}
     return bad

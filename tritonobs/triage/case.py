@@ -13,6 +13,7 @@ from tritonobs.timings.stages import QUEUE, Row, StageTable
 from tritonobs.triage.spread import Spread, chance
 
 _NOTABLE_SECONDS = 0.002
+# The slowest hundredth is a few requests, so it must grow by more than a mean.
 _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
@@ -120,6 +121,7 @@ class Case:
     def change_of(self, model: str, stage: str) -> Change | None:
         """The stage of this model, at any place in the request."""
         return next(
+            # `changes` begin with the one that adds most: of a model called twice, the place that matters.
             (change for change in self.changes if change.now.model == model and change.now.name == stage),
             None,
         )
@@ -170,6 +172,7 @@ class Case:
             if change is not apart and change.now.name != QUEUE
             if change.before and change.seconds_before > _WORTH_COMPARING * whole
         ]
+        # Where one part is nearly all of a request, the little beside it says nothing about the machine.
         if sum(change.seconds_before for change in others) < _OTHERS * whole:
             return 1.0
         return max(1.0, _lowest([(change.growth, change.seconds_before) for change in others], left_out))

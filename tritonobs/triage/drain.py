@@ -49,6 +49,8 @@ def _seconds(view: View, labels: Mapping[str, str]) -> float | None:
     """How long the queue still lasts; None when it does not get shorter."""
     waiting, filling = view.value("waiting", labels), view.value("filling", labels)
     rate = view.value("requests", labels) or 0.0
+    # Without requests the bound by `rate` is 0, and a queue that stands still would divide by 0.
     if waiting is None or filling is None or waiting < _FEWEST or filling > -_SHARE * rate or filling >= 0:
         return None
+    # Without requests any fall counts, however small, so the quotient may be of any size.
     return min(_LONGEST_SECONDS, waiting / -filling)

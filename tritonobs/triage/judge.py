@@ -68,8 +68,11 @@ def triage(snapshot: Snapshot) -> Verdict:
     order = list(CHECKS)
     found.sort(key=lambda cause: (-cause.confidence, order.index(cause.check)))
     reasons = [cause for cause in found if cause.check in EXPLAINS]
+    # A reason may be explained itself; `EXPLAINS` has no circles, so a first cause always remains.
+    # Identity tells causes apart, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
     causes = tuple(_dated(view, cause) for cause in found if id(cause) not in explained)
+    # Nothing found is healthy only where everything was read and some model had requests.
     status: Status = "wrong" if causes else "blind" if snapshot.unseen or _is_empty(view) else "healthy"
     return Verdict(
         status=status,

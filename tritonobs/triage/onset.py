@@ -8,11 +8,13 @@ from itertools import accumulate
 from statistics import median
 
 _FEWEST_POINTS = 8
+# `_smooth` leaves both ends as they are: a level of one point could be a spike there.
 _SIDE = 2
 _CLEAR_DROP = 0.4
 """A change is named only when one step explains this share of the variance: noise has no onset."""
 _LEFT = 0.1
 """A series has left its level when it went this share of the way, and more than noise does."""
+# 1.4826 times the median absolute deviation estimates the standard deviation of normal noise.
 _NOISE, _MAD = 3.0, 1.4826
 _HALF_WAY = 0.5
 
@@ -33,6 +35,7 @@ def onset(points: Sequence[tuple[float, float]], window_seconds: float = 0.0) ->
     if best is None:
         return None
     low, high = median(values[:best]), median(values[best:])
+    # Medians can be equal where means differ, and the shares below divide by their distance.
     if low == high:
         return finite[best][0]
     noise = _MAD * median(abs(value - low) for value in values[:best])

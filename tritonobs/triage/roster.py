@@ -40,6 +40,8 @@ class Roster:
             for worker in self.workers
             if worker.state == "dead"
             or (
+                # Until it restarts, Triton keeps the series of a killed worker and of an `initialize` that
+                # failed: only a worker of the baseline that died in the incident is news.
                 worker.state == "replaced"
                 and _key(worker) in self._beats_before
                 and self.last_beat(worker) >= self._view.snapshot.incident.start
@@ -90,6 +92,7 @@ class Roster:
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:
+            # On a replica that is not scraped a heartbeat is old because nobody looks.
             asked = self._view.rows("alive", *LABELS)
             return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}

@@ -22,6 +22,7 @@ from tritonobs.triage.snapshot import Snapshot
 
 FORMAT = 1
 MOST_BYTES = 128 * 1024 * 1024
+# Bytes bound no memory: a value may be two bytes of the file, and takes about a hundred in memory.
 _MOST_VALUES = 5_000_000
 _Json: TypeAlias = Any
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tritonobs.timings.span import Span
     from tritonobs.triage.snapshot import Snapshot
 
+# JSON has one kind of number, so other programs may write 60.0 back as 60.
 _PLAIN = {"str": (str,), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
@@ -33,6 +34,7 @@ def _require(value: Any) -> None:  # noqa: ANN401 (any of the dataclasses below 
 
 def _fits(annotation: str, value: Any) -> bool:  # noqa: ANN401 (what a file held)
     if annotation in _PLAIN:
+        # The exact type, because `isinstance` takes a bool for an int.
         return type(value) in _PLAIN[annotation]
     if annotation == "Mapping[str, str]":
         return isinstance(value, dict) and all(type(one) is str for pair in value.items() for one in pair)

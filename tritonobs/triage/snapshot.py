@@ -27,6 +27,7 @@ _TREND_STEPS = 360
 _USUAL_STEPS = 10
 _TREND_SECONDS = 6 * 3600.0
 _LEAD_SECONDS = 120.0
+# A rate needs two samples in its window; four scrapes have them also when some are lost.
 _SCRAPES = 4
 _OF_BASELINE, _TREND = "question {} of the baseline", "trend of {}"
 
@@ -78,6 +79,7 @@ def take_snapshot(
     """
     prometheus, readings = sources.prometheus, Readings()
     cluster = promql.Scope.asked(prometheus)
+    # `readings` would only note a failure, but without Prometheus there is nothing to judge.
     calls = prometheus.query(calls_question(cluster), at=incident.end)
     wide = _about(cluster, {model} if model else (), calls)
     targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
@@ -92,6 +94,7 @@ def take_snapshot(
             for span in (incident, baseline)
         },
     )
+    # Both windows are taken apart by the same calls, because their rows are compared by path.
     now["calls"] = before["calls"] = calls
     close = _about(cluster, _focus(now, before, incident, baseline), calls)
     shortest = _SCRAPES * scrape_seconds
@@ -115,6 +118,7 @@ def take_snapshot(
     trend_questions = questions.trend_questions(close, trend_seconds)
     trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
+    # Prometheus tells alerts, like targets, of this moment only, whatever time the incident has.
     alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
     silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
     replicas = readings.take(
@@ -166,6 +170,7 @@ def _usual(
     parts = baseline.seconds // step
     if parts < FEWEST_PARTS:
         return {}
+    # A part is read at its end, so the first moment is one step inside of the baseline.
     inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
     asked = questions.usual_questions(scope, step)
     return readings.take(_ranges(prometheus, inside, step, asked), called="usual {}")

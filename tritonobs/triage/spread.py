@@ -18,6 +18,7 @@ FEWEST_PARTS = 4
 _ENOUGH_PARTS = 8
 _MOST_PARTS = 0.9
 """One part of ten may be worse than usual: a garbage collection, the first request after a deployment."""
+# The 95th percentile of a normal distribution lies so many standard deviations above its middle.
 _P95_SIGMAS = 1.645
 _SIGMAS = 3.0
 

@@ -24,6 +24,7 @@ _LEAD_SECONDS, _LEAD = 45.0, 0.5
 
 BAD = "bad"
 """The trend of requests that ended badly, made of `told` (a name in saved snapshots) and `failed`."""
+# CANCELED is left out: a client that gives up is not an error of the model.
 _FAILURES = ("REJECTED", "BACKEND", "OTHER")
 
 Points = tuple[tuple[float, float], ...]
@@ -58,6 +59,8 @@ class Trends:
         for reason in _FAILURES:
             for time, value in self.points("failed", {**labels, names.REASON: reason}):
                 failed[time] = failed.get(time, 0.0) + value
+        # An error reply is a success to Triton (24.06 and later), and a model that raises counts nothing
+        # itself: each view misses what the other has.
         times = sorted({*reported, *failed})
         return tuple((time, max(reported.get(time, 0.0), failed.get(time, 0.0))) for time in times)
 

@@ -53,6 +53,7 @@ class View:
         """Every model version that clients ask now."""
         model, version = self.snapshot.model, self.snapshot.version
         before: defaultdict[str, list[StageTable]] = defaultdict(list)
+        # Rows of any size: a rest that is too small for a table in one window is compared in the other.
         for table in stage_tables(self.before, model=model, worth=0.0):
             before[table.model].append(table)
         return tuple(
@@ -121,6 +122,7 @@ class View:
 
     def rows(self, name: str, *labels: str, before: bool = False) -> dict[tuple[str, ...], float]:
         """An answer by the values of some labels."""
+        # Indexed once: scans for each subject cost the square of the fleet (tests/triage/test_growth.py).
         known = self._rows.get((name, labels, before))
         if known is None:
             known = self._rows[name, labels, before] = {}
@@ -244,6 +246,7 @@ class View:
     @cached_property
     def _ensembles(self) -> set[str]:
         """By the fleet file, or by what the replicas say of their models."""
+        # Triton counts a failed ensemble request twice, so they are needed without a fleet file, too.
         known = {model for (model,) in self.rows("ensembles", names.MODEL)}
         return known | {
             config.name for replica in self.snapshot.replicas for config in replica.configs if config.steps

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.triage.replicas import ReplicaState
 
@@ -25,6 +27,17 @@ def test_a_model_that_vanished_is_the_cause(fleet: Fleet) -> None:
 
     assert verdict.causes[0].check == "model_gone"
     assert verdict.sentence == "nms version 1 is not loaded any more; it served 10 requests/s"
+
+
+@pytest.mark.parametrize(("up", "causes"), [(1.0, {"model_gone"}), (0.0, set())])
+def test_the_only_models_of_a_fleet_may_vanish(fleet: Fleet, up: float, causes: set[str]) -> None:
+    """Nothing is loaded at all: told where a server answers, for else nobody saw what it has."""
+    for model in ("inspect", "preprocess", "detector", "nms"):
+        _unload(fleet, model)
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("up", up, job="triton", instance=replica)
+
+    assert {cause.check for cause in fleet.verdict().causes if cause.check == "model_gone"} == causes
 
 
 def test_a_model_that_could_not_be_loaded_is_told_with_tritons_reason(fleet: Fleet) -> None:

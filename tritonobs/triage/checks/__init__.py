@@ -75,6 +75,7 @@ CHECKS: Final[Mapping[str, Callable[[View], Iterator[Cause]]]] = {
 }
 """Of two equally sure causes the earlier comes first."""
 
+# Waiting, busy processors and slow stages are where most faults end, and seldom where they begin.
 _LATE = frozenset({"slow_stage", "queue_saturation", "cpu_starved", "slow_machine"})
 _ALWAYS = frozenset({"budget_burn"})
 _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
@@ -100,6 +101,7 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "cpu_starved": frozenset({"slow_machine", "queue_saturation"}),
     "slow_machine": frozenset({"queue_saturation"}),
     "batch_delay": frozenset({"queue_saturation", "bad_deploy", "reload"}),
+    # It explains none of the others, but needs its key for what `_ALWAYS` adds.
     "queue_saturation": frozenset(),
     "error_surge": frozenset({"upstream_drop"}),
     "upstream_drop": frozenset(),
@@ -109,6 +111,7 @@ EXPLAINS: Final[Mapping[str, frozenset[str]]] = {
     check: follows | _ALWAYS for check, follows in _FOLLOWS.items()
 }
 """A cause of the first kind explains those of the others."""
+# Deployments and workers are of one model: those of another member of its pipeline explain nothing here.
 OF_THE_SAME_MODEL: Final = frozenset(
     {
         ("dead_worker", "bad_deploy"),

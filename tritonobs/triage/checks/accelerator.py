@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _FULL = 0.95
 _SLOWED = 0.85
+# An idle card lowers its clock by itself.
 _BUSY = 0.3
 
 
@@ -39,6 +40,7 @@ def judge(view: View) -> Iterator[Cause]:
 def _throttled(view: View) -> Iterator[Cause]:
     clocks = view.rows("gpu_clock", "UUID", before=True)
     heat = view.rows("gpu_temperature", "UUID")
+    # The label UUID of dcgm-exporter has the value of Triton's gpu_uuid.
     busy = view.rows("gpu_utilization", "gpu_uuid")
     for (card,), clock in view.rows("gpu_clock", "UUID").items():
         was = clocks.get((card,), 0.0)

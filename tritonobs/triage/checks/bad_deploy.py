@@ -39,11 +39,13 @@ def _errors(view: View, arrival: Arrival) -> tuple[float, float] | None:
     labels = labels_of(arrival.subject)
     bad, good = view.trends.bad(labels), view.trends.points("requests", labels)
     failed = dict(view.trends.points("failed", labels))
+    # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
     all_ = tuple((time, value + failed.get(time, 0.0)) for time, value in good)
     since = _ratio(bad, all_, arrival.settled, view.snapshot.incident.end)
     late = _ratio(bad, all_, arrival.late, view.snapshot.incident.end)
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
+    # About as many errors right before: the load came into the trouble, and did not cause it.
     pre = _ratio(bad, all_, arrival.born - arrival.lead, arrival.born)
     if pre and pre[0] > since[0] / 2:
         return None
@@ -58,12 +60,14 @@ def _ratio(
     requests = [value for time, value in all_ if start <= time <= end]
     if not wrong or sum(requests) <= 0:
         return None
+    # Models and Triton count at different moments: a short look may see more errors than requests.
     share = min(1.0, (sum(wrong) / len(wrong)) / (sum(requests) / len(requests)))
     return share, sum(wrong) / len(wrong) * (end - start)
 
 
 def _slower(view: View, arrival: Arrival) -> tuple[float, float] | None:
     """Seconds a request before and since, where they grew and stay so, by what the model itself does."""
+    # Another version that is slower is what `slow_version` judges.
     if arrival.subject != arrival.predecessor:
         return None
     labels = labels_of(arrival.subject)

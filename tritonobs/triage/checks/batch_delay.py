@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tritonobs.triage.view import View
 
 _SHORTEST_DELAY_SECONDS = 0.002
+# The first request of a batch waits the whole delay, later ones less; what is longer waits for an instance.
 _NEAR = (0.4, 1.3)
 _FULL = 0.5
 _SHARE = 0.2

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tritonobs.triage.view import View
 
+# Each step of an engine makes one token of each running request, so both grow together.
 _MORE, _SLOWER = 1.5, 1.3
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tritonobs.triage.view import View
 
+# It says that something is wrong and not what, so nearly every other finding comes first.
 _CONFIDENCE = 0.5
 
 

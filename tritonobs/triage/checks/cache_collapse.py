@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tritonobs.timings.measured import Subject
     from tritonobs.triage.view import View
 
+# As `cacheWorthRatio` of the rules: a cache that answers less was not worth having.
 _USEFUL = 0.2
 _FALL = 0.6
 

@@ -17,6 +17,7 @@ _MOST = 0.6
 
 def judge(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""
+    # Triton reads /proc/stat: all cores of the host, not those of its container (server#7506).
     before = view.rows("cpu", names.INSTANCE, before=True)
     spread = max((_slowed(view, case.now.model) for case in view.cases if case.slower), default=0.0)
     for (replica,), busy in view.rows("cpu", names.INSTANCE).items():

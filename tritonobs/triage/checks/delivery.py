@@ -27,6 +27,7 @@ def judge(view: View) -> Iterator[Cause]:
             )
     for (group,), failures in view.rows("rule_failures", names.RULE_GROUP).items():
         if failures >= 1:
+            # Prometheus' label is the path of the rules file, a semicolon and the name of the group.
             rules = group.rpartition(";")[2]
             yield _cause(
                 f"rules of {rules} cannot be evaluated: what they alert on is not watched",

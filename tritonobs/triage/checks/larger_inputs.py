@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tritonobs.triage.view import View
 
 _GROWTH = 1.3
+# A few huge images may hardly move the mean.
 _TAIL_GROWTH = 2.0
 _SLOWER = 1.1
 _UNITS: dict[str, Unit] = {"megapixels": "megapixels", "bytes": "bytes"}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tritonobs.timings.measured import Subject
     from tritonobs.triage.view import View
 
+# Triton keeps versions that were unloaded on purpose in its index, with this reason.
 _UNLOADED = "unloaded"
 _LONGEST_REASON = 300
 
@@ -56,8 +57,11 @@ def _gone(view: View) -> Iterator[Subject]:
     """Models that were asked before, of which no version is loaded anywhere now."""
     there = "loaded" if "loaded" in view.snapshot.now else "requests"
     loaded = {model for (model,) in view.rows(there, names.MODEL)}
+    up = view.rows("up", names.INSTANCE)
+    seen = bool(loaded) or any(up.get((replica,)) for replica in view.replicas)
     for subject in view.subjects(before=True):
-        if loaded and subject[0] not in loaded:
+        # Where no model is loaded at all, the servers may just not have been seen.
+        if seen and subject[0] not in loaded:
             yield subject
 
 

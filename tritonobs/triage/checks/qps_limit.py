@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tritonobs.triage.view import View
 
 _BURST_RATIO = 1.5
+# A model that gets one request in a while gets two at once now and then.
 _BURST_REQUESTS = 10
 _USUAL_INTERVAL_SECONDS = 15.0
 

@@ -60,5 +60,6 @@ def _is_over(view: View, subject: Subject, born: float) -> bool:
     """Whether only the very first requests were slow: that is what a load is like, and no finding."""
     points = view.trends.points("request", labels_of(subject))
     before = view.trends.level(points, view.snapshot.incident.start, born)
+    # Each point is a mean over the window before it, so the first requests stay in it that long.
     late = [value for time, value in points if time > born + _WINDOWS * view.trends.window]
     return before is not None and bool(late) and max(late) <= _LONGER * before + _LONGER_SECONDS

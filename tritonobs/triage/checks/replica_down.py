@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
     from tritonobs.triage.view import View
 
+# Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
+# something answers there.
 _GONE = ("connection refused", "no such host", "no route to host", "connection reset", "EOF")
 _HANGS = ("deadline exceeded", "timeout", "timed out")
 
 
 def judge(view: View) -> Iterator[Cause]:
     """Replicas that refuse connections or hang; one whose own API answers has only lost its scrapes."""
+    # By host, because the ports of the API and of the metrics differ. That tells replicas apart only where
+    # each has a host of its own, hence the comparison of numbers below.
     answering = {
         replica.address.split("://", 1)[-1].split(":")[0]
         for replica in view.snapshot.replicas
@@ -58,6 +62,7 @@ def _vanished(view: View) -> Iterator[Cause]:
     ]
     now = [replica for (replica,) in view.rows("up", names.INSTANCE) if replica in view.replicas]
     missing = sorted(set(before) - set(now) - targets)
+    # A rollout gives pods new addresses: as many as before means that they were replaced.
     if len(now) >= len(before) or not now:
         return
     for address in missing:

@@ -47,6 +47,7 @@ def _empty(view: View) -> Iterator[Cause]:
     for target in view.replica_targets():
         address = target.labels.get("instance", target.url)
         labels = {"instance": address}
+        # Triton answers 200 with an empty body on any path but /metrics, and `up` is 1.
         if target.health == "up" and view.value("scraped", labels) == 0:
             yield Cause(
                 place=("", "", address),
@@ -67,6 +68,7 @@ def _lost(view: View) -> Iterator[Cause]:
     """Records that the models' own instrumentation could not hand over."""
     for name, what in (("flush_errors", "metric calls failed"), ("flush_dropped", "records were dropped")):
         for (model, version), number in view.rows(name, names.MODEL, names.VERSION).items():
+            # `increase` extrapolates: less than one is none.
             if number >= 1:
                 yield Cause(
                     place=(model, version),

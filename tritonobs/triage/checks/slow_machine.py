@@ -15,6 +15,7 @@ from tritonobs.triage.wording import titled
 from tritonobs.units import format_latency
 
 _PART_OF_CHANGE = 0.5
+# A neighbour on a shared host looks the same, and passes by itself.
 _CONFIDENCE = 0.5
 _MOST_NAMED = 3
 
@@ -74,6 +75,7 @@ def _slowed(view: View) -> list[str]:
     for key, rate in rates.items():
         if rate > 0 and rates_before.get(key, 0.0) > 0:
             now[key[0]] += spent.get(key, 0.0)
+            # At the rates of now: a replica that gets more requests to a slow model is not slower.
             usual[key[0]] += spent_before.get(key, 0.0) / rates_before[key] * rate
     return sorted(replica for replica in now if now[replica] >= EVERYWHERE_GROWTH * usual[replica])
 

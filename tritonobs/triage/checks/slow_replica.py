@@ -27,6 +27,7 @@ def judge(view: View) -> Iterator[Cause]:
     now, before = _means(view), _means(view, before=True)
     for (model, version), means in sorted(now.items()):
         for replica, mean in sorted(means.items()):
+            # The replica itself is left out: of two, the slow one would be half of its own yardstick.
             others = _others(means, replica)
             if others and mean >= _FACTOR * median(others) and mean - median(others) >= _NOTABLE_SECONDS:
                 yield _cause((model, version), replica, means, before.get((model, version), {}))

@@ -17,6 +17,7 @@ from tritonobs.units import format_latency
 _GROWTH = 1.25
 _PART_OF_CHANGE, _UNNAMED_PART_OF_CHANGE = 0.3, 0.5
 _NOTABLE_SECONDS = 0.001
+# Time beside the stages is a difference of two measurements, and moves by itself.
 _UNNAMED_CONFIDENCE = 0.4
 _FEWEST = 30
 _MULTIPLE_CONFIDENCE = 0.7
@@ -59,7 +60,10 @@ def _by_mean(case: Case, change: Change, batches: float) -> float:
     """Its part of what the mean grew, beyond what grew everywhere; 0 if it does not stand out."""
     everywhere = case.usual_growth(change)
     added = change.added_seconds - change.seconds_before * (everywhere - 1)
+    # A part that was not there before has nothing to grow from, and adds all of its time.
     growth = change.growth if change.before else math.inf
+    # Squared: beside compilers one part took 2.5 times as long, and half of the rest nearly as much
+    # (tests/triage/checks/test_slow_machine.py).
     stands_out = growth > _GROWTH * everywhere**2 * batches and change.is_unusual and added > _NOTABLE_SECONDS
     return min(1.0, added / case.added_seconds) if stands_out else 0.0
 

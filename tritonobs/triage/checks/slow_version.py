@@ -30,6 +30,7 @@ def judge(view: View) -> Iterator[Cause]:
             continue
         if requests(view.now, (model, new)) * view.snapshot.incident.seconds < _FEWEST_REQUESTS:
             continue
+        # A version that served in the baseline as well may have been slower all along.
         fresh = requests(view.before, (model, new)) == 0
         yield Cause(
             place=(model, new),

@@ -21,6 +21,7 @@ def judge(view: View) -> Iterator[Cause]:
         now = view.request_rate(subject)
         if before < _BUSY or now > _FALL * before or subject not in view.now.servers:
             continue
+        # A rollout moves requests to another version, which is not a drop.
         moved = sum(view.request_rate(other) for other in view.now.servers if other[0] == table.model)
         if moved > _FALL * before:
             continue
