@@ -130,12 +130,40 @@ def test_a_password_is_used_but_never_shown(wire: Wire) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:9090", "ftp://h/", "http://", "http://h:port", "http://[::1", "http://h:99999"],
+    [
+        "",
+        "localhost:9090",
+        "ftp://h/",
+        "http://",
+        "http://h:port",
+        "http://[::1",
+        "http://h:99999",
+        "http://h:0",
+    ],
 )
 def test_what_is_no_http_address_is_refused(url: str) -> None:
     """A typo in an option is an error at once, with an example of what is allowed."""
     with pytest.raises(ValueError, match="write one like"):
         checked_url(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:hunter2@[::1",
+        "http://me:hunter2@h:99999",
+        "me:hunter2@h",
+        "http://me:hunt/er2@h",
+        "h?access_token=hunter2",
+    ],
+)
+def test_a_password_is_not_shown_where_the_address_is_wrong(url: str) -> None:
+    """Nobody knows how it was meant to be read."""
+    with pytest.raises(ValueError, match="write one like") as caught:
+        checked_url(url)
+
+    assert "hunter2" not in str(caught.value)
+    assert "er2" not in str(caught.value)
 
 
 def test_every_exception_of_requests_has_one_of_ours() -> None:

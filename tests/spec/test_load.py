@@ -150,6 +150,16 @@ ONE_PROBLEM = [
         "secrets do not belong in this file",
         id="a password is refused without being shown",
     ),
+    *(
+        pytest.param(
+            "http://10.0.0.1:8000",
+            f"http://admin:hunter2@{host}",
+            "3:20: replicas[0].url: found an address with a user name or a password in it; "
+            "secrets do not belong in this file",
+            id=f"a password is refused without being shown, in an address with {what}",
+        )
+        for host, what in (("10.0.0.1:99999", "an impossible port"), ("[10.0.0.1", "half a bracket"))
+    ),
     pytest.param(
         '  - {name: a, url: "http://10.0.0.1:8000"}\n',
         "  []\n",

@@ -31,6 +31,7 @@ _WHOLE = 2
 """As many times the longest silence may the whole of a request take."""
 _MOST_BYTES, _MOST_VALUES = 128 * 2**20, 5_000_000
 _EXCERPT = 200
+_HIDDEN = r"\1=***"
 _SECRET_VALUE = re.compile(r"(?i)\b((?:access_)?token|sign|key|secret|password)=[^&#\s]*")
 
 
@@ -41,7 +42,7 @@ def masked(url: str) -> str:
     if parts.password is not None:
         login, _, host = netloc.rpartition("@")
         netloc = f"{login.partition(':')[0]}:***@{host}"
-    return _SECRET_VALUE.sub(r"\1=***", urlunsplit(parts._replace(netloc=netloc)))
+    return _SECRET_VALUE.sub(_HIDDEN, urlunsplit(parts._replace(netloc=netloc)))
 
 
 def checked_url(url: str) -> str:
@@ -52,13 +53,15 @@ def checked_url(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(
-            f"{masked(url) if '[' not in url else url!r} is not an address; write one like http://host:9090"
+        # Of an address that cannot be read nobody knows which part is a password.
+        shown = (
+            "text with an @, which may hold a password," if "@" in url else _SECRET_VALUE.sub(_HIDDEN, url)
         )
+        raise ValueError(f"{shown} is not an address; write one like http://host:9090")
     return url.rstrip("/")
 
 

@@ -162,11 +162,12 @@ def _parse_url(value: object) -> str:
     try:
         parts = urlsplit(value if isinstance(value, str) else "")
         # `port` is read for its own check: it raises ValueError for 99999.
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         usable, parts = False, urlsplit("")
-    # Before the finding that quotes the address, which would show the password.
-    if parts.username or parts.password:
+    # Before the finding that quotes the address, which would show the password. Of one that cannot be read
+    # nobody knows what stands before an @.
+    if parts.username or parts.password or (not usable and "@" in str(value)):
         raise ValueError(
             "found an address with a user name or a password in it; secrets do not belong in this file"
         )
