@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,8 @@ def _empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def _shell(plane: ControlPlane, folder: Path, line: str) -> str:
-    path = f"{parts()}:{os.environ['PATH']}"
+    # The commands of the page, also where nobody has activated the environment of the tests.
+    path = os.pathsep.join([str(Path(sys.executable).parent), str(parts()), os.environ["PATH"]])
     env = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.config), "HOME": str(plane.folder)}
     done = subprocess.run(
         ["/bin/sh", "-c", line], cwd=folder, env=env, capture_output=True, text=True, check=False
