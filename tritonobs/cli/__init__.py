@@ -129,6 +129,7 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     with _endings():
         status = _status()
+        # What cannot be written fails here and not when Python ends, which would report it in its own words.
         try:
             sys.stdout.flush()
         except OSError as error:
@@ -140,10 +141,12 @@ def run() -> None:
 def _endings() -> Iterator[None]:
     """`kill` and a closed terminal end a command as Ctrl-C does: with everything put back that it changed."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
+    # Their usual meaning ends Python at once: no `finally` runs, and what was started goes on.
     before = [signal.signal(number, lambda came, _: sys.exit(_SIGNALLED + came)) for number in numbers]
     try:
         yield
     finally:
+        # The command line may be called by a program with handlers of its own, as tests do.
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
 
@@ -156,12 +159,14 @@ def _status() -> int:
         say("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as error:
+        # The message repeats what was typed, so `say` has to escape its control characters.
         paper = io.StringIO()
         error.show(file=paper)
         say(paper.getvalue(), err=True, nl=False)
         return USAGE
     except TritonobsError as error:
         found = isinstance(error, (SpecInvalid, RenderFailed))
+        # Findings begin with their file and line, which editors follow: no prefix.
         say(str(error) if isinstance(error, SpecInvalid) else f"tritonobs: {error}", err=True)
         return FOUND if found else COULD_NOT_LOOK
     except (ModuleNotFoundError, OSError) as error:
@@ -169,6 +174,7 @@ def _status() -> int:
             return _lost(error)
         say(f"tritonobs: {without(error)}", err=True)
         return COULD_NOT_LOOK
+    # Outside its standalone mode click returns what the command returned: an exit status, or None.
     return status if isinstance(status, int) else 0
 
 
@@ -177,6 +183,7 @@ def _lost(error: OSError) -> int:
     if isinstance(error, BrokenPipeError):
         _silence(sys.stdout)
         return _SIGNALLED + signal.SIGPIPE
+    # A failed write to stdout names no file, and what is left of the text would fail again at the end.
     if error.filename is None and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}:
         _silence(sys.stdout)
     about = f"{error.filename}: " if error.filename else ""

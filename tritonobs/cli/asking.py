@@ -40,6 +40,7 @@ def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -
         cluster_label=label if named else names.CLUSTER,
         timeout_seconds=timeout_seconds,
     )
+    # Without a name, models of the same name in two clusters would be added up as one.
     if not cluster:
         now = time.time()
         there = known_clusters(client, Span(start=now - _DAY_SECONDS, end=now))

@@ -94,7 +94,9 @@ def kubernetes_artifacts(fleet: Path) -> tuple[Artifact, ...]:
         SpecInvalid: a file that the fleet file names cannot be read.
     """
     spec = load_fleet(fleet)
+    # Relative paths count from the folder in which the pod finds the fleet file.
     plan = in_cluster(build_plan(spec, Path(HOME)))
+    # The text as people wrote it, with comments; the renderer packs it again where it is too large.
     text = unpacked(fleet, read_bytes(fleet, most=MAX_BYTES)).decode()
     others = {str(one): text_of(fleet.absolute().parent / one, most=MAX_BYTES) for one in _named(spec)}
     return render_kubernetes(plan, FleetFile(text=text, others=others))
@@ -104,6 +106,7 @@ def in_cluster(plan: Plan) -> Plan:
     """The plan with the Service as the address of serve, unless the fleet file names another."""
     addresses = plan.addresses
     parts = urlsplit(addresses.serve_url)
+    # Loopback in a fleet file is the machine of its author; in a cluster every pod has its own.
     if not is_loopback(parts.hostname or ""):
         return plan
     served = f"http://{service_names(plan.kubernetes.naming)[2]}:{PORT}"
@@ -130,6 +133,7 @@ def check_built(artifacts: Sequence[Artifact]) -> dict[str, bool]:
     """
     paths = {artifact.path for artifact in artifacts}
     looked = {}
+    # The checkers read files. Those of the output folder may be in use, and stay if a checker refuses.
     with tempfile.TemporaryDirectory(prefix="tritonobs-") as trial:
         write_artifacts(artifacts, Path(trial))
         for checker in (one for one in CHECKERS if one.path in paths):

@@ -21,4 +21,5 @@ def completion(*, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 (click brings the three of them)
+    # click derives the variable from the program's name: another one would complete nothing.
     say(kind(group, {}, "tritonobs", "_TRITONOBS_COMPLETE").source())

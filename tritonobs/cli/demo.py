@@ -80,6 +80,7 @@ def _program() -> str:
     """`tritonobs` where the shell finds this one by that name, else the path it was called by."""
     called = Path(sys.argv[0])
     found = shutil.which("tritonobs")
+    # Another installation may come first on PATH, and the name alone would start that one.
     if found and called.exists() and Path(found).samefile(called):
         return "tritonobs"
     return (

@@ -56,6 +56,7 @@ def run_steps(running: Running) -> None:
             print_table(stage_table(table))
         heading(f"5. The slowest request to {scenario.ENSEMBLE}, which has no timers, from Triton's traces")
         _show_slowest(TracesClient(running.address("serve")))
+        # Counted while requests still come, so that the end of the alert is surely among the later ones.
         before = len(observer.messages())
     stopped_at = time.time()
 
@@ -66,6 +67,7 @@ def run_steps(running: Running) -> None:
 
 
 def _show_slowest(receiver: TracesClient) -> None:
+    # Triton sends the end of a traced request up to five seconds late (docs/traces.md).
     slowest, *_ = wait_for(
         lambda: from_json(receiver.slow(scenario.ENSEMBLE, _TRACED_SECONDS)) or None,
         f"a traced request to {scenario.ENSEMBLE}",

@@ -11,6 +11,7 @@ from tritonobs.cli.say import say
 from tritonobs.cli.values import Address
 from tritonobs.files import read_text, replace
 
+# What RFC 9110 allows in the name of a field (a token).
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
@@ -18,6 +19,7 @@ class _Header(click.ParamType[tuple[str, str]]):
     """`name: value`. The value is a secret, so that no error repeats it; in the environment one a line."""
 
     name = "header"
+    # click would split at every space, and there is one behind the colon.
     envvar_list_splitter = "\n"
 
     def convert(
@@ -25,6 +27,7 @@ class _Header(click.ParamType[tuple[str, str]]):
     ) -> tuple[str, str]:
         """Name and value."""
         name, colon, text = str(value).partition(":")
+        # A line break in the value would begin another header.
         if not colon or not _HEADER.fullmatch(name.strip()) or not text.strip().isprintable():
             self.fail("a header is a name, a colon and a value", param, ctx)
         return name.strip(), text.strip()

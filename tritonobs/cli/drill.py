@@ -15,6 +15,7 @@ from tritonobs.lab.drill.outcome import Outcome
 
 _ALL = "all"
 _BROKEN, _NOT_DONE = 1, 3
+# The default of `up --drill-speed`.
 _USUAL_SPEED = 5.0
 
 
@@ -47,6 +48,7 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     chosen = _chosen(names, DRILLS)
     outcomes: list[Outcome] = []
     try:
+        # `extend` keeps what came before an exception; a tuple of all outcomes would be lost with it.
         outcomes.extend(_rehearse(chosen, state))
     finally:
         if outcomes:

@@ -164,6 +164,7 @@ def verify(*, fleet: Path, expect: str, form: str) -> int:
 def _me() -> str:
     try:
         user = getpass.getuser()
+    # A container may run as a user id without a name. Python raises KeyError then, OSError since 3.13.
     except (KeyError, OSError):
         user = "unknown"
     return f"{user}@{socket.gethostname()}"

@@ -64,6 +64,7 @@ def _ratio(value: object) -> Decimal:
     show_default=True,
     help="Last step.",
 )
+# Fewer than five rates tell no knee (`history.suggest`).
 @click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True, help="How many steps.")
 @click.option(
     "--step", "seconds", type=Duration(), default="10s", show_default=True, help="Length of a step."
@@ -217,6 +218,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
         )
         with load_progress(f"{qps:.3g} requests/s") as show:
             result = run_load(plan, show)
+        # The mean counts from when a request was due, which is what a user feels (`LoadResult`).
         timing = result.latency_from_schedule
         failed = result.failed / result.sent if result.sent else 0.0
         if timing and result.ok:

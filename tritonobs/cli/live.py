@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _DAY_SECONDS = 86_400.0
+# Triton counts every ensemble under this version, whatever its own is.
 _ENSEMBLES_VERSION = "1"
 
 
@@ -94,6 +95,7 @@ def _read(client: PrometheusClient, model: str, version: str, window: float) -> 
         )
         tables = read_stages(client, model, _ENSEMBLES_VERSION, window_seconds=window)
     if not tables:
+        # A model without requests in a short window is idle and not unknown.
         refuse_unknown(client, Span(start=now - max(window, _DAY_SECONDS), end=now), model, version)
     return tables
 

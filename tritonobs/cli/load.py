@@ -145,4 +145,5 @@ def load(
     else:
         for table in load_tables(result):
             print_table(table)
+    # Broken images are sent to be refused, so their errors are no finding.
     return int(any(image.errors for image in result.images if usable(image.kind)))

@@ -31,6 +31,7 @@ from tritonobs.spec.reference import json_schema, markdown
 def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str) -> int:
     """Check a fleet file and report every mistake with its line and column."""
     findings = examine(fleet)
+    # A file with errors has no plan to compare.
     if prometheus_url and worst(findings) is not Severity.ERROR:
         findings = (*findings, *_compared(fleet, prometheus_url))
     if form == "json":

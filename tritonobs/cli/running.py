@@ -17,6 +17,7 @@ def running_fleet() -> Path | None:
     service = _service(_SERVE)
     if service is None or _SERVE not in service:
         return None
+    # `serve` may follow a copy of the fleet file, with other ports or a local robot.
     file = Path(service[service.index(_SERVE) + 1])
     return file if file.is_file() else None
 
@@ -33,6 +34,7 @@ def running_url(part: str, otherwise: str) -> str:
         known = native.known(Folders(root=STATE.absolute()))
     except TritonobsError:
         return otherwise
+    # The note of a stack that was killed is still there, and another program may have its ports.
     return next((each.url for each in known if each.name == part and each.process()), otherwise)
 
 
@@ -63,6 +65,7 @@ def _service(part: str) -> list[str] | None:
             (each for each in native.known(Folders(root=STATE.absolute())) if each.name == part), None
         )
         service = native.describe(found) if found else None
+    # The process may end, or belong to another user, while it is asked for its words.
     except (TritonobsError, psutil.Error):
         return None
     return list(service.argv) if service else None

@@ -9,4 +9,5 @@ from tritonobs.escapes import shown_lines
 
 def say(text: str, *, err: bool = False, nl: bool = True, bold: bool = False) -> None:
     """Print a text: results to stdout, all else (`err`) to stderr."""
+    # click writes a code that ends bold for False, and none for None.
     secho(shown_lines(text), err=err, nl=nl, bold=bold or None)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from tritonobs.timings.top import TopView
 
 
+# The first look is longer than the 3.5 s after which a worker counts as silent (`timings.pages`).
 _SMOOTH_SECONDS, _FIRST_SECONDS = 5.0, 4.0
+# Those of `timings.top`, whose import brings requests and would slow --help.
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
 
@@ -77,6 +79,7 @@ def top(
         else _pages(*_replicas(fleet, pages), interval)
     )
     key = next(name for name in SORT_KEYS if name == sort)
+    # The live view reads keys from stdin, so a terminal behind stdout alone is not enough.
     if once or form == "json" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         view = look()
         _refuse_unseen(view, chosen)

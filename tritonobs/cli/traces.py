@@ -14,6 +14,7 @@ from tritonobs.cli.values import Address, Duration, format_option
 from tritonobs.traces.switch import Change, Follower
 
 _ROUND_SECONDS = 15.0
+# At this rate a model that does nothing keeps 0.99 of its throughput (docs/traces.md, cost).
 _DEFAULT_RATE = 100
 _POST_PATH = "/v1/traces"
 MODELS = click.option(
@@ -34,6 +35,7 @@ class Rate(click.ParamType[int]):
         if value == "auto":
             return 0
         text = str(value)
+        # `isdigit` alone takes ², which `int` refuses. Triton 24.10 takes no larger rate over HTTP.
         if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**32 - 1):
             self.fail(f"{text!r} is neither auto nor a number from 1 to {2**32 - 2}", param, ctx)
         return int(text)
@@ -84,6 +86,7 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
     plan, followers, well = load_plan(fleet), [], True
     receiver = plan.traces.receiver_url.rstrip("/") + _POST_PATH
     servers = {replica.name: TritonClient(replica.http_url) for replica in find_replicas(plan)}
+    # Watching takes a second; `auto` stays below the most traces a second by itself.
     traffic = traffic_of(servers, models) if rate and not force else {}
     for name, server in servers.items():
         try:
@@ -188,6 +191,7 @@ def _follow(followers: list[Follower]) -> None:
     from tritonobs.lab.undo import Undo  # noqa: PLC0415
 
     with Undo(on_wait=lambda: say("restoring the rates", err=True)) as undo:
+        # All of it is registered before the first rate is set: a signal may come right after that.
         for follower in followers:
             undo.callback(_put_back, follower)
         say("following the traffic; Ctrl-C restores the earlier rates", err=True)

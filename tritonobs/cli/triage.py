@@ -91,6 +91,7 @@ def triage(
     """
     from tritonobs.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
 
+    # The stack here has a Prometheus of its own, which is not the one that somebody names.
     if fleet is None and not saved and _is_default("prometheus_url"):
         fleet = running_fleet()
     where = _where(fleet, prometheus_url, cluster, alertmanager_url, triton_urls)
@@ -102,9 +103,11 @@ def triage(
         save_snapshot(snapshot, save)
         say(f"saved the readings in {save}; judge them again with: tritonobs triage --load {save}", err=True)
     verdict = judge(snapshot)
+    # All servers answered and nothing was there to judge: the name may be wrong.
     if verdict.status == "blind" and not verdict.unseen and not saved:
         refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
     _show(verdict, snapshot, where, form)
+    # JSON and HTML are whole documents, with nothing behind them.
     if form in {"table", "text"} and verdict.causes and where.traces and not saved:
         _show_slowest(verdict, where.traces)
     return _STATUS[verdict.status]
@@ -121,6 +124,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
     client = TracesClient(receiver)
     try:
         for model in dict.fromkeys(cause.model for cause in verdict.causes if cause.model):
+            # The receiver counts back from now, so what came after the incident is dropped below.
             answer = client.slow(model, time.time() - verdict.incident.start)
             with as_documented(client.address, "the list of slow requests"):
                 found = [
@@ -130,6 +134,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
                 ]
             for line in slow_lines(model, found):
                 say(line)
+    # The verdict stands without them, and its exit status, too.
     except ClientError as error:
         say(f"Slowest requests: not read: {error}", err=True)
 

@@ -44,6 +44,7 @@ class When(click.ParamType[float]):
                 return time.time()
             if text.startswith("now-"):
                 return time.time() - float(parse_duration(text.removeprefix("now-")))
+            # Milliseconds, as in links of Grafana, have 13 digits and are refused.
             if re.fullmatch(r"[0-9]{1,10}(\.[0-9]{1,9})?", text):
                 return float(text)
             return parse_moment(text).timestamp()
@@ -86,6 +87,7 @@ prometheus_option = click.option(
     "--prometheus",
     "prometheus_url",
     type=Address(),
+    # A function, so that the state folder is read when the command runs and not for --help.
     default=lambda: running_url("prometheus", "http://127.0.0.1:9090"),
     show_default="that of the stack running here, or http://127.0.0.1:9090",
     envvar="TRITONOBS_PROMETHEUS",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SIDE_BY_SIDE: Final = 4
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+# A column is 58 dots wide (`sheet`), so there is a point every three dots.
 _POINTS_A_COLUMN: Final = 20
 _LABEL: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -136,6 +137,7 @@ def moments(
         for series in client.query_range(query, start=times.start, end=times.end, step_seconds=step):
             previous = -math.inf
             for time, _ in series.points:
+                # What holds from the first step on began before the picture.
                 if time - previous > 1.5 * step and time > times.start + step:
                     begun[mark.name, time] = Moment(mark=mark, time=time)
                 previous = time

@@ -10,6 +10,7 @@ from tritonobs.picture.canvas import Box, shortened, width_of
 from tritonobs.picture.clock import time_ticks
 
 _TALLEST: Final = 26.0
+# Text is 11 dots high (`theme.SIZE`); names of lower bands would touch.
 _SHORTEST: Final = 13.0
 _NAME_SHARE: Final = 0.3
 _DARK: Final = "#101216"
@@ -62,8 +63,10 @@ def _runs(line: Line, step: float, times: Times) -> list[tuple[float, float, flo
     runs: list[tuple[float, float, float]] = []
     for time, value in line.points:
         end = min(time + step, times.end)
+        # A band ends where a sample is missing, because the state is not known there.
         if runs and runs[-1][2] == value and time - runs[-1][1] < step / 2:
             runs[-1] = (runs[-1][0], end, value)
         else:
+            # Moments are rounded down to steps, so the first may lie before the picture.
             runs.append((max(time, times.start), end, value))
     return [run for run in runs if run[1] > run[0]]

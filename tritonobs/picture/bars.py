@@ -45,6 +45,7 @@ def draw_bars(box: Box, answer: Answer) -> None:
         top, thick = row * height + height * 0.15, height * 0.7
         share = min(max((line.last - low) / (high - low), 0.0), 1.0) if high > low else 0.0
         axes.broken_barh([(names, room)], (top, thick), facecolor=theme.EMPTY)
+        # A bar at its minimum stays visible: nothing drawn would mean no value.
         axes.broken_barh([(names, max(room * share, 1.5))], (top, thick), facecolor=colour, alpha=0.85)
         middle = top + thick / 2
         axes.text(

@@ -77,6 +77,7 @@ class Panel:
 
     def look(self, name: str) -> Look:
         """How the series (or column) with this name is drawn."""
+        # Where several overrides name a series the last one wins, as in Grafana.
         properties = {
             key: value
             for pattern, found in self.overrides
@@ -181,6 +182,7 @@ def _flat(defaults: Mapping[str, Any]) -> dict[str, Any]:
 
 def _override(override: Mapping[str, Any]) -> tuple[re.Pattern[str], dict[str, Any]]:
     matcher, what = override["matcher"]["id"], override["matcher"]["options"]
+    # Grafana writes expressions between slashes, and compares other names as a whole.
     text = what.strip("/") if matcher == "byRegexp" else f"^{re.escape(what)}$"
     return re.compile(text), {one["id"]: one["value"] for one in override["properties"]}
 

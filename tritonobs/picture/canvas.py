@@ -88,6 +88,7 @@ def saved(box: Box, form: str) -> bytes:
     from matplotlib.text import Text  # noqa: PLC0415 (as above)
 
     file = io.BytesIO()
+    # Letters stay text, which can be searched. Without a salt, ids in the SVG are random.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tritonobs"}), warnings.catch_warnings():
         # A letter that no installed font has is drawn as an empty box; that is not worth a warning.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
@@ -107,6 +108,7 @@ def _fewer_colours(file: io.BytesIO) -> bytes:
     small = io.BytesIO()
     with Image.open(file) as image:
         full = image.convert("RGB")
+    # `getcolors` gives nothing where there are more colours than it may count, 256 by default.
     counted = full.getcolors(full.width * full.height) or []
     common = [colour for _, colour in sorted(counted, reverse=True)[:_EXACT]]
     others = full.quantize(256 - _EXACT, Image.Quantize.MAXCOVERAGE).getpalette() or []
@@ -132,4 +134,5 @@ def _fonts() -> list[str]:
     from matplotlib import font_manager  # noqa: PLC0415 (as above)
 
     installed = set(font_manager.get_font_names())
+    # DejaVu Sans comes with matplotlib and is what `width_of` estimates.
     return ["DejaVu Sans", *(name for name in _WIDE_FONTS if name in installed)][:2]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tritonobs.picture.board import Board, Variable
 
 EVERYTHING: Final = ".*"
+# Grafana's $__rate_interval holds at least four scrapes.
 _SCRAPES: Final = 4
 _LABEL_VALUES: Final = re.compile(r"label_values\((?P<expr>.*),\s*(?P<label>\w+)\)", re.DOTALL)
 _QUERY_RESULT: Final = re.compile(r"query_result\((?P<expr>.*)\)", re.DOTALL)
@@ -24,6 +25,7 @@ _NAME: Final = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
 
 def fill(text: str, words: Mapping[str, str]) -> str:
     """The text with `$name` and `${name}` replaced; a name without a word stays as it is."""
+    # The $1 of `label_replace` looks like a variable and must stay.
     return _NAME.sub(lambda found: words.get(found[1] or found[2], found[0]), text)
 
 
@@ -85,6 +87,7 @@ def choose(
         elif variable.every:
             words[variable.name] = EVERYTHING
         else:
+            # The query of a variable names those before it, such as $cluster, so their words are filled in.
             first = options(client, variable, words, start, end)[:1]
             words[variable.name] = one_of(first)
     return words

@@ -16,6 +16,7 @@ def time_ticks(start: float, end: float, dots: float) -> list[tuple[float, str]]
     most = max(dots / _DOTS_A_LABEL, 1)
     step = next((step for step in _STEPS if (end - start) / step <= most), _STEPS[-1])
     form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%d %b"
+    # Ticks are round in the zone of this machine: days begin at its midnight, not at that of UTC.
     shift = local(start).utcoffset()
     offset = shift.total_seconds() if shift else 0.0
     first = -(-(start + offset) // step) * step - offset

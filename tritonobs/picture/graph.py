@@ -104,6 +104,7 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
     base = answer.panel.base
     low, high = axes.get_ylim()
     if not any(value for line in answer.lines for _, value in line.points):
+        # matplotlib would draw zeros in the middle, between -0.055 and 0.055.
         high = 1.0
     low = low if base.minimum is None else base.minimum
     steps = (
@@ -111,6 +112,7 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         if answer.panel.lines_at_steps
         else []
     )
+    # A threshold at more than three times the lines is left out: with it they would be flat.
     high = max([high, *(step * 1.08 for step in steps if step <= high * 3)])
     if base.maximum is not None and high > base.maximum * 0.6:
         high = base.maximum

@@ -25,10 +25,12 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
     bounds, cells = _cells(answer)
     moments = sorted({time for time, _ in cells})
     rows = _used(bounds, cells)
+    # Empty cells are holes: the lowest colour would look like a few requests.
     grid = [[cells.get((time, bound), math.nan) or math.nan for time in moments] for bound in rows]
     most = max((value for line in grid for value in line if not math.isnan(value)), default=1.0)
     axes = box.inner(left=58, top=8, right=_SCALE_WIDTH, bottom=22).axes()
     step = answer.step_seconds
+    # A rate is about the time before its moment.
     edges = [*(time - step for time in moments), moments[-1]]
     ramp = LinearSegmentedColormap.from_list("heat", _RAMP)
     mesh = axes.pcolormesh(

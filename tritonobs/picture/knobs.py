@@ -26,9 +26,11 @@ def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str,
         ClientError: Prometheus could not be asked.
     """
     short = _window(client, _SHORT, start, end)
+    # The last hour counts, so that labels are found where the servers are away at the end.
     series = client.query(f"last_over_time({_SHORT}{short}[1h])", at=end)
     return {
         "short": short,
+        # Only models that time their stages have this record.
         "medium": _window(client, _MEDIUM, start, end, otherwise="1m"),
         "replica": _replica_label([one.labels for one in series]),
     }
@@ -38,6 +40,7 @@ def _replica_label(series: Sequence[Mapping[str, str]]) -> str:
     """The label of a replica's record that tells most of them apart; no fleet file is at hand."""
     own = {"__name__", names.MODEL, names.VERSION, names.CLUSTER}
     labels = {label for labels in series for label in labels} - own
+    # `max` takes the first of equals; sorted, that is the same label every time.
     return max(
         sorted(labels), key=lambda label: len({one.get(label) for one in series}), default=names.INSTANCE
     )

@@ -49,6 +49,7 @@ def _number(box: Box, line: Line, look: Look, *, named: bool) -> None:
 
 
 def _word(box: Box, line: Line, look: Look, *, named: bool) -> None:
+    # Grafana's mappings have texts as keys: 1 and not 1.0.
     word, colour = look.words.get(f"{line.last:g}", (text_of(line.last, look.unit), theme.FAINT))
     axes = box.blank()
     axes.axhspan(0, box.height, color=colour, alpha=0.9, linewidth=0)

@@ -18,6 +18,7 @@ SIZE: Final = 8.0
 """Points of ordinary text; at 100 dots an inch, 11 dots high."""
 DOTS_PER_INCH: Final = 100
 
+# Hues of Okabe and Ito come first, which colour-blind people distinguish (dashboards/palette.py).
 _BY_NAME: Final = (
     "#56B4E9",
     "#E69F00",
@@ -41,6 +42,7 @@ def colours_of(names: Iterable[str], fixed: Mapping[str, str | None]) -> dict[st
         if own := fixed.get(name):
             colours[name] = own
             continue
+        # Python's own `hash` of a text differs from process to process.
         start = crc32(name.encode()) % len(_BY_NAME)
         order = [_BY_NAME[(start + offset) % len(_BY_NAME)] for offset in range(len(_BY_NAME))]
         colours[name] = next((one for one in order if one not in colours.values()), order[0])

@@ -66,6 +66,7 @@ def _scaled(value: float, scale: float, units: tuple[tuple[float, str, float], .
     if scale == 0:
         first = next(one for one in units if one[0] >= 1)
         return value, first[1]
+    # What three digits round up belongs to the next unit: 0.9996 s is 1 s and not 1000 ms.
     _, name, factor = next((one for one in reversed(units) if scale >= one[0] * 0.9995), units[0])
     return value * factor, name
 

@@ -55,6 +55,7 @@ def annotated_limits(
     limits: dict[str, QpsLimit] = {}
     writers: dict[str, str] = {}
     complaints: dict[str, str] = {}
+    # Sorted, so that the same one of two rivals is named, however the API server lists them.
     for one in sorted(objects, key=lambda one: one.key):
         for key, version in _limit_annotations(one, annotation):
             origin = f"{one.key} {key}"
@@ -64,6 +65,7 @@ def annotated_limits(
             except ValueError as error:
                 kept = f"; {last[origin].qps:f} stays in force" if origin in last else ""
                 complaints[origin] = f"{error}{kept}"
+                # A typo must not lift a limit.
                 if origin in last:
                     limits[origin] = last[origin]
     return Annotated(limits=limits, writers=writers, complaints={**_rivals(limits), **complaints})

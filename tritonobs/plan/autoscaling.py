@@ -49,6 +49,7 @@ def build_pool(name: str, spec: PoolSpec, namespace: str) -> ScaledPool:
         kind=spec.kind,
         object_name=spec.name or name,
         namespace=spec.namespace or namespace,
+        # A model that is named twice would get every metric twice.
         models=tuple(dict.fromkeys(spec.models)),
         language_models=frozenset(spec.language_models),
         min_replicas=spec.min_replicas,

@@ -47,6 +47,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         declared_limits=declared,
         token_limits=tuple(token_limits(spec)),
         slos=tuple(slo(promise) for promise in promises(spec)),
+        # `check` refuses a period or a retention that is not in whole days, so `int` cuts nothing off.
         slo_period_days=int(spec.slo_period / _DAY_SECONDS),
         limits_source=spec.limits_source,
         addresses=Addresses(

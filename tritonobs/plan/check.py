@@ -22,6 +22,7 @@ from tritonobs.spec.words import listed, quoted
 
 _DAY = 86_400
 _PERIOD_DAYS = (7, 90)
+# A hostile file can hold a circle of thousands of models, which the message would repeat.
 _MOST_IN_CIRCLE = 16
 _INSIDE = (".svc", ".svc.cluster.local", ".internal")
 _REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
@@ -36,6 +37,7 @@ def check(spec: Spec) -> tuple[Finding, ...]:
         *_times(spec),
         *abridged(_calls(spec)),
     ]
+    # Limits follow calls: a circle or a call of an unknown model would raise in their arithmetic.
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += abridged(limit_findings(spec, build_models(spec)))
     found += abridged(slo_findings(spec))
@@ -69,6 +71,7 @@ def _replicas(spec: Spec) -> Iterator[Finding]:
         first: dict[str, int] = {}
         for position, replica in enumerate(build_replicas(spec)):
             value = getattr(replica, _REPLICA_FIELDS[field])
+            # A metrics_url that is left out follows from the url: the same mistake would be told twice.
             if (
                 first.setdefault(value, position) != position
                 and field in spec.replicas[position].model_fields_set
@@ -86,6 +89,7 @@ def _links(spec: Spec) -> Iterator[Finding]:
     for part in sorted(set(type(public).model_fields) - public.model_fields_set):
         address = getattr(spec.addresses, part)
         host = urlsplit(address).hostname or ""
+        # A name without a dot is one of a container or a Service; an IPv6 address has a colon and no dot.
         if host != "localhost" and ("." not in host or host.endswith(_INSIDE)) and ":" not in host:
             message = f"has no {part}: links in messages lead to {quoted(address)}"
             hint = "a browser outside the containers' network may not know that host"
@@ -143,6 +147,7 @@ def _calls(spec: Spec) -> Iterator[Finding]:
         message = f"models call each other in a circle: {' → '.join(shown)}"
         yield spec.source.finding(("models", circle[0], "calls"), message, key=True)
         return
+    # Only without a circle is there an order in which calls can be multiplied.
     try:
         graph.calls_per_request(edges)
     except graph.TooManyCalls as error:

@@ -47,6 +47,7 @@ def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
                 hint="write addresses.prometheus as pods of the cluster reach it",
                 severity=Severity.WARNING,
             )
+        # TritonAutoscalerBlind asks for autoscalers by this pattern, which PromQL matches as a whole.
         if not re.fullmatch(spec.rules.pool_names, pool.autoscaler):
             yield spec.source.finding(
                 (*_AT, name),

@@ -14,6 +14,7 @@ from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
 from tritonobs.spec.words import listed
 from tritonobs.units import format_number
 
+# Keeps the promise of docs/security.md that `validate` answers any file within seconds.
 MOST_PIECES: Final = 2_000_000
 _ALWAYS = datetime.min.replace(tzinfo=timezone.utc)
 _FOR_EVER = datetime.max.replace(tzinfo=timezone.utc)
@@ -30,6 +31,7 @@ def limit_findings(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
         yield from _out_of_reach(spec, model, path)
         yield from _indistinct(spec, model, path)
     too_many = tuple(_too_many_pieces(spec, models))
+    # `_capped` resolves all limits, which is the very work that `too_many` refuses.
     yield from too_many or _capped(spec, models)
 
 
@@ -43,6 +45,7 @@ def _overlaps(spec: Spec, scheduled: Sequence[ScheduledLimit], path: tuple[str, 
                 f"is in force at the same time as scheduled_limits[{first}]; only one limit can be in force"
             )
             yield spec.source.finding((*path, "scheduled_limits", second), message)
+        # A long limit may reach over several that follow, so each is compared with the one that ends last.
         if longest is None or _ends(scheduled[position]) > _ends(scheduled[longest]):
             longest = position
 

@@ -102,6 +102,7 @@ def _selector(spec: Spec, field: str, job: str) -> Iterator[Finding]:
             except re.error as error:
                 message = f"{quoted(value)} is not a regular expression: {error}"
                 yield spec.source.finding(("rules", field), message)
+                # `selects` below compiles the same pattern and would raise.
                 return
     if spec.kubernetes is None and not selects(selector, {"job": job, **labels_selected(selector)}):
         yield spec.source.finding(

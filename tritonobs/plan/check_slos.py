@@ -38,6 +38,7 @@ def slo_findings(spec: Spec) -> Iterator[Finding]:
                 reported.add((promise.source.file, path, message))
                 yield promise.source.finding(path, message, key=path == promise.written)
         bounds = bounds_of(spec.models[promise.model], promise.version)
+        # Prometheus counts exactly only at bounds; a threshold between two would be a guess.
         if promise.threshold is not None and not promise.traced and promise.threshold not in bounds:
             beside = " and ".join(shown(bound) for bound in nearest_two(promise.threshold, bounds))
             key = (promise.source.file, promise.threshold_written, shown(promise.threshold), beside)
@@ -61,6 +62,7 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
         yield from _untraceable(promise)
     elif promise.threshold is not None and spec.models[promise.model].pipeline == "ensemble":
         yield (
+            # A threshold of the defaults is right for other models: the ensemble's own lines are wrong.
             promise.threshold_written if promise.threshold_written[0] != "defaults" else promise.written,
             (
                 "an ensemble has no code that times its requests; "

@@ -35,6 +35,7 @@ def declared_limits(spec: Spec) -> Iterator[QpsLimit]:
     default = written.pop(DEFAULT_FIELD, None)
     yield from written.values()
     if default:
+        # `unlimited` is infinite and not None, so such a model does not get the default back.
         yield from (
             replace(default, model=name) for name, model in spec.models.items() if model.qps_limit is None
         )

@@ -45,6 +45,7 @@ def called_first(edges: Edges) -> tuple[str, ...]:
     Raises:
         graphlib.CycleError: models call each other in a circle.
     """
+    # graphlib walks without recursion: a chain of thousands of models would exceed Python's stack.
     return tuple(TopologicalSorter(edges).static_order())
 
 
@@ -113,6 +114,7 @@ def connected(edges: Edges) -> tuple[tuple[str, ...], ...]:
             here = waiting.pop()
             group.append(here)
             near = [other for other in (*edges.get(here, {}), *reverse.get(here, {})) if other not in seen]
+            # Marked when found, not when visited: a member of many pipelines would wait once for each.
             seen.update(near)
             waiting.extend(near)
         groups.append(tuple(group))

@@ -33,6 +33,7 @@ class WatchedKind:
     @property
     def group(self) -> str:
         """The API group, as access rights name it."""
+        # The core group's API is `v1` alone: `partition` would take the version for a group.
         return self.api.rpartition("/")[0]
 
 

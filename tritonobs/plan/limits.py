@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Active = Mapping[tuple[str, str], QpsLimit]
 
+# A cap that is rounded up would let more calls through than the member's limit allows.
 _DOWN = Context(prec=9, rounding=ROUND_FLOOR)
 
 
@@ -37,6 +38,7 @@ def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tup
     known = {model.name: model for model in models}
     edges = graph.direct_calls(models)
     resolved = [*_pieces([], {}, by_model.get(FLEET, []))]
+    # Each group has its own pieces of time: a schedule of one model must not cut all other limits.
     for group in graph.connected(edges):
         names = [name for name in group if name in known]
         own = [limit for name in names for limit in by_model.get(name, [])]
@@ -123,6 +125,7 @@ def _active(own: Sequence[QpsLimit], start: datetime | None, end: datetime | Non
         lasts = limit.valid_until is None or (end is not None and end <= limit.valid_until)
         subject = (limit.model, limit.version)
         timed = limit.valid_from is not None or limit.valid_until is not None
+        # Two limits with a time never meet in a span: `check_limits` refuses those that overlap.
         if begun and lasts and (timed or subject not in active):
             active[subject] = limit
     return active
@@ -167,6 +170,7 @@ def _capacity(model: Model, active: Active) -> Decimal | None:
     own = active.get((model.name, ALL_VERSIONS))
     if own:
         return own.qps if own.qps.is_finite() else None
+    # A version without a limit may take any load, so the sum of the others is no capacity.
     versions = _version_limits(model, active)
     return (
         sum((limit.qps for limit in versions), Decimal(0))

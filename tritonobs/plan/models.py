@@ -8,6 +8,7 @@ from tritonobs.plan.fleet import Call, Model, Replica
 from tritonobs.spec.replicas import DiscoverySpec, ReplicaSpec
 from tritonobs.spec.schema import Spec
 
+# Triton's own default.
 _METRICS_PORT = 8002
 
 
@@ -35,6 +36,7 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
 
 
 def _first(own: str | None, inherited: str | None) -> str:
+    # An empty text of one's own ends inheritance; only what is left out inherits.
     return own if own is not None else inherited or ""
 
 
@@ -43,6 +45,7 @@ def _replica(replica: ReplicaSpec) -> Replica:
         metrics_url = replica.metrics_url
     else:
         parts = urlsplit(replica.url)
+        # urlsplit takes the brackets off an IPv6 address.
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
     return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)

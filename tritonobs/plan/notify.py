@@ -153,6 +153,7 @@ def _mention(mention: MentionSpec) -> Mention:
 
 
 def _auth(auth: AuthSpec, base: Path) -> Auth:
+    # `AuthSpec` takes exactly one of the two, so `base` alone is never the file.
     written = auth.token_file or auth.password_file
     file = base / written if written else base
     return Auth(file=file, alertmanager_file=auth.alertmanager_file or file, username=auth.username)

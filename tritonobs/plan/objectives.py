@@ -98,6 +98,7 @@ def _merge(
     model, version = subject.model, subject.version
     merged = {name: replace(promise, model=model, version=version) for name, promise in inherited.items()}
     for name, written in own.items():
+        # A promise that is taken back with `none` is popped here and not put back.
         promise = merged.pop(name, None) or replace(subject, name=name)
         if not written.promised:
             continue
@@ -107,6 +108,7 @@ def _merge(
             promise = replace(promise, threshold=written.threshold, threshold_written=(*here, "threshold"))
         if written.source is not None:
             promise = replace(promise, traced=written.source == "traces")
+            # The stage may be the default of the other source, which must not stay with this one.
             if promise.stage in {TOTAL, TRACED_REQUEST}:
                 promise = replace(promise, stage="")
         if written.stage is not None:

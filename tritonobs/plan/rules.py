@@ -43,6 +43,7 @@ class RuleSettings:
 
 def replica_label(spec: Spec) -> str:
     """The label that tells replicas apart."""
+    # A PodMonitor gives series the label `pod`; Thanos takes `replica` for copies of one Prometheus.
     pods = isinstance(spec.replicas, DiscoverySpec) and spec.replicas.kubernetes is not None
     objects = spec.kubernetes is not None and spec.kubernetes.objects is not None
     return spec.rules.replica_label or (names.POD if pods or objects else names.REPLICA)
@@ -62,6 +63,7 @@ def build_rules(fleet: Spec) -> RuleSettings:
         pool_names=spec.pool_names,
         tier=spec.tier,
         keep_firing=spec.keep_firing,
+        # Agents mean vmalert, which writes a record to its store while it evaluates the next rule.
         records_at_once=spec.records_at_once and not fleet.prometheus.agents,
         severities=spec.severities,
         thresholds={
@@ -85,6 +87,7 @@ def selects(selector: str, labels: Mapping[str, str]) -> bool:
         re.error: a pattern is none to Python.
     """
     for label, operator, value in matchers(selector):
+        # Prometheus anchors patterns at both ends, and takes a label that is missing for an empty one.
         found = labels.get(label, "")
         same = bool(re.fullmatch(value, found)) if operator.endswith("~") else value == found
         if same == operator.startswith("!"):

@@ -60,6 +60,7 @@ def _objectives(plan: Plan) -> Iterator[Sample]:
         tier = {names.TIER: models[slo.model].tier}
         yield Sample(name=names.SLO_OBJECTIVE, labels={**subject, **tier}, value=slo.objective_ratio)
         if slo.threshold_seconds is not None:
+            # The rules join on the text of `le`, so the bound is written in the same form as the stages' own.
             bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.threshold_seconds))}
             yield Sample(name=names.LATENCY_TARGET, labels={**subject, **bound}, value=slo.threshold_seconds)
 

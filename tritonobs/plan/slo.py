@@ -37,6 +37,7 @@ class BurnTier:
     """A burn that began twice within the long window lasts until this window is calm, too."""
 
 
+# With a period of 30 days the factors are 14.4, 6, 3 and 1. A short window is a twelfth of its long one.
 BURN_TIERS: Final = (
     BurnTier(
         name="fast",
@@ -44,6 +45,7 @@ BURN_TIERS: Final = (
         long_seconds=_HOUR,
         short_seconds=5 * _MINUTE,
         budget_share=Decimal("0.02"),
+        # Errors one minute in ten are then one message; keep_firing_for would lengthen every single outage.
         again_seconds=30 * _MINUTE,
     ),
     BurnTier(
@@ -80,6 +82,7 @@ def burn_factor(tier: BurnTier, period_days: int) -> Decimal:
         raise ValueError(
             f"a period of {period_days} days: allowed are {SHORTEST_PERIOD_DAYS} to {LONGEST_PERIOD_DAYS}"
         )
+    # With a period of 7 days the slow and the long tier would alert while the promise is kept.
     return max(SUSTAINABLE, tier.budget_share * period_days * _DAY / tier.long_seconds)
 
 

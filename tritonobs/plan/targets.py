@@ -37,6 +37,7 @@ def triton_labels(plan: Plan) -> dict[str, str]:
 
 def own_labels(selector: str, *, job: str) -> dict[str, str]:
     """The labels that targets of a job need, besides those it gives them, to be selected."""
+    # Prometheus labels targets with the name of their job itself; only another job must be written.
     wanted = labels_selected(selector)
     return {label: value for label, value in wanted.items() if (label, value) != ("job", job)}
 
@@ -57,6 +58,7 @@ def _target(replica: Replica, own: dict[str, str]) -> Target:
 
 
 def _address(parts: SplitResult) -> str:
+    # urlsplit takes the brackets off an IPv6 address; a target needs them.
     host = parts.hostname or ""
     port = parts.port or _PORTS[parts.scheme]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -23,6 +23,7 @@ def token_limits(spec: Spec) -> Iterator[TokenLimit]:
     """What holds for every model and version; `unlimited` leaves no limit."""
     default: ByKind = {}
     whole: ByKind = {}
+    # `_written` has each model before its versions, so `whole` is that of the version's own model.
     for model, version, own in _written(spec):
         if model == FLEET:
             default = own

@@ -92,6 +92,7 @@ def _importable(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         sys.path.remove(str(folder))
+        # Modules with names as common as `signals` would hide those of the program that calls us.
         for name in set(sys.modules) - before:
             if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(folder):
                 del sys.modules[name]

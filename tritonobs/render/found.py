@@ -64,6 +64,7 @@ def pool_relabellings(how: ReplicaSource | None) -> list[dict[str, Any]]:
         {
             "source_labels": ["__meta_kubernetes_namespace", f"{controller}kind", f"{controller}name"],
             "separator": ";",
+            # A rollout makes a new ReplicaSet, whose name is the Deployment's and a hash.
             "regex": "([^;]+);ReplicaSet;(.+)-[a-z0-9]+",
             "target_label": _HASH,
             "replacement": "$1/$2",
@@ -88,6 +89,7 @@ def shard_relabellings(how: ReplicaSource | None, number: int, shards: int) -> l
 def _discovery(plan: Plan, how: ReplicaSource) -> dict[str, Any]:
     if isinstance(how, Pods):
         return {"kubernetes_sd_configs": [_pods(plan, how)]}
+    # Prometheus' defaults are 5 m for files, 30 s for DNS and 1 m for pages: a new server would wait.
     if isinstance(how, TargetsFile):
         return {"file_sd_configs": [{"files": [str(how.path)], "refresh_interval": "15s"}]}
     if isinstance(how, Resolved):

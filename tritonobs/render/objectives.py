@@ -76,5 +76,6 @@ def _rule(name: str, labels: Mapping[str, str], alternatives: list[str]) -> str:
 def _scalar(text: str) -> str:
     """A label's value as YAML; what is not plain is left to the library."""
     if _PLAIN.fullmatch(text):
+        # In quotes, because a version is a number to YAML and the value of a label must be a text.
         return f'"{text}"'
     return str(yaml.dump(text, default_style='"', allow_unicode=True, width=float("inf"))).rstrip("\n")

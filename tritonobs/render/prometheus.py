@@ -17,6 +17,7 @@ from tritonobs.units import format_duration
 PATH = "prometheus/prometheus.yml"
 # A changed limit is in force within ten seconds: one to notice, three to scrape, five to evaluate.
 _SLOWEST_LIMITS_SECONDS = Decimal(3)
+# The default of Prometheus, which refuses a timeout above the interval: hence the `min` in `clock`.
 _LONGEST_TIMEOUT_SECONDS = Decimal(10)
 _COMMENT = """\
 Made by tritonobs build from the fleet {fleet}.

@@ -37,6 +37,7 @@ def receivers(plan: Plan) -> list[Config]:
     written = (route.receivers for route in plan.notify.routes)
     ours = (tuple(name for name in names if not name.startswith(OWN)) for names in written)
     single = ((name,) for name, _, _ in _destinations(plan))
+    # The empty combination sends nothing: alerts of the severity none are routed to it.
     combinations = dict.fromkeys((all_destinations(plan), *filter(None, ours), *single, ()))
     return [_dead_man(plan), *(_receiver(names, plan) for names in combinations)]
 

@@ -77,6 +77,7 @@ def branches(plan: Plan) -> list[Config]:
 
     Without a receiver of ours, alerts that no route of the fleet file takes are left to the others' routes.
     """
+    # A route of theirs for the Watchdog gets it as well: both dead man's switches must hear it.
     watchdog = [_watchdog(plan.notify) | {"continue": True}] if plan.notify.dead_man else []
     if all_destinations(plan):
         whole = {
@@ -107,6 +108,7 @@ def _group(plan: Plan) -> tuple[str, ...]:
 
 def _inner(plan: Plan) -> Iterator[Config]:
     yield from _tests(plan.notify)
+    # `none` in rules.severities keeps an alert visible in Prometheus and sends it to nobody.
     yield {"matchers": [matcher("severity", ("none",))], "receiver": NO_RECEIVER}
     for route in plan.notify.routes:
         yield from _route(route, _group(plan))
@@ -132,6 +134,7 @@ def _tests(notify: Notify) -> Iterator[Config]:
         yield {
             "matchers": [matcher("alertname", (TEST_ALERT,)), matcher("robot", (robot.name,))],
             "receiver": receiver_name((f"dingtalk/{robot.name}",)),
+            # Alertmanager's word for all labels: a test waits for no group.
             "group_by": ["..."],
             "group_wait": "0s",
         }

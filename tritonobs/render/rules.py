@@ -43,6 +43,7 @@ def rules_config(plan: Plan) -> dict[str, object]:
         "grafanaUrl": plan.addresses.grafana_url,
         "prometheusUrl": plan.addresses.prometheus_link,
         "runbookUrl": f"{plan.addresses.runbooks_link}/%s",
+        # A second text makes every alert longer, so it is there only where a robot speaks Chinese.
         "chinese": any(robot.language == "zh" for robot in plan.notify.robots),
     }
 

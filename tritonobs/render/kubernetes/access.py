@@ -18,8 +18,10 @@ Rule = dict[str, Any]
 def access_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """The service account; its rights on its Lease, on annotated objects, and on the pods it looks for."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(NAME, objects)}
+    # The pods of serve ask for the token in their own spec; no other pod of this account gets one.
     yield {**account, "automountServiceAccountToken": False}
     lease = [
+        # RBAC cannot restrict `create` to a name, so it stands apart from the other verbs.
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
         {
             "apiGroups": ["coordination.k8s.io"],
@@ -46,6 +48,7 @@ def access_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
 def reach_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """Only its own namespace reaches serve, that of Prometheus and Alertmanager, and that of the servers."""
     how = plan.replica_source
+    # Triton posts its traces to serve.
     servers = how.namespace if isinstance(how, Pods) else ""
     named = sorted({objects.namespace, objects.prometheus_namespace, servers} - {""})
     peers: list[Rule] = [{"namespaceSelector": {"matchLabels": {_NAMESPACE: name}}} for name in named]

@@ -22,6 +22,7 @@ def alertmanager_object(plan: Plan, objects: Objects) -> Object:
     """The fragment of Alertmanager's configuration, as the operator's object spells it."""
     config = fragment(plan)
     routes = [_route(one) for one in config["route"]["routes"]]
+    # A receiver with nothing but a name sends nothing.
     nobody = next(one["name"] for one in config["receivers"] if len(one) == 1)
     return {
         "apiVersion": "monitoring.coreos.com/v1alpha1",

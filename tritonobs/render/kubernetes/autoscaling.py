@@ -21,6 +21,7 @@ _COMMENT = """\
 Made by tritonobs build. Values of the chart prometheus-adapter: --reuse-values -f prometheus-adapter.yaml
 In a configuration of your own the list is called externalRules."""
 _EACH: Final = "1"
+# As often as the controller of a HorizontalPodAutoscaler asks; the default of KEDA is 30 s.
 _POLL_SECONDS: Final = 15
 _FAILURES: Final = 3
 _BEHAVIOR: Final = {

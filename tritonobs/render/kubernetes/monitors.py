@@ -54,6 +54,7 @@ def pod_selector(selector: str) -> dict[str, Any]:
 def _pods(plan: Plan, objects: Objects, how: Pods) -> Object:
     relabelled = [
         *relabellings(plan, how),
+        # The operator names a job after the object; the rules select another name.
         _set("job", _job(plan.rules.selector, _TRITON_JOB)),
         # A sidecar's ports lead to the same page: without its name they are one target.
         _set("container", ""),

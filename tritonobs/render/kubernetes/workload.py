@@ -32,6 +32,7 @@ HOME: Final = PurePosixPath("/etc/tritonobs")
 _FLEET, _STATE = "tritonobs-fleet-file", "/var/lib/tritonobs"
 _USER = 10001
 """That of the image."""
+# serve refuses a secret that every user can read; it reads these as a member of `fsGroup`.
 _OWNER_AND_GROUP = 0o440
 
 
@@ -94,6 +95,7 @@ def _fleet(objects: Objects, fleet: FleetFile) -> Object:
     made = {**about, "data": {"fleet.yaml": fleet.text, **others}}
     if weight(made) <= LARGEST_BYTES:
         return made
+    # gzip would write the time into it, and the same fleet file would give another object.
     packed = base64.b64encode(gzip.compress(fleet.text.encode(), mtime=0)).decode()
     made = {**about, "data": others, "binaryData": {"fleet.yaml.gz": packed}}
     if (size := weight(made)) > LARGEST_BYTES:
@@ -173,6 +175,7 @@ def _volumes(plan: Plan, objects: Objects, key: str, fleet: FleetFile) -> tuple[
         {"name": "tmp", "emptyDir": {"sizeLimit": "256Mi"}},
     ]
     mounts: list[Object] = [
+        # The whole folder, because Kubernetes never updates a file that is mounted by `subPath`.
         {"name": "fleet", "mountPath": str(HOME), "readOnly": True},
         {"name": "state", "mountPath": _STATE},
         {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 (the pod's own)

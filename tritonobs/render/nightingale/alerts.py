@@ -55,6 +55,7 @@ def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
 def _chosen(nightingale: Nightingale) -> dict[str, Any]:
     """Which data sources each rule asks, by name, and who is told."""
     names_like = {"match_type": 1, "op": "in", "values": list(nightingale.data_sources)}
+    # Nightingale asks all its data sources where `match_type` is 2.
     every = {"match_type": 2, "op": "in", "values": [0]}
     return {
         "datasource_queries": [names_like if nightingale.data_sources else every],
@@ -96,6 +97,7 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
             "notify_recovered": 1,
             "notify_repeat_step": _REPEAT_MINUTES,
             "notify_max_number": 0,
+            # Without it Nightingale ignores `notify_rule_ids`.
             "notify_version": 1,
             "runbook_url": told["runbook_url"],
             "append_tags": [f"{name}={value}" for name, value in labels.items()],
