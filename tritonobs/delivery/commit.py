@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     State = tuple[str, str, str]
 
+# With 5 s for the Lease and 10 s for last answers this stays below the 30 s that Kubernetes waits.
 _LAST_SEND_SECONDS = 8.0
 _MOST_IN_DIGEST = 10_000
 """Alerts, or those of one call: to write more takes longer than a digest may take."""
@@ -112,6 +113,7 @@ class Committer:
         except asyncio.TimeoutError:
             answer = Answer(accepted=False, reason=self._why())
         finally:
+            # Also where the caller left: Alertmanager comes again if its alerts still matter.
             if call in self._waiting:
                 self._waiting.remove(call)
         return self._answered(answer, now)
@@ -122,6 +124,7 @@ class Committer:
         for call in self._waiting:
             if call not in self._leaving:
                 _settle(call, Answer(accepted=False, reason=reason))
+        # The lock is kept: no other digest begins. Who waits for one that takes too long comes again.
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._sending.acquire(), _LAST_SEND_SECONDS)
         for call in self._waiting:
@@ -149,6 +152,7 @@ class Committer:
                 raise
             finally:
                 self._leaving = []
+                # What did not fit into this digest has set no event since; it needs another round.
                 if any(not call.answer.done() for call in self._waiting):
                     self._arrived.set()
 
@@ -174,6 +178,7 @@ class Committer:
             await asyncio.sleep(min(wait, 1.0))
 
     async def _flush(self, calls: Sequence[_Call]) -> None:
+        # Of two calls about one alert the later has its newer state, and both are settled by it.
         newest: dict[str, Alert] = {}
         for call in calls:
             newest.update({alert.fingerprint: alert for alert in call.alerts})
@@ -192,6 +197,7 @@ class Committer:
         now = asyncio.get_running_loop().time()
         states = [alert.state for alert in call.alerts if alert.fingerprint in accepted]
         whole = len(states) == len(call.alerts)
+        # Who left while the message was on its way gets no answer: what was accepted is remembered.
         if whole and not call.answer.done():
             _settle(call, Answer(accepted=True))
             self._ledger.acknowledge(call.group_key, call.accepted)

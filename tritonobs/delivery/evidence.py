@@ -41,6 +41,7 @@ class Evidence:
         if not asked:
             return {}
         try:
+            # A limit of its own: the client's covers neither the name service nor the wait for a thread.
             found = await self._threads.run(
                 lambda: _told(self._client.query(_query(asked)), cluster_label), seconds=_PATIENCE_SECONDS
             )
@@ -58,6 +59,7 @@ class Evidence:
 
 def _query(models: Iterable[str]) -> str:
     pattern = "|".join(re.escape(model) for model in models)
+    # Escaped a second time: the pattern stands in a string of PromQL.
     quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     wanted = f"{names.STAGE_SHARE}|{names.STAGE_MEAN}|{names.QUEUE_MEAN}|{names.REQUEST_MEAN}"
     return f'{{__name__=~"{wanted}",model=~"{quoted}"}}'

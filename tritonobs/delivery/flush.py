@@ -71,6 +71,7 @@ class Line:
                 await self._send_through(lane, due, named)
             except Exception as error:  # noqa: BLE001 (what was sent stays sent; a failover robot may send the rest)
                 slip = error
+        # A chat that took the end has forgotten the alert. Where one still knows it, the end is not settled.
         waited_for = {alert.state for alert in rest if not alert.firing and self._known(alert)}
         return Flushed(named=frozenset(named - waited_for), needless=needless, slip=slip)
 

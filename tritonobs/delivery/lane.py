@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _MINUTE = 60.0
 _SHARE_OF_FIRST_MINUTE = 0.3
+# DingTalk does not document how it counts messages to a muted robot, so none is sent too early.
 _MUTE_MARGIN_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
 _SHRINK = 0.5
@@ -89,6 +90,7 @@ class Lane:
         if used < allowed:
             return opens
         freed = self._sent[used - allowed] + _MINUTE
+        # The end of the first minute allows more messages before the oldest of them is a minute old.
         ramp = self._started + _MINUTE
         return max(opens, min(freed, ramp) if now < ramp else freed)
 
@@ -111,6 +113,7 @@ class Lane:
             try:
                 reply = await self._send(self.robot, message)
             except TritonobsError as error:
+                # Counted although it failed: the vendor may have had the message.
                 self._spent()
                 self._pause(str(error), _code(error))
                 lost = isinstance(error, TimedOut | ConnectionBroken | BadAnswer)
@@ -137,6 +140,7 @@ class Lane:
             self._muted_until = now + MUTE_SECONDS + _MUTE_MARGIN_SECONDS
             self._metrics.muted(self.robot.name)
         elif verdict is Verdict.TOO_LONG:
+            # The vendor counts bytes otherwise than we do: a shorter message may go at once.
             self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))
             self._paused_until = now
         return Outcome.REFUSED
@@ -145,6 +149,7 @@ class Lane:
         self.trouble = trouble
         _log.warning("robot %s did not take a message: %s", self.robot.name, trouble)
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._failures)
+        # A robot may fail for days, and 2**1024 no longer fits into a float.
         self._failures = min(self._failures + 1, 10)
         self._paused_until = asyncio.get_running_loop().time() + pause
         self._metrics.failed(self.robot.name, code)

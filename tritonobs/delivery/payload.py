@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from tritonobs.jsontext import TooMany, read_json
 from tritonobs.units import parse_moment
 
+# Bytes alone do not bound the memory: the smallest values take many times their size as objects.
 MOST_BYTES, _MOST_VALUES = 32 * 1024 * 1024, 1_000_000
 MOST_ALERTS = 10_000
 """Of one call; Alertmanager's own groups stay far below, and a chat takes hours for so many."""
@@ -130,6 +131,7 @@ def _is_over(written: object) -> bool:
 def _alert(written: object) -> Alert | None:
     """The alert, or as much as can be saved of it; None when it has not even a name."""
     try:
+        # A field of this name in the call says nothing: only we set it.
         return Alert.model_validate(written).model_copy(update={"damaged": False})
     except ValidationError:
         pass
@@ -172,6 +174,7 @@ def _left_out(payload: Payload) -> Alert:
     )
     return Alert(
         status="firing" if firing else "resolved",
+        # The count is a label, so that another count is other news (`Alert.fingerprint`).
         labels={"alertname": "AlertsLeftOut", "group": payload.group_key, "count": str(payload.truncated)},
         annotations={"description": text},
     )

@@ -33,6 +33,7 @@ _STARTS = str.maketrans(
         ")": "\N{FULLWIDTH RIGHT PARENTHESIS}",
     }
 )
+# With %, because an address may be encoded already. Without brackets, which would end the link.
 _URL_SAFE = "%:/?#@!$&*+,;=~-._"
 
 

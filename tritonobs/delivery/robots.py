@@ -106,6 +106,7 @@ class Delivery:
         self._evidence.close()
 
     def _committer(self, name: str) -> Committer:
+        # The lanes are looked up for every digest: reloads and `begin` replace them.
         return Committer(name, lambda: self._line_of(name), self._compose, self._metrics, self._pace)
 
     def _line_of(self, name: str) -> Sequence[Lane]:
@@ -136,11 +137,13 @@ class Delivery:
 
     async def _retire(self, name: str, committer: Committer) -> None:
         await committer.close(f"robot {name} is no longer in the fleet file")
+        # A robot that came back meanwhile has a new task of the same name.
         if name not in self._committers:
             self._supervisor.drop(_task(name))
 
     def _leave(self, closing: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(closing)
+        # asyncio itself keeps only a weak reference to a task.
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 

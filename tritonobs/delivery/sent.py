@@ -27,6 +27,7 @@ class Sent:
     def add(self, alert: Alert) -> None:
         """An alert was sent; once it is resolved, it is forgotten."""
         key = alert.fingerprint
+        # Also where it fires: it moves to the end, because the first one is the next to be forgotten.
         self._firing.pop(key, None)
         if not alert.firing:
             return

@@ -17,6 +17,7 @@ from tritonobs.findings import Finding, Place
 from tritonobs.plan.notify import Notify
 
 _MOST_BYTES = 2**20
+# A misspelled field fails when the template is tried on a sample, instead of leaving a gap in a message.
 _HOW: Final[Mapping[str, Any]] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
 
 

@@ -29,6 +29,7 @@ _RESOLVED_ICON = "✅"
 _LONGEST_NAME, _LONGEST_TEXT = 120, 400
 _LONGEST_LINK = 1500
 _OTHER_SUBJECTS = ("instance", names.ROBOT, "job")
+# A long label would make the link too long to be shown. A silence without it covers more alerts.
 _LONGEST_MATCHER = 200
 
 
@@ -89,6 +90,7 @@ def view(alert: Alert, reader: Reader, evidence: str = "") -> AlertView:
         name=plain(alert.labels.get(ALERTNAME, ""), _LONGEST_NAME) or "?",
         subject=_subject(alert.labels, reader),
         severity=plain(reader.words.severities.get(severity, severity), _LONGEST_NAME),
+        # The description of a resolved alert has the numbers of its last firing moment.
         text=_text(alert, reader) if alert.firing else "",
         time=_time(alert, reader),
         links=_links(alert, reader),
@@ -143,6 +145,7 @@ def _time(alert: Alert, reader: Reader) -> str:
         return ""
     began = alert.starts_at
     ended = reader.now if alert.firing else alert.ends_at or reader.now
+    # The clocks of two machines differ: an alert may begin in our future.
     lasted = format_duration(Decimal(max(0, round((ended - began).total_seconds()))))
     zone = f" {began.astimezone(reader.zone):%Z}"
     if alert.firing:

@@ -77,6 +77,8 @@ def make_app(daemon: Daemon) -> ASGIApp:
 
 
 def _page(daemon: Daemon) -> bytes:
+    # Always in the plain text format: two pages in a row are a page there. In OpenMetrics the first one
+    # would end with `# EOF`.
     return generate_latest(daemon.metrics.registry) + daemon.objectives()
 
 

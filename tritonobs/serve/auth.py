@@ -32,6 +32,7 @@ class Gate:
     def admits(self, authorization: str) -> bool:
         """Whether the `Authorization` header is right; how long that takes tells nothing about the secret."""
         scheme, _, shown = authorization.partition(" ")
+        # Starlette reads headers as Latin-1: these are the bytes that were sent.
         given = shown.strip().encode("latin-1", "replace")
         if not self.username:
             return self.secret.matches(given) and scheme.lower() == "bearer"

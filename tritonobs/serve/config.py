@@ -93,6 +93,7 @@ def _load(path: Path, seen: Sequence[Path], signature: tuple[str, ...]) -> Serve
         gate=gate,
         host_names=known_names(plan),
         files=files,
+        # A signature of other files says nothing about these; without one the next look loads again.
         signature=signature if tuple(seen) == files else (),
     )
 
@@ -136,6 +137,7 @@ class Watcher:
         except Exception as error:
             self._refuse(f"internal error: {type(error).__name__}: {error}")
             raise
+        # Only now: what could not be put to use is tried again at the next look.
         self._served = served
         self._complaint = ""
         self._note()
@@ -161,6 +163,7 @@ class Watcher:
 def _state(path: Path) -> str:
     try:
         mode = path.stat().st_mode
+        # Content, not time: clocks of file systems are coarse, and some tools set them back.
         return f"{mode:o} {hashlib.sha256(read_bytes(path, most=_MOST_BYTES)).hexdigest()}"
     except (OSError, FileUnusable) as error:
         return f"{error}"

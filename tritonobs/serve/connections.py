@@ -23,6 +23,7 @@ _WANTED_FILES = 4096
 def most_connections() -> int:
     """As many as leave a quarter of the files this process may open to its own work. Raises that limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # RLIM_INFINITY is -1 in Python, the least of all limits.
     wanted = max(soft, min(hard, _WANTED_FILES) if hard != resource.RLIM_INFINITY else _WANTED_FILES)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
@@ -85,6 +86,7 @@ class Careful(H11Protocol):
         """Close, and drop what was being sent."""
         type(self).dropped(reason)
         self._unlimited()
+        # `connection_lost` comes a round of the loop later, and until then it would count as open.
         self.connections.discard(self)
         self.transport.abort()
 
@@ -92,6 +94,7 @@ class Careful(H11Protocol):
         # A set has no order; the one with the oldest timer is not worth a list of its own.
         others: list[Any] = [one for one in self.connections if one is not self]
         unfinished = [one for one in others if one.waits_for_body and not one.transport.is_closing()]
+        # Where every other request is whole, the newest connection is dropped.
         victim = min(unfinished, key=lambda one: (not one.waits_for_header, one.since), default=self)
         victim.drop("crowded")
 

@@ -92,6 +92,8 @@ class Daemon:
         """Answer every waiting call; take no more."""
         self.stopping = True
         await self.delivery.close()
+        # After the last digests, because another process delivers as soon as the Lease is free; and no
+        # renewal may take it back.
         self.supervisor.drop("lease")
         await self.leading.close()
         self.limits.close()

@@ -28,6 +28,7 @@ def is_known(host: str, names: Collection[str], here: str) -> bool:
         name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
     except ValueError:
         return False
+    # `urlsplit` takes what stands before an @ for a user, and only the rest for the name.
     if not name or "@" in host:
         return False
     return name == "localhost" or name in names or name == here or is_loopback(name)

@@ -21,6 +21,7 @@ from tritonobs.tasks.threads import Threads
 
 _log = logging.getLogger(__name__)
 _RENEW_SECONDS = 2.0
+# A renewal is two questions of up to 3 s, and what it renews holds for 9 s (`Lease`).
 _PATIENCE_SECONDS = 8.0
 _LAST_SECONDS = 5.0
 
@@ -57,6 +58,7 @@ class Leading(Collector):
             await asyncio.sleep(_RENEW_SECONDS)
             return
         lease = self._lease
+        # Set before the question: it stays after an exception, until an answer comes.
         self._blind = True
         await self._threads.run(lease.renew, seconds=_PATIENCE_SECONDS)
         self._blind = False
@@ -100,5 +102,6 @@ def lease_of(plan: Plan, named: str) -> Lease | None:
         api,
         namespace=namespace,
         name=name,
+        # Host name and pid alone are not unique: containers on the host's network may share both.
         identity=f"{socket.gethostname()}_{os.getpid()}_{uuid4().hex[:8]}",
     )

@@ -27,6 +27,7 @@ class Sparing(logging.Filter):
             self._kinds.popitem(last=False)
         written, left_out = kind.take(time.monotonic())
         if written and left_out:
+            # Without arguments, so that a % in the finished text is not formatted again.
             record.msg, record.args = f"{record.getMessage()} ({left_out} lines like this were left out)", ()
         return written
 

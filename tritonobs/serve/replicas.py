@@ -45,6 +45,7 @@ class Found:
         if plan is not None and plan.replica_source is not None:
             found = await self._threads.run(lambda: find_replicas(plan), seconds=_LOOK_SECONDS)
             # An empty answer is as good as none: no fleet vanishes because a selector or a file does.
+            # Nor does an answer count that was asked for by a fleet file which has been replaced since.
             if found and found != self._replicas and plan is self._plan:
                 _log.info("%d replicas are there now, %d before", len(found), len(self._replicas))
                 self._replicas = found

@@ -16,6 +16,7 @@ from tritonobs.errors import TritonobsError
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 15.0
+# 2**1024 no longer fits into a float, and that many failures take hardly more than four hours.
 _MOST_DOUBLINGS = 8
 _WELL_AGAIN_SECONDS = 60.0
 _LONGEST_REASON = 300
@@ -65,6 +66,7 @@ class Supervisor(Collector):
         """How every task does, and how often it failed since it began."""
         up = GaugeMetricFamily(names.TASK_UP, "1 while the task does its work.", labels=(names.TASK,))
         failures = CounterMetricFamily(names.TASK_FAILURES, "Rounds that failed.", labels=(names.TASK,))
+        # A copy: a thread writes the page, while tasks come and go in the event loop.
         for name, task in tuple(self._tasks.items()):
             up.add_metric((name,), int(task.failing() is None))
             failures.add_metric((name,), task.failures)
@@ -108,6 +110,7 @@ class _Task:
         try:
             await asyncio.wait([inner])
         finally:
+            # `asyncio.wait` leaves it running when it is cancelled itself.
             inner.cancel()
         if inner.cancelled():
             return RuntimeError("cancelled from inside")
@@ -128,5 +131,6 @@ class _Task:
         _log.error("task %s failed and is started again: %s", self._name, reason, exc_info=trace)
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._in_a_row)
         self._in_a_row = min(self._in_a_row + 1, _MOST_DOUBLINGS)
+        # Otherwise a long round and its pause could together pass for a round that goes well.
         self._began = self._loop.time()
         await asyncio.sleep(pause)

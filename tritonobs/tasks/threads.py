@@ -42,6 +42,7 @@ class Threads:
         outcome: asyncio.Future[_T] = loop.create_future()
 
         def finish(result: _T | None, error: Exception | None) -> None:
+            # Here and not in `work`: semaphores of asyncio belong to the event loop.
             self._free.release()
             if outcome.done():
                 return  # The waiter is gone.
