@@ -1,18 +1,31 @@
 #!/usr/bin/env bash
-# End-to-end tests, in two processes that take about as long; what the second printed comes last. Most tests of the
-# second wait, those of the first work. (pytest-xdist 3.8 does not keep groups together under pytest 9.2, so its
-# --dist loadgroup is no way.)
+# End-to-end tests. Each folder and file of tests/e2e is a piece of work with servers of its own; most of them wait, so
+# three run side by side on two cores. The longest begin first. (pytest-xdist 3.8 does not keep groups together under
+# pytest 9.2, so its --dist loadgroup is no way.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-pytest=(tools/pytest_twice.sh "${BIN:-.venv/bin}/pytest")
-second=(tests/e2e/fleet tests/e2e/history tests/e2e/delivery tests/e2e/shards tests/e2e/attack)
-printed="$(mktemp)"
-"${pytest[@]}" -m "e2e and not container" "${second[@]}" >"$printed" 2>&1 &
-beside=$!
-trap 'pkill -P "$beside" || true; rm -f "$printed"' EXIT
+export BIN="${BIN:-.venv/bin}"
+longest=(fleet attack shards history delivery boards stage)
 
-failed=0
-"${pytest[@]}" -m "e2e and not container" "${second[@]/#/--ignore=}" || failed=$?
-wait "$beside" || failed=$?
-cat "$printed"
-exit "$failed"
+pieces() {
+  printf 'tests/e2e/%s\n' "${longest[@]}"
+  find tests/e2e -mindepth 1 -maxdepth 1 \( -type d -not -name '__*' -o -name 'test_*.py' \) | sort |
+    grep -vxF "$(printf 'tests/e2e/%s\n' "${longest[@]}")"
+}
+
+# What a piece printed appears when it ends, whole. Code 5: none of its tests is an end-to-end test.
+piece() {
+  local printed code=0 began=$SECONDS
+  printed="$(mktemp)"
+  tools/pytest_twice.sh "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
+  (
+    flock 9
+    echo "=== $1: $((SECONDS - began)) s ==="
+    cat "$printed"
+  ) 9<"$0"
+  rm -f "$printed"
+  [ "$code" = 0 ] || [ "$code" = 5 ]
+}
+export -f piece
+
+pieces | xargs -n 1 -P 3 bash -c 'piece "$1"' "$PWD/tools/test_e2e.sh"

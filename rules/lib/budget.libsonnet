@@ -2,7 +2,7 @@
 local fit = import 'fit.libsonnet';
 local row(record) =
   'printf "' + record + '{%(clusterIs)smodel=%%q,version=%%q,slo=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) (print $labels.slo) | query';
-local told(words) = fit(
+local filled(words) = fit(
   '{{ with %(remaining)s }}{{ if gt (. | first | value) 0.0 }}%(left)s{{ with %(end)s }}%(gone)s{{ end }}{{ else }}%(over)s{{ end }}{{ end }}',
   {
     remaining: row('slo:period_error_budget_remaining:ratio'),
@@ -15,12 +15,12 @@ local times(words) = fit(
   { burn: row('slo:period_burn_rate:ratio'), number: '{{ . | first | value | printf "%%.3g" }}' }
 );
 {
-  english: told({
+  english: filled({
     left: 'of its error budget for %(sloPeriod)s {{ . | first | value | humanizePercentage }} is left',
     gone: ', at this pace gone in {{ . | first | value | humanizeDuration }}',
     over: 'its error budget for %(sloPeriod)s is spent' + times(' %(number)s times over'),
   }),
-  chinese: told({
+  chinese: filled({
     left: '%(sloPeriod)s 的错误预算还剩 {{ . | first | value | humanizePercentage }}',
     gone: '，按此速度将在 {{ . | first | value | humanizeDuration }} 后耗尽',
     over: '%(sloPeriod)s 的错误预算已用尽' + times('，共用去 %(number)s 倍'),

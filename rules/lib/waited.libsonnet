@@ -4,7 +4,7 @@ function(cluster) {
   local matching(names) = std.join(',', [name + '=%%q' for name in names]),
   local of_model = cluster + ['model'],
   local of_slo = of_model + ['version', 'slo'],
-  local told(sentence) = std.join('', [
+  local filled(sentence) = std.join('', [
     '{{ with printf "max(model_version:triton_queue_duration_seconds:mean5m{',
     matching(of_model),
     '}) and on () subject_slo:tritonobs_latency_target_seconds:held{stage!=\\"traces:request\\",',
@@ -15,6 +15,6 @@ function(cluster) {
     sentence,
     '{{ end }}',
   ]),
-  english: told(" Its threshold is about the time inside the model; before that, requests wait {{ . | first | value | humanizeDuration }} on average in Triton's queue."),
-  chinese: told('其阈值只针对模型内部的时间；在此之前，请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
+  english: filled(" Its threshold is about the time inside the model; before that, requests wait {{ . | first | value | humanizeDuration }} on average in Triton's queue."),
+  chinese: filled('其阈值只针对模型内部的时间；在此之前，请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
 }

@@ -40,9 +40,9 @@ function(config)
     )) + shards.parts([
       text.part(failures, shards.grown, 'sum by (%(subject)s, %(replica)s, reason) ' + failed('')),
     ]),
-    // What the model itself told its clients.
-    text.record('replica_model_version:tritonobs_requests_bad:increase', fit('(\n  %(told)s\n) > 0', {
-      told: increase.summed(
+    // Errors with which the model itself replied.
+    text.record('replica_model_version:tritonobs_requests_bad:increase', fit('(\n  %(replied)s\n) > 0', {
+      replied: increase.summed(
         '%(subject)s, %(replica)s', 'tritonobs_requests_total{%(triton)s, outcome=~"error|rejected"}'
       ),
     })) + shards.grown,

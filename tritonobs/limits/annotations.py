@@ -20,7 +20,7 @@ from tritonobs.plan.annotations import Annotated, annotated_limits, overrides
 from tritonobs.plan.fleet import Model, QpsLimit
 from tritonobs.spec.values import parse_qps
 
-Told = Callable[[kubernetes.Annotated, str, str], None]
+Announce = Callable[[kubernetes.Annotated, str, str], None]
 """An object, and what is in force or what is wrong on it."""
 _log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ class AnnotationFeed:
     """What the objects of several kinds say; `limits` may be read from any thread.
 
     `clients` are by the name of the kind. `log` gives the log of limits as it is on disk. `changed` is called
-    with what the annotations say now, `told` with each object whose limit is news; both in whatever thread.
+    with what the annotations say now, `announce` with each object whose limit is news; both in whatever thread.
     """
 
     def __init__(
@@ -40,13 +40,13 @@ class AnnotationFeed:
         changed: Callable[[Annotated], None],
         *,
         annotation: str = MAX_QPS_ANNOTATION,
-        told: Told | None = None,
+        announce: Announce | None = None,
     ) -> None:
         self._models = models
         self._annotation = annotation
         self._log_of = log
         self._changed = changed
-        self._told = told
+        self._announce = announce
         self._lock = threading.Lock()
         self._remembered = self._closed = False
         self._seen: dict[str, dict[str, kubernetes.Annotated]] = {}
@@ -139,7 +139,7 @@ class AnnotationFeed:
             if last.complaints.get(origin) != complaint:
                 _log.warning("%s: %s", origin, complaint)
         self._changed(self._now)
-        if self._told:
+        if self._announce:
             self._tell(last, {one.key: one for one in objects})
 
     def _tell(self, last: Annotated, objects: Mapping[str, kubernetes.Annotated]) -> None:
@@ -149,9 +149,9 @@ class AnnotationFeed:
             one = objects.get(origin.rpartition(" ")[0])
             limit, complaint = now.limits.get(origin), now.complaints.get(origin, "")
             before = (last.limits.get(origin), last.complaints.get(origin, ""))
-            if one is not None and self._told and (limit, complaint) != before:
+            if one is not None and self._announce and (limit, complaint) != before:
                 of = f"{limit.model}{f' version {limit.version}' if limit.version else ''}" if limit else ""
-                self._told(one, f"limit {limit.qps:f} in force for {of}" if limit else "", complaint)
+                self._announce(one, f"limit {limit.qps:f} in force for {of}" if limit else "", complaint)
 
 
 class _Remembering:

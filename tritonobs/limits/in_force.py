@@ -103,7 +103,7 @@ class LiveLimits(Collector):
             self._keeper.log,
             self._keeper.annotated,
             annotation=watched.annotation,
-            told=events.tell if events else None,
+            announce=events.tell if events else None,
         )
         for kind, follower in self._feed.followers.items():
             self._supervisor.keep(_task(kind), follower.follow)

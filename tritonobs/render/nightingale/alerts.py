@@ -74,9 +74,9 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
     for rule in group["rules"]:
         if "alert" not in rule:
             continue
-        told = rule["annotations"]
-        texts = {name: told[f"{name}{language}"] for name in ("summary", "description")}
-        annotations = {**texts, **{name: told[name] for name in _LINKS}}
+        written = rule["annotations"]
+        texts = {name: written[f"{name}{language}"] for name in ("summary", "description")}
+        annotations = {**texts, **{name: written[name] for name in _LINKS}}
         labels = dict(rule["labels"])
         severity = labels.pop("severity")
         yield {
@@ -99,7 +99,7 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
             "notify_max_number": 0,
             # Without it Nightingale ignores `notify_rule_ids`.
             "notify_version": 1,
-            "runbook_url": told["runbook_url"],
+            "runbook_url": written["runbook_url"],
             "append_tags": [f"{name}={value}" for name, value in labels.items()],
             "annotations": {name: translated(text) for name, text in annotations.items()},
         }
