@@ -67,6 +67,7 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
         (("triage", "--at", "noon"), "'noon' is not a moment; write one like 2026-11-11T00:00:00+08:00"),
         (("triage", "--at", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone; write one like"),
         (("snapshot", "fleet", "--from", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone"),
+        (("traces", "on", "fleet.yaml", "--rate", "9" * 4300), "is neither auto nor a number from 1 to"),
         (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
         (("triag",), "No such command 'triag'. Did you mean 'triage'?"),
         (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
@@ -84,6 +85,16 @@ def test_wrong_usage_is_exit_2_with_what_is_allowed(run: Run, command: tuple[str
 
     assert (done.returncode, done.stdout) == (2, "")
     assert why in " ".join(done.stderr.split())
+
+
+def test_an_address_that_was_named_takes_precedence_over_the_fleet_file(
+    run: Run, fleet_file: Path, nobody: str
+) -> None:
+    """As with every other option that a fleet file has, too."""
+    done = run("triage", str(fleet_file), "--prometheus", nobody)
+
+    assert done.returncode == 3
+    assert nobody in done.stderr
 
 
 @pytest.mark.parametrize("command", ["load", "stages", "triage", "top", "discover"])

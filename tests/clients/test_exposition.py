@@ -45,6 +45,14 @@ def test_hostile_label_values_are_data() -> None:
     assert page.by_name["nv_inference_request_success"][1].labels["model"] == 'say "{hi}"\n'
 
 
+def test_only_a_line_feed_ends_a_line() -> None:
+    """A name may hold what Unicode, too, calls the end of a line."""
+    page = parse_page('a{model="x\u2028y\x85z\x0c"} 1\r\nb 2\n')
+
+    assert [(sample.name, sample.value) for sample in page.samples] == [("a", 1), ("b", 2)]
+    assert page.samples[0].labels == {"model": "x\u2028y\x85z\x0c"}
+
+
 def test_tritons_nan_is_read() -> None:
     """Triton prints `Nan`."""
     page = parse_page(TRITON_PAGE)

@@ -168,6 +168,22 @@ def test_too_long_is_tried_shorter_at_once(lane) -> None:
     run_virtual(main())
 
 
+def test_what_waits_for_its_turn_is_counted(lane) -> None:
+    """Three that come at once while one message is left: it is sent, and the others go elsewhere."""
+    vendor = _Vendor()
+
+    async def main() -> None:
+        one = lane(vendor)
+        now = asyncio.get_running_loop().time()
+        while one.remaining(now) > 1:
+            assert await one.send(MESSAGE) is Outcome.TAKEN
+        outcomes = await asyncio.gather(*(one.send(MESSAGE) for _ in range(3)))
+        assert sorted(outcome.name for outcome in outcomes) == ["REFUSED", "REFUSED", "TAKEN"]
+        assert len(vendor.times) == one.allowed(now)
+
+    run_virtual(main())
+
+
 def test_smaller_budget_is_kept(lane) -> None:
     """A robot shared with others gets fewer messages a minute."""
     vendor = _Vendor()

@@ -56,6 +56,7 @@ def test_any_text_is_one_short_harmless_line(text: str, most: int) -> None:
         pytest.param("https://g/d/x?var-model=a&b=c#d", "https://g/d/x?var-model=a&b=c#d", id="kept"),
         pytest.param("http://g/a b(c)", "http://g/a%20b%28c%29", id="cannot end the link"),
         pytest.param("http://g/模型", "http://g/%E6%A8%A1%E5%9E%8B", id="Chinese"),
+        pytest.param("http://[::1]:3000/d/[x]", "http://[::1]:3000/d/%5Bx%5D", id="a host of IPv6"),
         pytest.param("javascript:alert(1)", "", id="script"),
         pytest.param("dingtalk://x", "", id="another application"),
         pytest.param("http://[::1", "", id="malformed"),

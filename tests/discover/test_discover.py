@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -217,6 +218,17 @@ def test_merging_keeps_every_line_of_the_file() -> None:
     assert 'versions: {"1": {}, "2": {}}\n' in text
     rest = iter(text.replace('"1": {}, "2": {}', '"1": {}').splitlines())
     assert [line for line in existing.splitlines() if line not in rest] == []
+
+
+def test_remarks_keep_their_order() -> None:
+    """Those of a server and those of a model, before and below what they are about."""
+    server = _found("tracker")
+    model = replace(server.models[0], remarks=("first", "second"))
+
+    text = draft((replace(server, models=(model,), remarks=("third", "fourth")),))
+
+    places = [text.index(remark) for remark in ("third", "fourth", "first", "second")]
+    assert places == sorted(places)
 
 
 def test_merging_what_is_there_changes_nothing() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import math
 import re
+from types import SimpleNamespace
 
 import pytest
 from PIL import Image, ImageColor
@@ -12,9 +14,12 @@ from PIL import Image, ImageColor
 from tritonobs import names
 from tritonobs.errors import BadAnswer
 from tritonobs.picture import theme
-from tritonobs.picture.board import KINDS, read_board
+from tritonobs.picture.answers import Answer, Line
+from tritonobs.picture.board import KINDS, Look, read_board
 from tritonobs.picture.choices import fill, one_of, options
 from tritonobs.picture.drawing import read_drawing
+from tritonobs.picture.grid import grid_of
+from tritonobs.picture.heat import columns_of
 from tritonobs.picture.knobs import knobs_of
 from tritonobs.picture.page import page
 from tritonobs.picture.sheet import sheet
@@ -58,6 +63,43 @@ def test_many_buckets_are_still_seen(client, wire, boards):
     with Image.open(io.BytesIO(sheet(drawn(client, board)))) as picture:
         seen = {colour: count for count, colour in picture.convert("RGB").getcolors(1 << 24)}
     assert seen.get(ImageColor.getrgb("#ffe9a8"), 0) > 50_000
+
+
+def test_years_are_drawn(client, boards):
+    """With the widest step there is."""
+    board = boards["fleet"]
+
+    drawing = read_drawing(client, board, {}, start=NOW - 2000 * 86_400, end=NOW)
+
+    assert drawing.answers
+
+
+def _answer(lines, **panel):
+    return Answer(
+        panel=SimpleNamespace(columns={"Value #A": "p99", "Value #B": "p50"}, look=lambda _: Look(), **panel),
+        lines=lines,
+        queries=("max by (model) (x)",),
+        step_seconds=10,
+    )
+
+
+@pytest.mark.parametrize("descending", [True, False])
+def test_rows_without_a_value_come_last(descending):
+    """Whichever way the others are sorted."""
+    rows = {"a": ("B", 5.0), "b": ("A", 1.0), "c": ("A", 2.0)}
+    lines = tuple(
+        Line(ref=ref, name=name, labels={"model": name}, points=((0, value),))
+        for name, (ref, value) in rows.items()
+    )
+
+    grid = grid_of(_answer(lines, descending=descending))
+
+    assert [row[0].text for row in grid.rows] == (["c", "b", "a"] if descending else ["b", "c", "a"])
+
+
+def test_a_gap_in_a_heatmap_is_a_gap():
+    """It has a column of its own, in which nothing is."""
+    assert columns_of([10.0, 20.0, 60.0], 10) == [(0, 10), (10, 20), (20, math.nan), (50, 60)]
 
 
 def test_the_same_answers_give_the_same_page(client, boards):

@@ -34,6 +34,13 @@ def _plan_of(tmp_path: Path) -> Callable[[str, str], Plan]:
     return build
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "8002000001", "000001999999", "\u00b2", "1" * 5000, "no"])
+def test_a_port_is_a_port(plan_of, port: str) -> None:
+    """However many digits it has."""
+    with pytest.raises(TritonobsError, match="allowed is a port, 1 to 65535"):
+        plan_of(f"{{dns: {{name: triton, port: {port!r}}}}}")
+
+
 def _shown(plan: Plan) -> list[tuple[str, str, str]]:
     return [(one.name, one.http_url, one.metrics_url) for one in find_replicas(plan)]
 

@@ -3,6 +3,7 @@
 import gc
 import threading
 
+import numpy as np
 import pytest
 
 DURATION = "tritonobs_stage_duration_seconds"
@@ -38,6 +39,17 @@ def test_named_outcomes_are_taken_from_the_rest(fake, make):
         request.outcome("cancelled", 2)
 
     assert _outcomes(fake) == {"ok": 2, "error": 1, "cancelled": 2}
+
+
+def test_numbers_of_numpy_are_taken_from_the_rest(fake, make):
+    """`len` of a mask is an int, its sum is not."""
+    stages = make(fake)
+    with stages.request(5) as request:
+        request.outcome("error", np.int64(2))
+    with stages.request(np.int32(4)) as request:
+        request.outcome("error")
+
+    assert _outcomes(fake) == {"ok": 6, "error": 3}
 
 
 def test_a_block_that_raises_was_an_error_for_the_rest(fake, make):

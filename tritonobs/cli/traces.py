@@ -11,11 +11,15 @@ from tritonobs.cli.fleet_file import FLEET, load_plan
 from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.files import replace
 from tritonobs.traces.switch import Change, Follower
 
 _ROUND_SECONDS = 15.0
 # At this rate a model that does nothing keeps 0.99 of its throughput (docs/traces.md, cost).
 _DEFAULT_RATE = 100
+_MOST_RATE = 2**32 - 2
+"""Triton 24.10 takes no larger rate over HTTP."""
+_LONG = 20
 _POST_PATH = "/v1/traces"
 MODELS = click.option(
     "--model",
@@ -35,9 +39,9 @@ class Rate(click.ParamType[int]):
         if value == "auto":
             return 0
         text = str(value)
-        # `isdigit` alone takes ², which `int` refuses. Triton 24.10 takes no larger rate over HTTP.
-        if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**32 - 1):
-            self.fail(f"{text!r} is neither auto nor a number from 1 to {2**32 - 2}", param, ctx)
+        # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
+        if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= _MOST_RATE):
+            self.fail(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {_MOST_RATE}", param, ctx)
         return int(text)
 
 
@@ -171,7 +175,7 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
         raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
     if html:
-        html.write_text(slow_page(model, found), encoding="utf-8")
+        replace(html, slow_page(model, found).encode())
         say(f"drawn in {html}", err=True)
     if form == "json":
         say(json_text(list(found)))

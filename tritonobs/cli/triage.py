@@ -176,8 +176,8 @@ def _where(
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
     return _Where(
-        prometheus=plan.addresses.prometheus_url,
-        prometheus_link=plan.addresses.prometheus_link,
+        prometheus=plan.addresses.prometheus_url if _is_default("prometheus_url") else prometheus,
+        prometheus_link=plan.addresses.prometheus_link if _is_default("prometheus_url") else prometheus,
         cluster=cluster or plan_cluster(plan),
         alertmanager=alertmanager or plan.addresses.alertmanager_url,
         grafana=plan.addresses.grafana_url,

@@ -59,7 +59,7 @@ def parse_page(text: str, *, prefixes: tuple[str, ...] = ("",)) -> MetricsPage:
     samples: list[PageSample] = []
     unreadable: list[str] = []
     # One by one, because the parser gives up on a whole text at the first line that is no sample.
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if not line.strip() or line.startswith("#") or not line.startswith(prefixes):
             continue
         if len(samples) + len(unreadable) >= MOST_SAMPLES:

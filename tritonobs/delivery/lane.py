@@ -34,6 +34,8 @@ _SHARE_OF_FIRST_MINUTE = 0.3
 _MUTE_MARGIN_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
 _SHRINK = 0.5
+# A loop may wake a little before the time it was asked for.
+_TICK_SECONDS = 0.001
 _SMALLEST_BYTES = 200
 
 
@@ -110,6 +112,9 @@ class Lane:
     async def send(self, message: Markdown) -> Outcome:
         """What became of it; unless it was taken, `trouble` says why and `ready_at` when to try again."""
         async with self._busy:
+            # Those before us in the queue may have sent what was left when we looked.
+            if not self.remaining(asyncio.get_running_loop().time() + _TICK_SECONDS):
+                return Outcome.REFUSED
             try:
                 reply = await self._send(self.robot, message)
             except TritonobsError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 # Bidirectional overrides and isolates could show a text in another order than it is read in.
 _UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
@@ -66,4 +66,6 @@ def web_address(text: str) -> str:
         return ""
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         return ""
-    return quote(text.strip(), safe=_URL_SAFE)
+    # Brackets around an address of IPv6 are no others: `urlsplit` refuses those.
+    host = quote(parts.netloc, safe=_URL_SAFE + "[]")
+    return f"{parts.scheme}://{host}{quote(urlunsplit(('', '', *parts[2:])), safe=_URL_SAFE)}"

@@ -77,7 +77,7 @@ def _add_models(body: CommentedMap, replicas: tuple[FoundReplica, ...]) -> Itera
     for model in merged_models(replicas):
         if model.name not in models:
             models[model.name] = _model(model)
-            for remark in reversed(model.remarks):
+            for remark in model.remarks:
                 models.yaml_set_comment_before_after_key(model.name, before=_line(remark), indent=2)
             yield f"model {model.name}"
             continue

@@ -29,7 +29,7 @@ class AnnotationFeed:
     """What the objects of several kinds say; `limits` may be read from any thread.
 
     `clients` are by the name of the kind. `log` gives the log of limits as it is on disk. `changed` is called
-    with what the annotations say now, `announce` with each object whose limit is news; both in whatever thread.
+    with what the annotations say now, `announce` with each object whose limit is news; both in any thread.
     """
 
     def __init__(

@@ -76,6 +76,10 @@ def step_of(panel: Panel, times: Times) -> float:
     """Seconds between two points: as many as the panel's width can show, never closer than scrapes."""
     points = panel.most_points or panel.place[2] * _POINTS_A_COLUMN
     least = max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds)
+    return _step(least)
+
+
+def _step(least: float) -> float:
     return next((step for step in _STEPS if step >= least), _STEPS[-1])
 
 
@@ -130,7 +134,7 @@ def moments(
     client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times
 ) -> tuple[Moment, ...]:
     """When each of the board's marks began, in the order of time."""
-    step = max(times.scrape_seconds, next(step for step in _STEPS if step >= times.span / 1000))
+    step = max(times.scrape_seconds, _step(times.span / 1000))
     begun: dict[tuple[str, float], Moment] = {}
     for mark in board.marks:
         query = fill(mark.expr, words)

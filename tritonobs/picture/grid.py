@@ -45,7 +45,7 @@ def grid_of(answer: Answer) -> Grid:
         values.setdefault(tuple(line.labels.get(name, "") for name in labels), {})[line.ref] = line.last
     first = columns[0][0]
     sign = -1 if answer.panel.descending else 1
-    ordered = sorted(values.items(), key=lambda item: (sign * item[1].get(first, -sign * math.inf), item[0]))
+    ordered = sorted(values.items(), key=lambda item: (sign * item[1].get(first, sign * math.inf), item[0]))
     return Grid(
         heads=(*labels, *(title for _, title in columns)),
         rows=tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Final
 
 from tritonobs.picture import theme
@@ -23,15 +24,14 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm  # noqa: PLC0415 (half a second)
 
     bounds, cells = _cells(answer)
-    moments = sorted({time for time, _ in cells})
+    step = answer.step_seconds
+    columns = columns_of(sorted({time for time, _ in cells}), step)
     rows = _used(bounds, cells)
     # Empty cells are holes: the lowest colour would look like a few requests.
-    grid = [[cells.get((time, bound), math.nan) or math.nan for time in moments] for bound in rows]
+    grid = [[cells.get((time, bound), math.nan) or math.nan for _, time in columns] for bound in rows]
     most = max((value for line in grid for value in line if not math.isnan(value)), default=1.0)
     axes = box.inner(left=58, top=8, right=_SCALE_WIDTH, bottom=22).axes()
-    step = answer.step_seconds
-    # A rate is about the time before its moment.
-    edges = [*(time - step for time in moments), moments[-1]]
+    edges = [*(start for start, _ in columns), columns[-1][1]]
     ramp = LinearSegmentedColormap.from_list("heat", _RAMP)
     mesh = axes.pcolormesh(
         edges,
@@ -58,6 +58,18 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
     marks = [most * share for share in (0.0, 0.25, 0.5, 1.0)]
     bar.set_ticks(marks, labels=[text_of(mark, answer.panel.counted, like=most) for mark in marks])
     scale.tick_params(colors=theme.FAINT, labelsize=theme.SIZE - 0.5, length=0)
+
+
+def columns_of(moments: Sequence[float], step_seconds: float) -> list[tuple[float, float]]:
+    """Where each column starts, and its moment; that of a gap is no number."""
+    columns: list[tuple[float, float]] = []
+    for previous, time in zip([math.inf, *moments], moments):  # noqa: B905 (one is longer)
+        # A rate is about the time before its moment.
+        start = time - step_seconds
+        if start > previous:
+            columns.append((previous, math.nan))
+        columns.append((start, time))
+    return columns
 
 
 def _cells(answer: Answer) -> tuple[list[float], dict[tuple[float, float], float]]:

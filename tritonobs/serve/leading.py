@@ -58,9 +58,12 @@ class Leading(Collector):
             await asyncio.sleep(_RENEW_SECONDS)
             return
         lease = self._lease
-        # Set before the question: it stays after an exception, until an answer comes.
-        self._blind = True
-        await self._threads.run(lease.renew, seconds=_PATIENCE_SECONDS)
+        try:
+            await self._threads.run(lease.renew, seconds=_PATIENCE_SECONDS)
+        except Exception:
+            # Only now: who was stopped for longer than the Lease holds must not go on without an answer.
+            self._blind = True
+            raise
         self._blind = False
         if lease.held and not self._led:
             _log.warning("this tritonobs serve delivers alerts now (%s)", lease.identity)

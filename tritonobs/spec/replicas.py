@@ -14,7 +14,7 @@ from tritonobs.spec.words import found, listed
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_MOST_PORT = 65_535
+_MOST_PORT, _LONG = 65_535, 20
 _LABEL = r"(?:[a-zA-Z0-9.-]+/)?[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?"
 _PODS = re.compile(
     rf"{_LABEL}(?:\s*(?:=|==|!=)\s*[a-zA-Z0-9_.-]*)?(?:\s*,\s*{_LABEL}(?:\s*(?:=|==|!=)\s*[a-zA-Z0-9_.-]*)?)*"
@@ -25,7 +25,7 @@ _HOST = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?\.?")
 def _port(value: object) -> int:
     text = str(value)
     # `²` is a digit too, and int() refuses thousands of digits in words of its own.
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= _MOST_PORT:
+    if not (text.isascii() and text.isdigit() and len(text) < _LONG and 1 <= int(text) <= _MOST_PORT):
         raise ValueError(f"found {found(value)}; allowed is a port, 1 to {_MOST_PORT}")
     return int(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import index
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -38,9 +39,9 @@ class Request:
         """Set the outcome of `n` of the requests; any but `ok` for the rest."""
         if not (isinstance(outcome, str) and outcome == "ok"):
             self._recorder.count((REQUESTS, outcome), n)
-            # Arithmetic with any other type may raise, which no record does.
-            if type(n) is int and type(self._rest) is int:
-                self._rest = max(0, self._rest - n)
+            # What is no whole number was counted as one that is not valid, and no record raises.
+            with suppress(TypeError):
+                self._rest = max(0, index(self._rest) - index(n))
 
     def end(self, outcome: Outcome = "ok") -> float:
         """Record once, `outcome` for those without one; return the seconds."""
