@@ -6,12 +6,14 @@ function(config)
   local increase = import '../lib/increase.libsonnet';
   local fit = import '../lib/fit.libsonnet';
   local succeeded = 'nv_inference_request_success{%(triton)s}';
-  // Most failure counters are 0 for ever: what is recorded of the others is all that is read of them.
+  // Most counters of bad requests are 0 for ever: what is recorded of the others is all that is read of them.
+  local last = 'target:triton_requests_bad:last';
+  local replied = 'tritonobs_requests_total{%(triton)s, outcome=~"error|rejected"}';
   local failed(reasons) =
-    local last = 'replica_model_version_reason:triton_requests_failed:last{' + reasons + '}';
+    local known = last + '{outcome=""' + (if reasons == '' then '' else ', ' + reasons) + '}';
     local all = 'nv_inference_request_failure{%(triton)s' + (if reasons == '' then '' else ', ' + reasons) + '}';
     local each = if config.recordsAtOnce
-    then increase.each(last, increase.before(last))
+    then increase.each(known, increase.before(known))
     else increase.each(increase.now(all), increase.before(all));
     fit('((\n  %(each)s\n) > 0)', { each: each });
   local failures = 'replica_model_version_reason:triton_requests_failed:increase';
@@ -27,9 +29,11 @@ function(config)
   ] + (
     if !config.recordsAtOnce then [] else [
       text.record('replica:triton_pages_new:count', text.pages_new) + shards.kept,
-      text.record('replica_model_version_reason:triton_requests_failed:last', |||
-        last_over_time(nv_inference_request_failure{%(triton)s}[%(sloInterval)s]) > 0
-      |||) + shards.kept,
+      text.record(last, fit(|||
+        %(failed)s > 0
+        or
+        %(replied)s > 0
+      |||, { failed: increase.now('nv_inference_request_failure{%(triton)s}'), replied: increase.now(replied) })) + shards.kept,
     ]
   ) + [
     // (A shard does not know what is an ensemble.)
@@ -41,10 +45,11 @@ function(config)
       text.part(failures, shards.grown, 'sum by (%(subject)s, %(replica)s, reason) ' + failed('')),
     ]),
     // Errors with which the model itself replied.
-    text.record('replica_model_version:tritonobs_requests_bad:increase', fit('(\n  %(replied)s\n) > 0', {
-      replied: increase.summed(
-        '%(subject)s, %(replica)s', 'tritonobs_requests_total{%(triton)s, outcome=~"error|rejected"}'
-      ),
+    text.record('replica_model_version:tritonobs_requests_bad:increase', fit('(\n  %(grown)s\n) > 0', {
+      local known = last + '{outcome!=""}',
+      local each = increase.each(known, increase.before(known)),
+      grown: if config.recordsAtOnce then 'sum by (%(subject)s, %(replica)s) (\n  ' + each + '\n)'
+      else increase.summed('%(subject)s, %(replica)s', replied),
     })) + shards.grown,
     // What ended badly. An error reply is a success to Triton, a dead worker counts nothing itself: of both views of
     // what the model did on a server, the worse is true. What never reached the model only Triton saw. (No reason:

@@ -24,7 +24,7 @@ OBJECTIVES = {
 # Records that stay on shards: what they are made for is recorded there, too.
 KEPT = {
     "replica:triton_requests_succeeded:sum",
-    "replica_model_version_reason:triton_requests_failed:last",
+    "target:triton_requests_bad:last",
     "replica:triton_pages_new:count",
     "target:triton_page_read:bool",
     "worker_stage_le:tritonobs_stage_duration_seconds_bucket:last",

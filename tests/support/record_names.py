@@ -121,7 +121,7 @@ _RECORDS: Final = (
     *(f"device:accelerator_{what}" for what in ("clock:hertz", "ecc_uncorrected:increase1h")),
     *(f"device:accelerator_{link}:bytes_per_second" for link in ("pcie", "nvlink")),
     "replica:triton_pages_new:count",
-    "replica_model_version_reason:triton_requests_failed:last",
+    "target:triton_requests_bad:last",
     "replica_model_version_reason:triton_requests_failed:increase",
     "replica_model_version:tritonobs_requests_bad:increase",
     "replica_model_version_seen_by:triton_requests_bad:increase",

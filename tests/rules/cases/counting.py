@@ -5,7 +5,7 @@ from support.simulate import World
 
 READ, NEW = "target:triton_page_read:bool", "replica:triton_pages_new:count"
 OWNER, KNOWN = "subject:tritonobs_owner:info", "subject:tritonobs_model_info:held"
-LAST = "replica_model_version_reason:triton_requests_failed:last"
+LAST = "target:triton_requests_bad:last"
 FAILED = "replica_model_version_reason:triton_requests_failed:increase"
 OWN_BAD = "replica_model_version:tritonobs_requests_bad:increase"
 SEEN = "replica_model_version_seen_by:triton_requests_bad:increase"
@@ -118,7 +118,7 @@ def own_bad():
     return Case(
         says="errors that workers told add up; those of a worker long gone and of a new server are history",
         world=world,
-        rules=(OWN_BAD,),
+        rules=(LAST, OWN_BAD),
         given=(NEW,),
         checks=(
             absent(OWN_BAD, 19),
@@ -222,14 +222,21 @@ CASES = (
         ),
     ),
     Case(
-        says="a counter of failures is read from its first, and no more when it is gone",
+        says="a counter of failures or errors is read from its first, and no more when it is gone",
         world=World(minutes=12)
         .gauge("nv_inference_request_failure", [(5, 0), (10, 1), (99, None)], job="triton", **NMS, **R)
-        .gauge("nv_inference_request_failure", 3, job="other", **NMS),
+        .gauge("nv_inference_request_failure", 3, job="other", **NMS)
+        .gauge(OUTCOMES, [(5, 0), (10, 2), (99, None)], job="triton", **NMS, **R, outcome="rejected")
+        .gauge(OUTCOMES, 3, job="triton", **NMS, **R, outcome="ok"),
         rules=(LAST,),
         checks=(
             absent(LAST, 4),
-            reads(LAST, 6, ({"job": "triton", **NMS, **R}, 1)),
+            reads(
+                LAST,
+                6,
+                ({"job": "triton", **NMS, **R}, 1),
+                ({"job": "triton", **NMS, **R, "outcome": "rejected"}, 2),
+            ),
             absent(LAST, 10.5),
         ),
     ),
