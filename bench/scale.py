@@ -37,6 +37,7 @@ _MODELS, _SECONDS = 20, 15
 _LOOK_SECONDS = 60
 _MOST_CORES, _MOST_GIBIBYTES, _SLOWEST_SECONDS = 1.2, 8, 5.0
 _SHOWN = 6
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _FLEET = """\
 fleet: large
 cluster: east
@@ -115,7 +116,7 @@ def main() -> int:
         "those of `tritonobs build`, with `rules.latency_thresholds`; limits and two SLOs of each model come "
         "from `tritonobs serve`. "
         f"Prometheus is 3.9.1, cuts its head every {options.block_minutes} minutes and has "
-        f"`runtime: {{gogc: {options.gogc}}}`.\n\n"
+        f"`runtime: {{gogc: {options.gogc}}}`; transparent huge pages are `{_huge_pages()}`.\n\n"
         f"{table(['', 'at most', 'was'], rows)}\n\n"
         "The slowest groups, by the longest evaluation that a scrape of Prometheus itself saw:\n\n"
         f"{table(['group', 'longest', 'last'], _slowest(seen['groups'], seen['last']))}\n\n"
@@ -221,6 +222,13 @@ def _asked(url: str, seconds: float) -> dict[str, Any]:
         "alerts": sorted(row.labels["alertname"] for row in alerts),
         "rules": took[:_SHOWN],
     }
+
+
+def _huge_pages() -> str:
+    """How the kernel gives out huge pages: Prometheus reads millions of small things all over its memory."""
+    if not _HUGE_PAGES.exists():
+        return "never"
+    return _HUGE_PAGES.read_text(encoding="ascii").partition("[")[2].partition("]")[0]
 
 
 def _number(client: PrometheusClient, query: str) -> float:
