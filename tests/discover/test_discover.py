@@ -44,6 +44,7 @@ ANSWERS: dict[str, object] = {
         {"name": "detector", "version": "10", "state": "READY"},
         {"name": "detector", "version": "1", "state": "UNAVAILABLE", "reason": "unloaded"},
         {"name": "never"},
+        {"name": "mute", "version": "1", "state": "UNAVAILABLE", "reason": " \n"},
         {
             "name": "broken",
             "version": "2",
@@ -275,6 +276,7 @@ def test_a_model_that_failed_to_load_is_not_left_out_silently(url: str) -> None:
     told = "broken version 2 is not loaded, not in this file: ImportError: no shapely"
     assert told in found.remarks
     assert f"# {told}\n" in draft((found,))
+    assert "mute version 1 is not loaded, not in this file: Triton gave no reason" in found.remarks
     assert not any("unloaded" in remark for remark in found.remarks)
 
 

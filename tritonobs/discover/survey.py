@@ -112,7 +112,8 @@ def _failed(entries: tuple[RepositoryEntry, ...]) -> list[str]:
 
 
 def _why(reason: str) -> str:
-    return next(line for line in reason.splitlines() if line.strip()).removeprefix("Internal: ")
+    first = next((line for line in reason.splitlines() if line.strip()), "Triton gave no reason")
+    return first.removeprefix("Internal: ")
 
 
 def _page(url: str) -> tuple[MetricsPage | None, list[str]]:
