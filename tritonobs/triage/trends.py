@@ -24,8 +24,8 @@ _LEAD_SECONDS, _LEAD = 45.0, 0.5
 
 BAD = "bad"
 """The trend of requests that ended badly, made of `told` (a name in saved snapshots) and `failed`."""
-# CANCELED is left out: a client that gives up is not an error of the model.
-_FAILURES = ("REJECTED", "BACKEND", "OTHER")
+# CANCELED is left out: a client that gives up is not an error of the model. Before 24.07 there was no reason.
+_FAILURES = ("REJECTED", "BACKEND", "OTHER", "")
 
 Points = tuple[tuple[float, float], ...]
 
@@ -70,7 +70,8 @@ class Trends:
         found = [
             series.points
             for series in self._snapshot.trends.get(name, ())
-            if labels.items() <= series.labels.items()
+            # To Prometheus a label that is not there is an empty one.
+            if all(series.labels.get(label, "") == value for label, value in labels.items())
         ]
         if name not in _RATES:
             return found[0] if found else ()

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tritonobs.clients.prometheus import Series
+
 if TYPE_CHECKING:
     from conftest import Fleet
 
@@ -29,6 +33,22 @@ def test_failures_only_triton_counts_are_seen(fleet: Fleet) -> None:
     fleet.now.put("failures", 3.0, model="detector", version="1", reason="BACKEND")
 
     assert fleet.checks() == ["error_surge"]
+
+
+@pytest.mark.parametrize("reason", [{"reason": "BACKEND"}, {}], ids=["since 24.07", "before 24.07"])
+def test_failures_only_triton_counts_have_a_beginning(fleet: Fleet, reason: dict[str, str]) -> None:
+    """Before 24.07 Triton gave no reason."""
+    labels = {"model": "detector", "version": "1"}
+    fleet.now.put("failures", 3.0, **labels, **reason)
+    times = [8800.0 + 10 * step for step in range(121)]
+    for name, rate, more in (("requests", 10.0, {}), ("failed", 3.0, reason)):
+        points = tuple((time, rate if name == "requests" or time >= 9600 else 0.0) for time in times)
+        fleet.trends[name] = (Series(labels=labels | more, points=points),)
+
+    (cause,) = fleet.verdict().causes
+
+    assert cause.check == "error_surge"
+    assert cause.since == pytest.approx(9600, abs=30)
 
 
 def test_what_clients_cancel_is_no_error(fleet: Fleet) -> None:
