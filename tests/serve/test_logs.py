@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 
 import pytest
 
@@ -39,3 +41,37 @@ def test_no_number_of_kinds_fills_the_memory(clock) -> None:
     for line in range(5000):
         sparing.filter(_record(line, "x"))
     assert len(sparing._kinds) == 500
+
+
+_SPEAKER = """
+import logging, sys
+import {module} as served
+def run(*_, **__):
+    try:
+        raise ValueError("\\x1b[2Jwell\\n2026-11-23 ERROR robot oncall is gone\\r\\u202e")
+    except ValueError:
+        logging.getLogger("n").exception("a\\nb\\x1b", stack_info=True)
+served.run = run
+from tritonobs.cli import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        pytest.param("tritonobs.serve.daemon", ["serve"], id="serve"),
+        pytest.param("tritonobs.serve.receiver", ["traces", "serve"], id="traces serve"),
+    ],
+)
+def test_no_text_of_an_exception_is_a_line_of_the_log(module: str, command: list[str], fleet_file) -> None:
+    """Texts of others end in messages of exceptions, and those in tracebacks."""
+    program = [sys.executable, "-c", _SPEAKER.format(module=module), *command, str(fleet_file())]
+    done = subprocess.run(program, capture_output=True, check=True)
+    written = done.stderr.decode()
+
+    first, *rest = written.splitlines()
+    assert first.endswith(r" ERROR a\nb\x1b")
+    assert r"  ValueError: \x1b[2Jwell" in rest
+    assert all(line.startswith("  ") for line in rest)
+    assert not {"\x1b", "\r", "\u202e"} & set(written)

@@ -1,7 +1,7 @@
 """The command line: options, one call, an exit code. The only place that imports click.
 
 Exit codes: 0 nothing wrong, 1 findings, 2 wrong usage, 3 it could not be done (something is missing, does not
-answer or cannot be written), 130 interrupted.
+answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signal, as a shell tells them.
 """
 
 from __future__ import annotations

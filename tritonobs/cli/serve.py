@@ -10,23 +10,13 @@ import click
 
 from tritonobs.cli.fleet_file import load_plan
 from tritonobs.cli.say import say
-from tritonobs.escapes import shown
 from tritonobs.serve import trial
 from tritonobs.serve.daemon import run
-from tritonobs.serve.logs import Sparing
+from tritonobs.serve.logs import log_handler
 from tritonobs.serve.server import Listen
 
 # As Kubernetes names them: a namespace is a DNS label, a Lease a DNS subdomain.
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
-
-
-class _Safe(logging.Formatter):
-    """One line a message, also for text of several lines."""
-
-    # `format` itself adds the traceback behind this line, and its lines have to stay lines.
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
-        """The line, with what does not print as escapes."""
-        return shown(super().formatMessage(record))
 
 
 def _lease(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -65,11 +55,7 @@ def serve(
     verbose: bool,
 ) -> None:
     """Serve limits as series, and deliver alerts to DingTalk."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Safe("%(asctime)s %(levelname)s %(message)s"))
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[handler])
-    # A logger's filter sees only what is logged on it; that of the handler sees the lines of libraries, too.
-    handler.addFilter(Sparing())
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[log_handler()])
     # Its debug lines carry the robots' tokens.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     listen = Listen(

@@ -56,10 +56,11 @@ def traces() -> None:
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of traces.receiver]")
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, where `tritonobs serve` shall not."""
-    from tritonobs.serve.receiver import run  # noqa: PLC0415 (only this command needs a server)
+    from tritonobs.serve.logs import log_handler  # noqa: PLC0415 (only this command needs a server)
+    from tritonobs.serve.receiver import run  # noqa: PLC0415
     from tritonobs.serve.server import Listen  # noqa: PLC0415
 
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
     listen = Listen(host=host, port=port)
     run(load_plan(fleet), listen, ready=lambda url: say(f"receiving at {url}{_POST_PATH}", err=True))

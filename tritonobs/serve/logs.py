@@ -1,4 +1,4 @@
-"""Lines of the log, bounded: a million equal complaints do not fill the disk."""
+"""Lines of the log, bounded: a million equal complaints do not fill the disk, and no text feigns a line."""
 
 from __future__ import annotations
 
@@ -6,9 +6,33 @@ import logging
 import time
 from collections import OrderedDict
 
+from tritonobs.escapes import shown, shown_lines
+
 _SECONDS = 60.0
 _MOST_LINES = 30
 _MOST_KINDS = 500
+
+
+def log_handler() -> logging.Handler:
+    """Where the lines of a process that serves go: to stderr, bounded and without control characters."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Safe("%(asctime)s %(levelname)s %(message)s"))
+    # A logger's filter sees only what is logged on it; that of the handler sees the lines of libraries, too.
+    handler.addFilter(Sparing())
+    return handler
+
+
+class _Safe(logging.Formatter):
+    """One line a message, also for text of several lines; a traceback stands indented below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line and its traceback, in which the text of an exception may have lines of its own."""
+        return shown_lines(super().format(record)).replace("\n", "\n  ")
+
+    # Before `format` adds the traceback, whose lines have to stay lines.
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        """The line, with what does not print as escapes."""
+        return shown(super().formatMessage(record))
 
 
 class Sparing(logging.Filter):
