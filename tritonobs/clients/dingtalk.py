@@ -161,7 +161,7 @@ class DingTalk:
         parts = webhook.as_address()
         token = parse_qs(parts.query).get("access_token", [""])[0]
         # Plain HTTP would show the token on the way; on loopback the robot is a double.
-        trusted = parts.scheme == "https" or (parts.scheme == "http" and _loopback(parts.hostname))
+        trusted = parts.scheme == "https" or _loopback(parts.hostname)
         if not token or not parts.hostname or not (trusted or self._base_url):
             raise SecretUnusable(
                 "the webhook is none of DingTalk's; it looks like "

@@ -28,7 +28,7 @@ class Relay:
             ClientError: the service could not be reached, or did not answer 2xx.
         """
         parts = address.as_address()
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if not parts.hostname:
             raise SecretUnusable("it holds no address; one looks like https://host/path")
         request = f"POST {parts.scheme}://{parts.hostname}/…"
         whole = sum(self._timeout)

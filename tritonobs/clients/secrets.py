@@ -6,8 +6,9 @@ import hmac
 import os
 import stat
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
+from tritonobs.addresses import web_parts
 from tritonobs.errors import FileUnusable, SecretUnusable
 from tritonobs.files import read_bytes
 
@@ -27,13 +28,8 @@ class Secret:
         return self._text
 
     def as_address(self) -> SplitResult:
-        """Read as a URL; without a host where it is none."""
-        try:
-            parts = urlsplit(self._text)
-            usable = bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            usable = False
-        return parts if usable else SplitResult("", "", "", "", "")
+        """Its parts; without a host where it is no http address."""
+        return web_parts(self._text) or SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:
         """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""

@@ -13,6 +13,7 @@ import requests
 from urllib3 import Retry
 from urllib3.exceptions import NewConnectionError, ReadTimeoutError
 
+from tritonobs.addresses import web_parts
 from tritonobs.clients.deadline import TooLarge, read, session, within
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut, Unreachable
 from tritonobs.jsontext import TooMany, read_json
@@ -49,14 +50,9 @@ def checked_url(url: str) -> str:
     """The URL without a slash at its end.
 
     Raises:
-        ValueError: no `http://` or `https://` URL with a host.
+        ValueError: it is not usable, as `web_parts` has it.
     """
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
+    if web_parts(url) is None:
         # Of an address that cannot be read nobody knows which part is a password.
         shown = (
             "text with an @, which may hold a password," if "@" in url else _SECRET_VALUE.sub(_HIDDEN, url)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlunsplit
+
+from tritonobs.addresses import web_parts
 
 # Bidirectional overrides and isolates could show a text in another order than it is read in.
 _UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
@@ -60,12 +62,9 @@ def _inline(start: re.Match[str]) -> str:
 
 def web_address(text: str) -> str:
     """The address, encoded so that it cannot end the link around it; "" if it is not http or https."""
-    try:
-        parts = urlsplit(text.strip())
-    except ValueError:
+    # JSON can hold half of a character, which has no bytes of its own.
+    parts = web_parts(quote(text.strip(), safe=_URL_SAFE + "[]", errors="surrogatepass"))
+    if parts is None:
         return ""
-    if parts.scheme not in {"http", "https"} or not parts.netloc:
-        return ""
-    # Brackets around an address of IPv6 are no others: `urlsplit` refuses those.
-    host = quote(parts.netloc, safe=_URL_SAFE + "[]")
-    return f"{parts.scheme}://{host}{quote(urlunsplit(('', '', *parts[2:])), safe=_URL_SAFE)}"
+    # Brackets of a host are those of IPv6: no address is usable with others.
+    return f"{parts.scheme}://{parts.netloc}{quote(urlunsplit(('', '', *parts[2:])), safe=_URL_SAFE)}"

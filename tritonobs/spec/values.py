@@ -6,10 +6,10 @@ import re
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from tritonobs.addresses import web_parts
 from tritonobs.spec.words import found
 from tritonobs.units import (
     format_number,
@@ -159,20 +159,14 @@ def _parse_version(value: object) -> str:
 
 def _parse_url(value: object) -> str:
     allowed = "allowed is an address like http://127.0.0.1:8000"
-    try:
-        parts = urlsplit(value if isinstance(value, str) else "")
-        # `port` is read for its own check: it raises ValueError for 99999.
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable, parts = False, urlsplit("")
+    parts = web_parts(value) if isinstance(value, str) else None
     # Before the finding that quotes the address, which would show the password. Of one that cannot be read
     # nobody knows what stands before an @.
-    if parts.username or parts.password or (not usable and "@" in str(value)):
+    if (parts.username or parts.password) if parts else "@" in str(value):
         raise ValueError(
             "found an address with a user name or a password in it; secrets do not belong in this file"
         )
-    # urlsplit drops tabs and line breaks without a word, so they are looked for in the text.
-    if not usable or parts.query or parts.fragment or re.search(r"\s", str(value)):
+    if not parts or parts.query or parts.fragment:
         raise ValueError(f"found {found(value)}; {allowed}")
     return str(value).rstrip("/")
 
