@@ -89,6 +89,14 @@ def test_every_client_ends_soon_and_with_an_error_of_ours(name: str, evil: Evil,
         assert time.monotonic() - began < FAR_TOO_LONG_SECONDS
 
 
+@pytest.mark.parametrize("evil", [Evil.DRIPS_BODY, Evil.DRIPS_UNMEASURED])
+@pytest.mark.parametrize("name", sorted(CLIENTS.keys() - {"a relayed webhook"}))
+def test_what_was_cut_off_took_too_long(name: str, evil: Evil, tmp_path: Path) -> None:
+    """It is no wrong answer: nobody knows the rest of it. What a relay's service says is not read."""
+    with EvilServer(evil) as server, pytest.raises(TimedOut):
+        CLIENTS[name](server.url, tmp_path)
+
+
 def test_a_dripping_server_is_told_as_one_that_took_too_long() -> None:
     """Not as a broken connection: it was we who broke it."""
     with (

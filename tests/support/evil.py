@@ -22,6 +22,7 @@ class Evil(enum.Enum):
     SILENT = "takes the connection and says nothing"
     DRIPS_HEADERS = "a byte of the headers every 0.2 s"
     DRIPS_BODY = "a byte of the body every 0.2 s"
+    DRIPS_UNMEASURED = "the same without a length: where it is cut off, it looks whole"
     ENDLESS = "a body without an end, as fast as it goes"
     DEEP = "JSON a hundred thousand lists deep"
     WIDE = "JSON of a million lists"
@@ -76,6 +77,9 @@ class EvilServer:
                 self._drip(connection, b"HTTP/1.1 200 OK\r\nX-Long: " + b"x" * 10_000)
             elif self.evil is Evil.DRIPS_BODY:
                 connection.sendall(_HEAD + b"Content-Length: 10000\r\n\r\n")
+                self._drip(connection, b" " * 10_000)
+            elif self.evil is Evil.DRIPS_UNMEASURED:
+                connection.sendall(_HEAD + b"Connection: close\r\n\r\n")
                 self._drip(connection, b" " * 10_000)
             elif self.evil in {Evil.ENDLESS, Evil.REFUSES_ENDLESSLY}:
                 head = _HEAD if self.evil is Evil.ENDLESS else _HEAD.replace(b"200 OK", b"403 No")

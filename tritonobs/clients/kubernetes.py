@@ -128,13 +128,17 @@ class KubernetesClient:
         ):
             try:
                 for line in lines(answer, _MOST_LINE_BYTES):
+                    # The last line may be cut off, where the body has no length.
+                    if limit.expired:
+                        break
                     yield self._change(line)
             except TooLarge as error:
                 raise BadAnswer(f"watch {self.address} answered {error}") from None
             except requests.RequestException as error:
-                if limit.expired:
-                    raise TimedOut(f"watch {self.address}: not over within {longest:g} s") from None
-                raise translated(error, f"watch {self.address}", longest) from None
+                if not limit.expired:
+                    raise translated(error, f"watch {self.address}", longest) from None
+        if limit.expired:
+            raise TimedOut(f"watch {self.address}: not over within {longest:g} s")
 
     def close(self) -> None:
         """Give the connections back."""

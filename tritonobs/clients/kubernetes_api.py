@@ -117,13 +117,15 @@ class KubernetesApi:
                 ) as answer:
                     text = read(answer, _MOST_BYTES)
             except (requests.RequestException, Unreachable) as error:
-                if limit.expired:
-                    raise TimedOut(f"{request}: no whole answer within {seconds:g} s") from None
-                if isinstance(error, Unreachable):
-                    raise
-                raise translated(error, request, seconds) from None
+                if not limit.expired:
+                    if isinstance(error, Unreachable):
+                        raise
+                    raise translated(error, request, seconds) from None
             except TooLarge as error:
                 raise BadAnswer(f"{request} answered {error}") from None
+        # Also without an exception: a body without a length that was cut off here looks whole.
+        if limit.expired:
+            raise TimedOut(f"{request}: no whole answer within {seconds:g} s")
         with as_documented(self.address(path), "an answer"):
             return read_json(text, most=MOST_VALUES)
 
