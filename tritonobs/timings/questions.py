@@ -28,6 +28,7 @@ def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
     # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
     our_rules = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
     stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
+    burst_step = format_duration(max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS)))
     return (
         mean_questions(scope, window_seconds)
         | language_questions(scope, window_seconds)
@@ -50,9 +51,8 @@ def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
             "pending": promql.summed(
                 f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
             ),
-            "peak": f"max_over_time({_recent_rate(chosen)}[{span}:{_PEAK_SECONDS // 3}s])",
-            "burst": f"max_over_time({promql.summed(_last_rate(chosen), _MODEL_VERSION)}"
-            f"[{span}:{format_duration(max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS)))}])",
+            "peak": _most(_recent_rate(chosen), f"{span}:{_PEAK_SECONDS // 3}s"),
+            "burst": _most(promql.summed(_last_rate(chosen), _MODEL_VERSION), f"{span}:{burst_step}"),
             "flush_dropped": promql.summed(
                 f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
             ),
@@ -159,6 +159,12 @@ def usual_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
         "stage": trend_questions(scope, step_seconds)["stage"],
         "p99": p99,
     }
+
+
+def _most(versions: str, steps: str) -> str:
+    """The most of each version, and of each model over all of them, which have theirs at different moments."""
+    models = promql.summed(versions, (names.MODEL,))
+    return f"max_over_time({versions}[{steps}]) or max_over_time({models}[{steps}])"
 
 
 def _last_rate(chosen: str) -> str:

@@ -53,6 +53,29 @@ def test_a_limit_over_all_versions_counts_them_together(fleet: Fleet) -> None:
     assert fleet.checks() == ["qps_limit"]
 
 
+def test_peaks_at_different_moments_are_not_one(fleet: Fleet) -> None:
+    """A rollout: each version had 80/s for a while, and the model never more than 85/s."""
+    for version in ("1", "2"):
+        for window in (fleet.now, fleet.before):
+            window.model("inspect", rate=40.0, version=version)
+        fleet.now.put("peak", 80.0, model="inspect", version=version)
+        fleet.now.put("burst", 80.0, model="inspect", version=version)
+    fleet.now.put("peak", 85.0, model="inspect")
+    fleet.now.put("burst", 90.0, model="inspect")
+
+    assert "qps_limit" not in fleet.checks()
+
+
+def test_the_peak_of_all_versions_is_a_cause(fleet: Fleet) -> None:
+    """As Prometheus added them up, moment by moment."""
+    for version in ("1", "2"):
+        for window in (fleet.now, fleet.before):
+            window.model("inspect", rate=40.0, version=version)
+    fleet.now.put("peak", 130.0, model="inspect")
+
+    assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
+
+
 def test_traffic_at_the_limit_is_within_it(fleet: Fleet) -> None:
     """The limit is what is agreed."""
     for window in (fleet.now, fleet.before):

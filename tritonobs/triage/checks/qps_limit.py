@@ -36,8 +36,8 @@ def judge(view: View) -> Iterator[Cause]:
             # The limit of the model is passed at least as early, and by more.
             continue
         mean = sum(view.request_rate(subject) for subject in subjects)
-        peak = sum(view.value("peak", labels_of((name, edition))) or 0.0 for name, edition in subjects)
-        burst = _burst(view, subjects)
+        # The busiest half minute, and the most that was answered between two scrapes, in requests a second.
+        peak, burst = (_most(view, name, (model, version), subjects) for name in ("peak", "burst"))
         if max(mean, peak) <= limit and not _is_burst(view, burst, limit):
             continue
         before = sum(view.request_rate(subject, before=True) for subject in subjects)
@@ -66,9 +66,13 @@ def judge(view: View) -> Iterator[Cause]:
         )
 
 
-def _burst(view: View, subjects: list[Subject]) -> float:
-    """The most that was answered between two scrapes, requests a second."""
-    return sum(view.value("burst", labels_of((name, edition))) or 0.0 for name, edition in subjects)
+def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float:
+    """The most of a version, or of a model: that of its versions may lie at different moments."""
+    whole = view.value(name, labels_of(limited))
+    if whole is None:
+        # Snapshots of 0.6.1 and before know no models as a whole.
+        whole = sum(view.value(name, labels_of(subject)) or 0.0 for subject in subjects)
+    return whole
 
 
 def _is_burst(view: View, burst: float, limit: float) -> bool:
