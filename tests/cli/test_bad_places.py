@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def test_a_reader_who_left_is_no_error(tmp_path: Path) -> None:
     finally:
         os.close(write)
 
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("command", [("status",), ("down",), ("up",), ("validate", "fleet.yaml")])
@@ -116,11 +117,13 @@ def test_a_fleet_file_cannot_drive_the_terminal(tmp_path: Path) -> None:
     assert [finding["line"] for finding in json.loads(listed.stdout)] == [3]
 
 
-@pytest.fixture(name="hostile_server")
-def _hostile_server() -> Iterator[str]:
-    class Hostile(BaseHTTPRequestHandler):
+@contextmanager
+def _answering(text: str) -> Iterator[str]:
+    """The address of a server that answers every request with this."""
+
+    class Always(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = HOSTILE.encode()
+            body = text.encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -131,8 +134,30 @@ def _hostile_server() -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
             """Nothing."""
 
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Hostile)) as server:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Always)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
+
+
+@pytest.fixture(name="hostile_server")
+def _hostile_server() -> Iterator[str]:
+    with _answering(HOSTILE) as url:
+        yield url
+
+
+def test_a_page_of_slow_requests_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    """Who has the old one open reads it to its end."""
+    page, kept = tmp_path / "slow.html", tmp_path / "kept.html"
+    page.write_text("old")
+    kept.hardlink_to(page)
+
+    with _answering('{"models": ["m"], "requests": []}') as url:
+        command = ("traces", "slow", "--model", "m", "--receiver", url, "--html")
+        done = _run(*command, "slow.html", folder=tmp_path)
+        full = _run(*command, "/dev/full", folder=tmp_path)
+
+    assert done.returncode == 1
+    assert (kept.read_text(), "Slowest traced requests to m" in page.read_text()) == ("old", True)
+    assert (full.returncode, b"Traceback" in full.stderr) == (3, False)
 
 
 @pytest.mark.parametrize(
