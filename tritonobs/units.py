@@ -149,3 +149,10 @@ def format_clock(moment: float) -> str:
 
 def _short(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…")
+
+
+def version_order(version: str) -> tuple[int, str]:
+    """What to sort versions of Triton by: their number, and before all of those whatever is none."""
+    # Not by `int`, which refuses thousands of digits: versions are what a server says.
+    digits = version.lstrip("0")
+    return (len(digits), digits) if version.isascii() and version.isdigit() else (-1, version)

@@ -14,6 +14,7 @@ from tritonobs.clients.exposition import read_page
 from tritonobs.errors import ClientError
 from tritonobs.plan.objectives import shown
 from tritonobs.stage import parse_bounds
+from tritonobs.units import version_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +90,7 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
     for entry in ready:
         versions.setdefault(entry.name, []).append(entry.version)
     models = tuple(
-        _model(triton.model_config(name), sorted(found, key=_number), page, traffic)
+        _model(triton.model_config(name), sorted(found, key=version_order), page, traffic)
         for name, found in sorted(versions.items())
     )
     return FoundReplica(
@@ -166,7 +167,7 @@ def _together(one: FoundModel, other: FoundModel) -> FoundModel:
     return FoundModel(
         name=one.name,
         kind=one.kind,
-        versions=tuple(versions[name] for name in sorted(versions, key=_number)),
+        versions=tuple(versions[name] for name in sorted(versions, key=version_order)),
         calls=one.calls or other.calls,
         latency_buckets=one.latency_buckets,
         remarks=tuple(dict.fromkeys((*one.remarks, *other.remarks))),
@@ -237,11 +238,6 @@ def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
         return tuple(shown(Decimal(repr(bound))) for bound in parse_bounds(parameters[name]))
     except (KeyError, ValueError):
         return ()
-
-
-def _number(version: str) -> tuple[int, str]:
-    # As text, version 10 would come before 9.
-    return (int(version), "") if version.isdecimal() else (-1, version)
 
 
 def _usual_page(url: str) -> str:

@@ -47,6 +47,13 @@ def test_the_first_requests_of_a_version_say_nothing(fleet: Fleet) -> None:
     assert "slow_version" not in fleet.checks()
 
 
+def test_a_version_may_have_any_number_of_digits(fleet: Fleet) -> None:
+    """It is a label, which whoever is scraped writes."""
+    fleet.now.model("preprocess", version="9" * 5000)
+
+    assert fleet.checks() == []
+
+
 def test_versions_are_numbers_not_words(fleet: Fleet) -> None:
     """Version 10 is newer than version 9."""
     for window in (fleet.now, fleet.before):

@@ -9,7 +9,7 @@ from tritonobs.timings.promql import labels_of
 from tritonobs.triage import commands
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.view import View, requests
-from tritonobs.units import format_latency
+from tritonobs.units import format_latency, version_order
 
 _FACTOR = 1.25
 _NOTABLE_SECONDS = 0.002
@@ -21,7 +21,7 @@ def judge(view: View) -> Iterator[Cause]:
     """Models whose newest version takes longer than an older one, at the same time or before."""
     now, before = _versions(view), _versions(view, before=True)
     for model, versions in sorted(now.items()):
-        new = max(versions, key=_number)
+        new = max(versions, key=version_order)
         old, reference = _reference(view, model, new, versions, before.get(model, ()))
         mean = _mean(view.now, model, new)
         if reference is None or mean is None:
@@ -70,9 +70,9 @@ def _reference(
 ) -> tuple[str, float | None]:
     """The next older version: as it does now, or as it did before."""
     for timings, versions in ((view.now, now), (view.before, before)):
-        older = [version for version in versions if _number(version) < _number(new)]
+        older = [version for version in versions if version_order(version) < version_order(new)]
         if older:
-            old = max(older, key=_number)
+            old = max(older, key=version_order)
             return old, _mean(timings, model, old)
     return "", None
 
@@ -80,7 +80,3 @@ def _reference(
 def _mean(timings: Timings, model: str, version: str) -> float | None:
     server = timings.servers.get((model, version))
     return server.request if server else None
-
-
-def _number(version: str) -> int:
-    return int(version) if version.isdecimal() else -1
