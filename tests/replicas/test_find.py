@@ -92,6 +92,28 @@ def test_a_file_is_read_as_prometheus_reads_it(plan_of, tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["h", ":80", "h:0", "h:99999", "h:\u00b2", "h:99999999", "h h:80", "h\n:80", "h/x:80", "[fd00::1:80"],
+)
+def test_a_target_nobody_can_ask_is_found_where_it_is_read(plan_of, tmp_path, target: str):
+    """Not where it is asked, which would be a fault of ours."""
+    (tmp_path / "targets.json").write_text(json.dumps([{"targets": [target]}]))
+
+    with pytest.raises(BadAnswer, match="is no host:port"):
+        find_replicas(plan_of("{file: {path: targets.json}}"))
+
+
+def test_a_scheme_nobody_can_ask_is_found_where_it_is_read(plan_of, tmp_path):
+    """Labels of a target are what somebody wrote, too."""
+    (tmp_path / "targets.json").write_text(
+        json.dumps([{"targets": ["h:80"], "labels": {"__scheme__": "ftp"}}])
+    )
+
+    with pytest.raises(BadAnswer, match="'ftp' is no scheme; allowed is http or https"):
+        find_replicas(plan_of("{file: {path: targets.json}}"))
+
+
 def test_a_page_is_read_as_prometheus_reads_it(plan_of):
     """The same shape over HTTP."""
 

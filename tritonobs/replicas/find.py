@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import yaml
 
+from tritonobs.addresses import web_parts
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
@@ -93,9 +94,12 @@ def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # no
         for group in value:
             labels = group.get("labels") or {}
             scheme, page = labels.get("__scheme__", "http"), labels.get("__metrics_path__", "/metrics")
+            if scheme not in {"http", "https"}:
+                raise ValueError(f"{scheme!r} is no scheme; allowed is http or https")
             for target in group["targets"]:
-                host, colon, port = str(target).rpartition(":")
-                if not colon or not port.isdigit():
+                host = str(target).rpartition(":")[0]
+                parts = web_parts(f"http://{target}")
+                if parts is None or parts.port is None or parts.netloc != target:
                     raise ValueError(f"{target!r} is no host:port")
                 yield Replica(
                     name=str(target),
