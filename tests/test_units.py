@@ -152,3 +152,10 @@ def test_a_moment_that_cannot_be_is_refused(text, says):
     """Go's zero time among them; no arithmetic with a moment overflows."""
     with pytest.raises(ValueError, match=says):
         units.parse_moment(text)
+
+
+def test_versions_are_sorted_by_number_however_many_digits_they_have() -> None:
+    """A server says which there are; `int` refuses thousands of digits."""
+    versions = ["", "no number", "9", "10", "011", "9" * 5000]
+
+    assert sorted(reversed(versions), key=units.version_order) == versions

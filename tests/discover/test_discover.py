@@ -221,20 +221,6 @@ def test_merging_keeps_every_line_of_the_file() -> None:
     assert [line for line in existing.splitlines() if line not in rest] == []
 
 
-def test_versions_keep_their_order_however_many_digits_they_have() -> None:
-    """The server says which there are."""
-    found = [
-        FoundModel(
-            name="m", kind="model", versions=(FoundVersion(version=version, requests=0, mean_seconds=None),)
-        )
-        for version in ("9" * 5000, "10", "9", "no number")
-    ]
-
-    (model,) = merged_models(tuple(replace(_found("m"), models=(each,)) for each in found))
-
-    assert [one.version for one in model.versions] == ["no number", "9", "10", "9" * 5000]
-
-
 def test_remarks_keep_their_order() -> None:
     """Those of a server and those of a model, before and below what they are about."""
     server = _found("tracker")
