@@ -166,6 +166,15 @@ def test_a_password_is_not_shown_where_the_address_is_wrong(url: str) -> None:
     assert "er2" not in str(caught.value)
 
 
+@pytest.mark.parametrize("ask", ["get", "post_form"])
+def test_half_a_character_cannot_be_asked_about(wire: Wire, ask: str) -> None:
+    """Names in JSON may hold one, and arguments that are not UTF-8 become such."""
+    with pytest.raises(ClientError, match=r"'m\\ud800' is not text in UTF-8"):
+        getattr(Transport(wire.url), ask)("/x", {"model": "m\ud800"})
+
+    assert wire.asked == []
+
+
 def test_every_exception_of_requests_has_one_of_ours() -> None:
     """Nothing of requests escapes as itself, whatever it raises."""
     theirs = [

@@ -100,3 +100,9 @@ def test_another_server_on_that_port_is_a_bad_answer(wire: Wire) -> None:
 
     with pytest.raises(BadAnswer, match="not as documented"):
         TritonClient(wire.url).server_version()
+
+
+def test_half_a_character_in_a_name_is_asked_about(wire: Wire) -> None:
+    """A server may name such a model; no bytes of UTF-8 are its name."""
+    with pytest.raises(BadAnswer, match="answered 404"):
+        TritonClient(wire.url).model_config("m\ud800")

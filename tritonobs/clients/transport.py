@@ -181,6 +181,9 @@ class Transport:
                     raise translated(error, request, self._timeout[1]) from None
             except TooLarge as error:
                 raise BadAnswer(f"{request} answered {error}") from None
+            # JSON and arguments can hold halves of characters, which have no bytes.
+            except UnicodeEncodeError as error:
+                raise BadAnswer(f"{request}: {error.object[:_EXCERPT]!r} is not text in UTF-8") from None
         # Also without an exception: a body without a length that was cut off here looks whole.
         if limit.expired:
             raise TimedOut(f"{request}: no whole answer within {whole:g} s")

@@ -149,7 +149,7 @@ class TritonClient:
         self._transport.close()
 
     def _repository(self, model: str, verb: str) -> None:
-        self._transport.post_json(f"/v2/repository/models/{quote(model, safe='')}/{verb}", {}).required()
+        self._transport.post_json(f"/v2/repository/models/{_quoted(model)}/{verb}", {}).required()
 
     def _read(self, answer: Answer, build: Callable[[Json], _T]) -> _T:
         body = answer.required().json()
@@ -157,8 +157,13 @@ class TritonClient:
             return build(body)
 
 
+def _quoted(name: str) -> str:
+    # A name in JSON can hold half of a character.
+    return quote(name, safe="", errors="surrogatepass")
+
+
 def _model_path(model: str, version: str) -> str:
-    return f"/v2/models/{quote(model, safe='')}" + (f"/versions/{quote(version, safe='')}" if version else "")
+    return f"/v2/models/{_quoted(model)}" + (f"/versions/{_quoted(version)}" if version else "")
 
 
 def _trace_path(model: str) -> str:

@@ -119,6 +119,11 @@ def links(
     yield from dict(_links(verdict, asked, prometheus_url, grafana_url, serve_url)).items()
 
 
+def _quoted(text: str) -> str:
+    # A name in JSON can hold half of a character.
+    return quote(text, errors="surrogatepass")
+
+
 def _links(
     verdict: Verdict, asked: Mapping[str, str], prometheus_url: str, grafana_url: str, serve_url: str
 ) -> Iterator[tuple[str, str]]:
@@ -129,11 +134,11 @@ def _links(
             # Grafana reads milliseconds.
             times = f"from={verdict.baseline.start * 1000:.0f}&to={verdict.incident.end * 1000:.0f}"
             version = (
-                f"&var-version={quote(cause.place[1])}" if len(cause.place) > 1 and cause.place[1] else ""
+                f"&var-version={_quoted(cause.place[1])}" if len(cause.place) > 1 and cause.place[1] else ""
             )
             yield (
                 f"board of {cause.model}",
-                f"{grafana_url.rstrip('/')}/d/tritonobs-model?var-model={quote(cause.model)}{version}&{times}",
+                f"{grafana_url.rstrip('/')}/d/tritonobs-model?var-model={_quoted(cause.model)}{version}&{times}",
             )
     span = format_duration(int(verdict.incident.end - verdict.baseline.start))
     # Without an end the graph would show the time until it is opened.
@@ -141,7 +146,7 @@ def _links(
     graph = f"{prometheus_url}/graph?g0.tab=0&g0.range_input={span}&g0.end_input={until}"
     for name, text in questions(verdict, asked):
         if name.startswith("trend of "):
-            yield name, f"{graph}&g0.expr={quote(text)}"
+            yield name, f"{graph}&g0.expr={_quoted(text)}"
 
 
 def evidence_text(evidence: Evidence) -> str:

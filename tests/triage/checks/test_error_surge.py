@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tritonobs import report
 from tritonobs.clients.prometheus import Series
 
 if TYPE_CHECKING:
@@ -49,6 +51,17 @@ def test_failures_only_triton_counts_have_a_beginning(fleet: Fleet, reason: dict
 
     assert cause.check == "error_surge"
     assert cause.since == pytest.approx(9600, abs=30)
+
+
+def test_half_a_character_in_a_name_breaks_no_link(fleet: Fleet) -> None:
+    """A saved snapshot may hold it."""
+    fleet.now.put("failures", 3.0, model="detector", version="1", reason="BACKEND")
+    verdict = fleet.verdict()
+    odd = replace(verdict, causes=(replace(verdict.causes[0], place=("m\ud800", "1")),))
+
+    urls = dict(report.links(odd, {}, prometheus_url="http://p", grafana_url="http://g", serve_url=""))
+
+    assert "var-model=m%ED%A0%80&" in urls["board of m\ud800"]
 
 
 def test_what_clients_cancel_is_no_error(fleet: Fleet) -> None:
