@@ -162,7 +162,7 @@ def usual_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
 
 
 def _most(versions: str, steps: str) -> str:
-    """The most of each version, and of each model over all of them, which have theirs at different moments."""
+    """The most of each version, and of a model over all of them: versions have theirs at other moments."""
     models = promql.summed(versions, (names.MODEL,))
     return f"max_over_time({versions}[{steps}]) or max_over_time({models}[{steps}])"
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.lab.drill.drill import Alert, Drill, Stream, Takes, steady
+from tritonobs.lab.drill.drill import Alert, Drill, Takes
 from tritonobs.lab.drill.rig import Rig
 from tritonobs.lab.drill.run import Session
+from tritonobs.lab.drill.streams import Stream, steady
 from tritonobs.lab.stack import native
 
 if TYPE_CHECKING:

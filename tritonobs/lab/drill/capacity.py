@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic, steady
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
 from tritonobs.lab.drill.repository import BATCHING
+from tritonobs.lab.drill.streams import steady
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

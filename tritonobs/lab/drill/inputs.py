@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tritonobs.lab.drill.drill import Alert, Drill, Stream, Takes, only_traffic, steady
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
+from tritonobs.lab.drill.streams import Stream, steady
 from tritonobs.lab.load.schedule import Segment
 
 if TYPE_CHECKING:

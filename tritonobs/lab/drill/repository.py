@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import TritonobsError
-from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic, steady
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
+from tritonobs.lab.drill.streams import steady
 from tritonobs.lab.stack.waiting import wait_for
 
 if TYPE_CHECKING:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from tritonobs.lab.drill.drill import Drill, Stream
+    from tritonobs.lab.drill.drill import Drill
     from tritonobs.lab.drill.outcome import Moment, Outcome
     from tritonobs.lab.drill.rig import Rig
+    from tritonobs.lab.drill.streams import Stream
 
 _POLL_SECONDS = 1.0
 _SLACK, _SLACK_SECONDS = 1.5, 60.0

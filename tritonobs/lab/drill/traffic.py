@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 
 from tritonobs.errors import ClientError
-from tritonobs.lab.drill.drill import Stream
+from tritonobs.lab.drill.streams import Stream
 from tritonobs.lab.load.images import parse_mix
 from tritonobs.lab.load.result import Progress
 from tritonobs.lab.load.run import LoadPlan, run_load
