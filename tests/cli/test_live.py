@@ -67,7 +67,7 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
         (("triage", "--at", "noon"), "'noon' is not a moment; write one like 2026-11-11T00:00:00+08:00"),
         (("triage", "--at", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone; write one like"),
         (("snapshot", "fleet", "--from", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone"),
-        (("traces", "on", "fleet.yaml", "--rate", "9" * 4300), "is neither auto nor a number from 1 to"),
+        (("traces", "on", "fleet.yaml", "--rate", "9" * 4301), "is neither auto nor a number from 1 to"),
         (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
         (("triag",), "No such command 'triag'. Did you mean 'triage'?"),
         (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
