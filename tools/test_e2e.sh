@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
-longest=(fleet attack shards history delivery boards stage)
+longest=(kubernetes boards fleet attack shards test_exercise.py test_on_call.py delivery stage)
 
 pieces() {
   printf 'tests/e2e/%s\n' "${longest[@]}"
