@@ -4,12 +4,11 @@ function(config)
   local shards = import '../lib/shards.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local missing = shards.parts_of(config).missing;
-  local of_cluster = '{{ with $labels.cluster }} of cluster {{ . }}{{ end }}';
   local by_tier = {
     all: if missing == '' then [] else [
       text.alert('TritonobsAgentMissing', 'critical', missing, {
         summary: 'An agent that scrapes Triton servers is missing.',
-        description: 'Agent {{ $labels.%(shardLabel)s }}' + of_cluster + ' does not answer: of the servers that it scrapes and their models nothing is known, and alerts about them hold still. Look whether that vmagent runs, and what its log says.',
+        description: 'Agent {{ $labels.%(shardLabel)s }}%(of_cluster)s does not answer: of the servers that it scrapes and their models nothing is known, and alerts about them hold still. Look whether that vmagent runs, and what its log says.',
         board: boards.link('hosts', [], 'up'),
       }, wait='1m'),
     ],
@@ -19,7 +18,7 @@ function(config)
     global: [
       text.alert('TritonobsShardMissing', 'critical', missing, {
         summary: 'The records of a shard are missing.',
-        description: 'Prometheus shard {{ $labels.%(shardLabel)s }}' + of_cluster + ' gives no records: of its servers and their models nothing is known, and alerts about them hold still. Look whether that Prometheus runs, whether it evaluates its rules, and whether the global one can ask it.',
+        description: 'Prometheus shard {{ $labels.%(shardLabel)s }}%(of_cluster)s gives no records: of its servers and their models nothing is known, and alerts about them hold still. Look whether that Prometheus runs, whether it evaluates its rules, and whether the global one can ask it.',
         board: boards.link('delivery', [], 'shard:cluster:tritonobs_shard:info'),
       }, wait='1m'),
     ],

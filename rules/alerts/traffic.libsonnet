@@ -72,7 +72,7 @@ function(config)
         %(targets)s
       |||, { targets: targets }), {
         summary: 'Prometheus scrapes no Triton server any more.',
-        description: 'Prometheus knows no scrape target{{ with $labels.cluster }} of cluster {{ . }}{{ end }} with %(triton)s: service discovery answers with an empty list, or the job was renamed or lost the label. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
+        description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, or the job was renamed or lost the label. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
         board: boards.link('hosts', [], 'up'),
       }, wait='15s'),
       // A promised version that no server has. Where other versions of the model are loaded it is missed if the model

@@ -40,7 +40,7 @@ function(config)
     },
     TritonLimitSourceLost: {
       summary: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
-      description: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info 到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
+      description: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
     },
     TritonLimitRefused: {
       summary: '以注解写的限额被拒绝。',
@@ -48,7 +48,7 @@ function(config)
     },
     TritonLimitsDisagree: {
       summary: '两个来源的限额或目标不一致。',
-      description: subject + ' 的同一限额或目标有两个值：较大的 ' + number + ' 生效。两个 `tritonobs serve`（或 serve 与规则文件）使用了不同的集群文件，请核对并停掉过时的一个。',
+      description: subject + ' 的同一限额或目标{{ with $labels.slo }}（{{ . }}）{{ end }}{{ with $labels.kind }}（{{ . }}）{{ end }}有两个值：较大的 ' + number + ' 生效。两个 `tritonobs serve`（或 serve 与规则文件）使用了不同的集群文件，请核对并停掉过时的一个。',
     },
     TritonTokensAboveLimit: {
       summary: model + ' 处理的 token 超过限额。',
@@ -72,7 +72,7 @@ function(config)
     },
     TritonServersLost: {
       summary: 'Prometheus 不再抓取任何 Triton 服务器。',
-      description: 'Prometheus 没有{{ with $labels.cluster }}集群 {{ . }} 的{{ end }}任何抓取目标：服务发现返回空列表，或 job 被改名、丢失标签。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
+      description: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，或 job 被改名、丢失标签。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
     },
     TritonModelUnloaded: {
       summary: model + ' 没有在任何服务器上加载。',
@@ -88,7 +88,7 @@ function(config)
     },
     TritonWorkerDead: {
       summary: model + ' 的一个工作进程已死亡，模型却显示就绪。',
-      description: '{{ $labels.instance }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
+      description: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
     },
     TritonTrafficStopped: {
       summary: '不再有人请求 ' + model + '。',
@@ -135,36 +135,36 @@ function(config)
       description: '对 ' + model + ' 的请求中，缓存只应答 ' + percent + '，不到一小时前的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',
     },
     TritonModelReloaded: {
-      summary: model + ' 在 {{ $labels.instance }} 上被重新加载。',
-      description: '{{ $labels.instance }} 上 ' + model + ' 的工作进程是新的：模型被重新加载、重启，或增加了模型实例。之后的头几个请求会较慢；请比较前后的错误和延迟。',
+      summary: model + ' 在 {{ $labels.%(replicaLabel)s }} 上被重新加载。',
+      description: '{{ $labels.%(replicaLabel)s }} 上 ' + model + ' 的工作进程是新的：模型被重新加载、重启，或增加了模型实例。之后的头几个请求会较慢；请比较前后的错误和延迟。',
     },
     TritonMetricsEmpty: {
-      summary: '{{ $labels.instance }} 上的 Triton 以空页面应答抓取。',
-      description: '{{ $labels.instance }} 的指标页是空的：除 /metrics 外的任何路径都是如此。请检查抓取配置中的 metrics_path。',
+      summary: '{{ $labels.%(replicaLabel)s }} 上的 Triton 以空页面应答抓取。',
+      description: '{{ $labels.%(replicaLabel)s }} 的指标页是空的：除 /metrics 外的任何路径都是如此。请检查抓取配置中的 metrics_path。',
     },
     TritonCountersFrozen: {
       summary: 'Triton 没有计入 ' + model + ' 应答的任何请求。',
       description: model + ' 自报每秒应答 ' + number + ' 个请求，Triton 的计数器却不动。服务器启动时带了 --metrics-config counter_latencies=false：请去掉。',
     },
     TritonStageMetricsFailing: {
-      summary: model + ' 在 {{ $labels.instance }} 上的阶段指标正在丢失。',
-      description: '{{ $labels.instance }} 上的 ' + model + ' 每秒有 ' + number + ' 条阶段记录未能交出。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
+      summary: model + ' 在 {{ $labels.%(replicaLabel)s }} 上的阶段指标正在丢失。',
+      description: '{{ $labels.%(replicaLabel)s }} 上的 ' + model + ' 每秒有 ' + number + ' 条阶段记录未能交出。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
     },
     TritonRestartLoop: {
-      summary: '{{ with $labels.model }}{{ . }} 的工作进程{{ else }}Triton {{ end }}在 {{ $labels.instance }} 上反复重启。',
-      description: '{{ $labels.instance }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
+      summary: '{{ $labels.%(replicaLabel)s }} 上的服务器或工作进程反复重启。',
+      description: '{{ $labels.%(replicaLabel)s }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
     },
     TritonServerScrapedTwice: {
       summary: '同一服务器以两个地址被抓取。',
-      description: '同一个 ' + model + ' 出现了 ' + number + ' 次：多个页面上的耗时或加载时间完全相同，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
+      description: '同一个 ' + model + ' 出现了 ' + number + ' 次：{{ with $labels.loaded_in }}多个页面上的加载时间同为 {{ . }} 秒{{ else }}多个页面上的请求耗时精确到微秒完全相同{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
     },
     TritonReplicaSlow: {
-      summary: model + ' 在 {{ $labels.instance }} 上比别处慢。',
-      description: '对 ' + model + ' 的请求在 {{ $labels.instance }} 上的耗时是其他副本的 ' + number + ' 倍。请查看该机器的负载、频率、温度和邻居，或将其摘除。',
+      summary: model + ' 在 {{ $labels.%(replicaLabel)s }} 上比别处慢。',
+      description: '对 ' + model + ' 的请求在 {{ $labels.%(replicaLabel)s }} 上的耗时是其他副本的 ' + number + ' 倍。请查看该机器的负载、频率、温度和邻居，或将其摘除。',
     },
     TritonHostMemoryPressure: {
-      summary: '{{ $labels.instance }} 的内存即将用尽。',
-      description: '{{ $labels.instance }} 的主机内存或 Triton 的锁页内存池已使用 ' + percent + '。请找出不断增长的工作进程，或增加内存；否则内核很快会终止进程。',
+      summary: '{{ $labels.%(replicaLabel)s }} 的内存即将用尽。',
+      description: '{{ $labels.%(replicaLabel)s }} 的主机内存或 Triton 的锁页内存池已使用 ' + percent + '。请找出不断增长的工作进程，或增加内存；否则内核很快会终止进程。',
     },
     TritonAcceleratorMemoryPressure: {
       summary: '{{ $labels.instance }} 上一张加速卡的显存即将用尽。',
@@ -236,11 +236,11 @@ function(config)
     },
     TritonobsShardMissing: {
       summary: '一个 Prometheus 分片的记录缺失。',
-      description: '分片 {{ $labels.%(shardLabel)s }}{{ with $labels.cluster }}（集群 {{ . }}）{{ end }}没有给出记录：其服务器和模型的情况未知，相关告警保持不动。请查看该 Prometheus 是否运行、是否在计算规则、全局 Prometheus 能否访问它。',
+      description: '分片 {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有给出记录：其服务器和模型的情况未知，相关告警保持不动。请查看该 Prometheus 是否运行、是否在计算规则、全局 Prometheus 能否访问它。',
     },
     TritonobsAgentMissing: {
       summary: '一个抓取 Triton 服务器的 agent 缺失。',
-      description: 'agent {{ $labels.%(shardLabel)s }}{{ with $labels.cluster }}（集群 {{ . }}）{{ end }}没有应答：它所抓取的服务器及其模型的情况未知，相关告警保持不动。请查看该 vmagent 是否运行、日志里写了什么。',
+      description: 'agent {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有应答：它所抓取的服务器及其模型的情况未知，相关告警保持不动。请查看该 vmagent 是否运行、日志里写了什么。',
     },
     TritonobsRulesLate: {
       summary: 'Prometheus 跳过了 tritonobs 规则的计算。',

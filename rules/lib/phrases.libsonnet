@@ -4,8 +4,6 @@
   subject: '{{ or $labels.model "The fleet" }}{{ with $labels.version }} version {{ . }}{{ end }}',
   // The same without the fleet.
   model: '{{ $labels.model }}{{ with $labels.version }} version {{ . }}{{ end }}',
-  // " of cluster east", or nothing where series carry no cluster.
-  of_cluster: '{{ with $labels.cluster }} of cluster {{ . }}{{ end }}',
   number: '{{ $value | printf "%%.4g" }}',
   percent: '{{ $value | humanizePercentage }}',
   seconds: '{{ $value | humanizeDuration }}',

@@ -43,6 +43,9 @@ function(config) {
     cluster: labels([]),
     // For queries of messages, which are templates: what matches the alert's own cluster, and fills the %q of it.
     clusterIs: std.join('', [name + '=%q, ' for name in cluster]),
+    // " of cluster east", or nothing where series carry no cluster.
+    of_cluster: std.join('', ['{{ with $labels.' + name + ' }} of cluster {{ . }}{{ end }}' for name in cluster]),
+    cluster_zh: std.join('', ['{{ with $labels.' + name + ' }}（集群 {{ . }}）{{ end }}' for name in cluster]),
     clusterValue: std.join('', ['(print $labels.' + name + ') ' for name in cluster]),
     model: labels(['model']),
     subject: labels(['model', 'version']),

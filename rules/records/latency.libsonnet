@@ -7,8 +7,9 @@ function(config)
   local rate(level, by, name, counters) =
     text.record(
       level + ':triton_' + name + '_duration_seconds:rate%(short)s',
-      'sum by (' + by + ') (\n  ' + std.join('\n  + ', [
-        'rate(nv_inference_' + counter + '_duration_us{%(triton)s}[%(short)s])'
+      // Added up before they are joined: a row for each model, not for each counter of each server.
+      '(\n  ' + std.join('\n  + ', [
+        'sum by (' + by + ') (rate(nv_inference_' + counter + '_duration_us{%(triton)s}[%(short)s]))'
         for counter in counters
       ]) + '\n) / 1e6',
     ) + shards.sum;

@@ -12,29 +12,45 @@ function(config)
   local by = '%(subject)s, %(replica)s, worker, stage, le';
   local buckets(only='') = 'tritonobs_stage_duration_seconds_bucket{%(triton)s' + only + '}';
   // What failed, on servers where the stage is measured. Only the whole request fails; its parts just take their time.
+  // Few servers have failures: only their rows are grouped.
   local failed(seen_by) = fit(|||
-    group by (%(subject)s, %(replica)s, stage, le) (%(timed)s{stage="total"})
+    group by (%(subject)s, %(replica)s, stage, le) (
+      %(timed)s{stage="total"}
+        and on (%(subject)s, %(replica)s)
+      %(bad)s
+    )
       * on (%(subject)s, %(replica)s) group_left ()
-    replica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
-  |||, { timed: timed, seen_by: seen_by });
+    %(bad)s
+  |||, {
+    timed: timed,
+    bad: 'replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}',
+  });
   local read = buckets('%(named_bounds)s');
   local named = '\nand on (%(model)s, stage, le)\nmodel_stage_le:tritonobs_latency_bound:info';
   // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
   local bounds = if config.tier == 'shard' then '' else named;
   local asked = if config.tier == 'global' then named else '';
-  // Few of all buckets are at such a bound: what is recorded of these is all that is read of them again.
+  // Few of all buckets are at such a bound: what is recorded of these is all that is read of them again. The bounds
+  // that were read are in the same record, labelled as such.
   local last = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:last';
   local kept = config.tier != 'shard' && config.recordsAtOnce;
-  // What was kept of a bound that has been named since then. Without it only a worker that is new began at 0; of all
-  // others the bound is new.
-  local since = increase.before(last) + named + ' offset %(sloInterval)s';
-  local known = fit(|||
+  local workers = last + '{bound=""}';
+  local asked_for = last + '{bound="named"}';
+  local asked_before = asked_for + ' offset %(sloInterval)s';
+  // What was kept of a bound whose rows were read an evaluation before. A worker without such a row is new and began at
+  // 0, unless its page or the bound is new.
+  local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
+  local began = fit(|||
     on (%(replica_only)s) %(pagesNew)s
-      unless on (%(subject)s, %(replica)s, worker, stage)
-    %(worker)s
-  |||, { worker: increase.before(buckets(', le="+Inf"')) });
+      unless on (%(model)s, stage, le)
+    (
+      %(asked)s
+        unless
+      %(before)s
+    )
+  |||, { asked: asked_for, before: asked_before });
   local grown =
-    if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(last, '(' + since + ')', known) })
+    if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(workers, '(' + since + ')', began) })
     else increase.summed(by, read, bounds);
   // By bound, of all workers. Only here a bound is written one way: these are few rows.
   local rows = '%(subject)s, stage, le';
@@ -60,7 +76,10 @@ function(config)
     )
   |||, { timed: timed, failed: failed('model') })));
   (
-    if !kept then [] else [text.record(last, increase.now(read) + named) + shards.kept]
+    if !kept then [] else [text.record(last, text.all([
+      '(' + increase.now(read) + named + ')',
+      'label_replace(model_stage_le:tritonobs_latency_bound:info, "bound", "named", "", "")',
+    ])) + shards.kept]
   ) + [
     text.record(timed, vendors(
       grown,

@@ -8,12 +8,12 @@ from tritonobs import names
 from tritonobs.render.rules import evaluate_mixin
 
 
-def _alerts(*, chinese: bool) -> dict[str, dict[str, str]]:
+def _alerts(*, chinese: bool, **knobs: str) -> dict[str, dict[str, str]]:
     every = ({"tier": "global"}, {"agentsSelector": f'job="{names.AGENTS_JOB}"'})
     return {
         rule["alert"]: rule["annotations"]
         for one in every
-        for file in evaluate_mixin({"chinese": chinese, **one}).values()
+        for file in evaluate_mixin({"chinese": chinese, **one, **knobs}).values()
         for group in file["groups"]
         for rule in group["rules"]
         if "alert" in rule
@@ -51,6 +51,17 @@ def test_templates_are_the_same_values_in_both_languages() -> None:
     for name, texts in _alerts(chinese=True).items():
         english, chinese = ("$value" in texts[key] for key in ("description", "description_zh"))
         assert english == chinese, name
+
+
+def test_labels_are_the_same_in_both_languages() -> None:
+    """A Chinese text names what the English one names: a server or cluster by any label."""
+    for name, texts in _alerts(chinese=True, replicaLabel="server", clusterLabel="zone").items():
+        english, chinese = (
+            set(re.findall(r"\$labels[.](\w+)", texts["summary" + ending] + texts["description" + ending]))
+            for ending in ("", "_zh")
+        )
+        assert english == chinese, name
+        assert not chinese & {"replica", "cluster"}, name
 
 
 def test_nobody_reads_chinese_who_did_not_ask_for_it() -> None:

@@ -1,5 +1,6 @@
 """The mixin and `names` say the same words, and the mixin's own knobs are those the plan computes."""
 
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -41,6 +42,27 @@ def test_every_alert_is_named():
     _, found = evaluated(5)
 
     assert sorted(rule["alert"] for rule in found["alert"]) == sorted(names.ALERTS)
+
+
+def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent(cases):
+    """`fires` and `silent` of tests/support/promtool.py, in tests/rules/cases. (The watchdog is never silent.)"""
+    checks = [check for file in cases.values() for case in file for check in case.checks]
+    asked = {
+        fires: {
+            name for check in checks if test(check) for name in re.findall(r'alertname="(\w+)"', check.expr)
+        }
+        for fires, test in (
+            (True, lambda check: check.expr.startswith("ALERTS") and check.samples),
+            (False, lambda check: "count_over_time(ALERTS" in check.expr and not check.samples),
+        )
+    }
+
+    assert {
+        fires: sorted(set(names.ALERTS) - {names.WATCHDOG} - found) for fires, found in asked.items()
+    } == {
+        True: [],
+        False: [],
+    }
 
 
 def test_rules_are_the_same_for_every_fleet():

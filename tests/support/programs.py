@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def _end_by_exception() -> None:
+    # By default SIGTERM ends Python at once, and what it started stays behind.
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
 class Program:
@@ -56,6 +65,7 @@ class Program:
         Raises:
             RuntimeError: it died or did not answer in time; the text has the end of its log.
         """
+        _end_by_exception()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(self._argv, stdout=log, stderr=log, env=self._env)
         deadline = time.monotonic() + _START_SECONDS

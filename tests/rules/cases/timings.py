@@ -76,8 +76,8 @@ def of_workers():
         rules=(GREW, KEPT),
         given=(NEW, BOUND),
         checks=(
-            reads(f'count by (model) ({KEPT}{{model="goes"}})', 19, ({"model": "goes"}, 3)),
-            reads(f'{KEPT}{{model="goes"}}', 20),
+            reads(f'count by (model) ({KEPT}{{model="goes", bound=""}})', 19, ({"model": "goes"}, 3)),
+            reads(f'{KEPT}{{model="goes", bound=""}}', 20),
             *(
                 came(
                     f"{GREW} > 0",
