@@ -45,7 +45,7 @@ def test_every_alert_is_named():
 
 
 def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent(cases):
-    """`fires` and `silent` of tests/support/promtool.py, in tests/rules/cases. (The watchdog is never silent.)"""
+    """They are in tests/rules/cases, by `fires` and `silent`; the watchdog is never silent."""
     checks = [check for file in cases.values() for case in file for check in case.checks]
     asked = {
         fires: {

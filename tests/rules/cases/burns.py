@@ -28,7 +28,7 @@ def burn(tier, says, *, shares, bad, begin=0, budget=0.01, fired=None, fresh=Tru
     """
     name, severity, (long, hours), short, factor = tier
     counted = RECENT if hours == 1 else "slo:sli_bad_requests:sampled"
-    since = 2 * hours * HOUR
+    since = min(2 * hours, hours + 5) * HOUR
     end = since + 60
     world = World(minutes=end, scrape_seconds=STEP)
     each = bad / (hours * 3600) * STEP
