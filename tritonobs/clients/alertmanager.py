@@ -48,7 +48,7 @@ class AlertmanagerStatus:
 
 
 class AlertmanagerClient:
-    """One Alertmanager. Every method raises ClientError when it could not look."""
+    """One Alertmanager. Every method raises ClientError when there is no answer."""
 
     def __init__(
         self, url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2

@@ -79,7 +79,7 @@ class PrometheusClient:
     """One Prometheus, and the cluster of it that is asked about ("": all that it has).
 
     Targets and alerts of other clusters are left out; those without the label are every cluster's. Every
-    method raises ClientError when it could not look.
+    method raises ClientError when there is no answer.
     """
 
     def __init__(

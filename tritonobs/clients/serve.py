@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 from tritonobs import names
-from tritonobs.clients.exposition import parse_page
+from tritonobs.clients.exposition import MetricsPage, parse_page
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import Transport
 
@@ -39,8 +40,21 @@ class ServeClient:
         Raises:
             ClientError: serve was not reached.
         """
-        page = parse_page(self._transport.get("/metrics").required().text)
-        return page.total(names.DELIVERY_ALERTS, robot=robot, status="firing")
+        return self._page().total(names.DELIVERY_ALERTS, robot=robot, status="firing")
+
+    def errors(self, robot: str) -> Counter[str]:
+        """How many messages this robot did not take since serve started, by errcode or trouble.
+
+        Raises:
+            ClientError: serve was not reached.
+        """
+        samples = self._page().by_name.get(names.DELIVERY_ERRORS, ())
+        return Counter(
+            {one.labels["code"]: int(one.value) for one in samples if one.labels.get(names.ROBOT) == robot}
+        )
+
+    def _page(self) -> MetricsPage:
+        return parse_page(self._transport.get("/metrics").required().text)
 
     def close(self) -> None:
         """Give the connections back."""

@@ -87,7 +87,7 @@ class TraceSetting:
 
 
 class TritonClient:
-    """One replica. Every method raises ClientError when it could not look."""
+    """One replica. Every method raises ClientError when there is no answer."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
 _ALL_THE_SAME = {"healthy": " all the same, perhaps for what was before"}
-_HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "COULD NOT LOOK"}
+_HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from datetime import datetime, timedelta, timezone
 from typing import Final, Literal
 
@@ -73,21 +74,30 @@ def _raise(plan: Plan, robot: Robot) -> None:
     serve = _serve(plan)
     manager = AlertmanagerClient(plan.addresses.alertmanager_url)
     try:
-        before = serve.alerts_named(robot.name)
+        before, errors = serve.alerts_named(robot.name), serve.errors(robot.name)
         (alert,) = read_payload(trial_payload(robot.name)).alerts
         ends_at = (datetime.now(timezone.utc) + _LIFE).isoformat()
         manager.raise_alert(alert.labels, alert.annotations, ends_at=ends_at)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while serve.alerts_named(robot.name) <= before:
             if time.monotonic() > deadline:
-                raise TimedOut(
-                    f"Alertmanager took the alert {TEST_ALERT}, but serve sent robot {robot.name} nothing "
-                    f"for {_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
-                )
+                raise TimedOut(_where_it_ended(robot, serve.errors(robot.name) - errors))
             time.sleep(_LOOK_SECONDS)
     finally:
         serve.close()
         manager.close()
+
+
+def _where_it_ended(robot: Robot, errors: Counter[str]) -> str:
+    if errors:
+        return (
+            f"the alert {TEST_ALERT} reached serve, but robot {robot.name} did not take the message "
+            f"({', '.join(errors)}); --via serve prints what it says"
+        )
+    return (
+        f"Alertmanager took the alert {TEST_ALERT}, but serve sent robot {robot.name} nothing "
+        f"for {_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
+    )
 
 
 def _serve(plan: Plan) -> ServeClient:
