@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ def _said(errors: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> str:
             self._answer(f'tritonobs_delivery_errors_total{{robot="oncall",code="300001"}} {count}\n')
 
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
+            (alert,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            assert alert["startsAt"] < alert["endsAt"]
             self._answer("{}")
 
         def _answer(self, text: str) -> None:

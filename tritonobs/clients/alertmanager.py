@@ -72,9 +72,15 @@ class AlertmanagerClient:
         """What runs, and with what configuration."""
         return self._read("/api/v2/status", _status)
 
-    def raise_alert(self, labels: Mapping[str, str], annotations: Mapping[str, str], *, ends_at: str) -> None:
-        """Tell it of a firing alert; it is resolved at `ends_at` (RFC 3339) unless sent again."""
-        alert = {"labels": dict(labels), "annotations": dict(annotations), "endsAt": ends_at}
+    def raise_alert(
+        self, labels: Mapping[str, str], annotations: Mapping[str, str], *, begins_at: str, ends_at: str
+    ) -> None:
+        """Tell it of an alert that fires since `begins_at` and is resolved at `ends_at` (both RFC 3339).
+
+        (Without the first Alertmanager takes the second for it: api/v2/api.go of 0.28.)
+        """
+        times = {"startsAt": begins_at, "endsAt": ends_at}
+        alert = {"labels": dict(labels), "annotations": dict(annotations), **times}
         self._transport.post_json("/api/v2/alerts", [alert]).required()
 
     def close(self) -> None:

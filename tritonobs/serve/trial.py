@@ -76,8 +76,9 @@ def _raise(plan: Plan, robot: Robot) -> None:
     try:
         before, errors = serve.alerts_named(robot.name), serve.errors(robot.name)
         (alert,) = read_payload(trial_payload(robot.name)).alerts
-        ends_at = (datetime.now(timezone.utc) + _LIFE).isoformat()
-        manager.raise_alert(alert.labels, alert.annotations, ends_at=ends_at)
+        now = datetime.now(timezone.utc)
+        times = {"begins_at": now.isoformat(), "ends_at": (now + _LIFE).isoformat()}
+        manager.raise_alert(alert.labels, alert.annotations, **times)
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while serve.alerts_named(robot.name) <= before:
             if time.monotonic() > deadline:

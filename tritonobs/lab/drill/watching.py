@@ -71,13 +71,14 @@ def _unmeasured_promise(rig: Rig) -> AbstractContextManager[None]:
 def _robot_fails(rig: Rig, fault: str, times: int) -> Iterator[None]:
     """The robot fails while a message is to be delivered."""
     labels = {"alertname": "TritonobsRehearsal", "severity": "warning", "rehearsal": fault}
+    said, begins_at = {"summary": "A rehearsal."}, _moment(0)
     try:
         rig.robot.post_json("/faults", {"fault": fault, "times": times}).required()
-        rig.alertmanager.raise_alert(labels, {"summary": "A rehearsal."}, ends_at=_moment(_MINUTES))
+        rig.alertmanager.raise_alert(labels, said, begins_at=begins_at, ends_at=_moment(_MINUTES))
         yield
     finally:
         rig.robot.delete("/faults").required()
-        rig.alertmanager.raise_alert(labels, {"summary": "A rehearsal."}, ends_at=_moment(0))
+        rig.alertmanager.raise_alert(labels, said, begins_at=begins_at, ends_at=_moment(0))
 
 
 @contextmanager
