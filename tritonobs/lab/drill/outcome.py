@@ -26,7 +26,7 @@ class SeenAlert:
 class Outcome:
     """What was seen of a drill, compared with what was promised.
 
-    `cause` is the check that triage named first ("" when it found nothing wrong, "?" when there was no verdict),
+    `cause` is the check that triage named first ("" for nothing wrong, "?" for no verdict),
     `sentence` its words, `named_after` when it first was the promised one. `problem` is what kept the drill
     from being done at all.
     """
