@@ -58,9 +58,9 @@ def sentence(slow: Slow) -> str:
     call, phase, seconds = found
     what = {"queue": "waiting in the queue of", "infer": "inside"}.get(phase, f"{phase} of")
     took = whole.request.seconds
-    return (
-        f"Most of it went {what} {call.model}: {latency(seconds)}, {seconds / took:.0%} of {latency(took)}."
-    )
+    # Of a model that others call the whole request is drawn, and explained.
+    it = "Most of it" if slow.call is whole else f"It was a part of a request to {whole.model}; most of that"
+    return f"{it} went {what} {call.model}: {latency(seconds)}, {seconds / took:.0%} of {latency(took)}."
 
 
 def waterfall(slow: Slow) -> Table:

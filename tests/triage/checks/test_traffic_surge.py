@@ -40,3 +40,29 @@ def test_a_rush_that_comes_every_few_minutes_is_no_surge(fleet: Fleet) -> None:
     fleet.usual["requests"] = (Series(labels={"model": "inspect", "version": "1"}, points=points),)
 
     assert "traffic_surge" not in fleet.checks()
+
+
+def _more_and_failing(fleet: Fleet, reason: str) -> None:
+    fleet.now.model("inspect", rate=40.0)
+    fleet.now.outcome("inspect", ok=30.0, error=10.0)
+    labels = {"version": "1", "reason": reason}
+    fleet.now.put("stage_errors", 10.0, model="preprocess", stage="decode", **labels)
+    fleet.now.put("stage_errors", 10.0, model="inspect", stage="preprocess", **labels)
+
+
+def test_images_are_not_corrupt_because_there_are_more(fleet: Fleet) -> None:
+    """No request takes longer, and what fails is input that cannot be used: traffic is no cause."""
+    _more_and_failing(fleet, "corrupt_image")
+
+    assert fleet.checks() == ["error_surge"]
+
+
+def test_more_traffic_that_fails_more_often_is_served_worse(fleet: Fleet) -> None:
+    """What is worse is shown: errors, where no request takes longer."""
+    _more_and_failing(fleet, "timeout")
+
+    verdict = fleet.verdict()
+
+    (surge,) = [one for one in (*verdict.causes, *verdict.following) if one.check == "traffic_surge"]
+    assert surge.sentence == "inspect version 1 gets 40 requests/s, was 10, and more of them fail"
+    assert [one.what for one in surge.evidence] == ["requests", "error ratio of inspect"]

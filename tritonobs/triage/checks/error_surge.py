@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.timings.promql import labels_of
+from tritonobs.triage import inputs
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.trends import BAD
 from tritonobs.triage.wording import titled
@@ -49,7 +50,7 @@ def judge(view: View) -> Iterator[Cause]:
 
 _OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
 _INPUT_STEPS = ("find the client that sends them; the model is well, what it gets is not",)
-_STEPS = dict.fromkeys(("corrupt_image", "empty_image", "too_large", "unsupported_format"), _INPUT_STEPS)
+_STEPS = dict.fromkeys(inputs.REASONS, _INPUT_STEPS)
 
 
 def _surge(view: View, subject: Subject) -> tuple[float, float] | None:

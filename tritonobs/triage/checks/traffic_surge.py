@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import commands
+from tritonobs.triage import commands, inputs
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.drain import drain_steps, draining
 from tritonobs.triage.wording import figure, titled
@@ -27,24 +27,20 @@ def judge(view: View) -> Iterator[Cause]:
         now, before = case.now.request.rate, case.before.request.rate if case.before else None
         if before is None or now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
             continue
-        if not case.slower and not view.failing(case.now.model):
+        failing = view.failing(case.now.model) and not inputs.explain_errors(view, case.subject)
+        if not case.slower and not failing:
             continue
         labels = labels_of(case.subject)
         yield Cause(
             place=case.subject,
             sentence=(
-                f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and serves "
-                f"them worse{draining(view, labels, before)}"
+                f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and "
+                f"{'takes longer' if case.slower else 'more of them fail'}{draining(view, labels, before)}"
             ),
             confidence=0.8 if now > 2 * before else 0.65,
             evidence=(
                 Evidence("requests", before, now, "per_second"),
-                Evidence(
-                    "mean of a request",
-                    case.before.request.mean if case.before else None,
-                    case.now.request.mean,
-                    "seconds",
-                ),
+                _worse(view, case),
             ),
             next_steps=(
                 *drain_steps(view, labels, before),
@@ -54,6 +50,14 @@ def judge(view: View) -> Iterator[Cause]:
             trend=("requests", labels_of(case.subject)),
             asked=("requests",),
         )
+
+
+def _worse(view: View, case: Case) -> Evidence:
+    if case.slower:
+        before = case.before.request.mean if case.before else None
+        return Evidence("mean of a request", before, case.now.request.mean, "seconds")
+    now, before = view.error_ratio(case.subject), view.error_ratio(case.subject, before=True)
+    return Evidence(f"error ratio of {case.now.model}", before, now, "ratio")
 
 
 def _usual(case: Case) -> float:
