@@ -1,6 +1,6 @@
 # What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit check format bench pictures soak fuzz mutants down clean
+.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -44,8 +44,11 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 	PYTHON=$(BIN)/python tools/setup_kubernetes.sh
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
-test-unit: setup ## the tests that start no server
-	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --numprocesses auto $(PYTEST_ARGS)
+test-unit: setup ## the tests of the code: five minutes on two cores
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules --numprocesses auto $(PYTEST_ARGS)
+
+test-rules: setup ## the tests of the rules, by promtool, vmalert and simulated fleets: seven minutes
+	tools/pytest_twice.sh $(BIN)/pytest --numprocesses auto $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # End-to-end tests. Each folder and file of tests/e2e is a piece of work with servers of its own; most of them wait, so
-# three run side by side on two cores. The longest begin first. (pytest-xdist 3.8 does not keep groups together under
+# four run side by side on two cores. The longest begin first. (pytest-xdist 3.8 does not keep groups together under
 # pytest 9.2, so its --dist loadgroup is no way.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,4 +28,4 @@ piece() {
 }
 export -f piece
 
-pieces | xargs -n 1 -P 3 bash -c 'piece "$1"' "$PWD/tools/test_e2e.sh"
+pieces | xargs -n 1 -P 4 bash -c 'piece "$1"' "$PWD/tools/test_e2e.sh"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 IMPORTED = (demo, load, stack, top)  # here, so that no child has to
 
-KILLS = int(os.environ.get("TRITONOBS_KILLS", "12"))
+KILLS = int(os.environ.get("TRITONOBS_KILLS", "6"))
 """How often `up` is killed; 100 in the nightly run."""
 
 

@@ -14,7 +14,9 @@ import pytest
 from tritonobs.cli import COMMANDS
 from tritonobs.programs.binaries import tools_folder
 
-ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 
 # In one process: a start of Python costs more than a help text.
