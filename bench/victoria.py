@@ -59,9 +59,11 @@ def main() -> None:
         text += f"\n\nWrong on purpose, and what the same checks say:\n\n{table(_HEADER, wrong)}"
     if told.seen.different:
         text += "\n\nNot equal: " + ", ".join(f"`{name}`" for name in told.seen.different) + "."
-    if told.seen.apart:
-        apart = sorted({dict(row)["alertname"] for row in told.seen.apart})
-        text += "\n\nNot in both: " + ", ".join(f"`{name}`" for name in apart) + "."
+    for what, found in (("Not in both", told.seen.apart), ("Told when it was back", told.back)):
+        if found:
+            text += (
+                f"\n\n{what}: " + ", ".join(sorted({f"`{dict(row)['alertname']}`" for row in found})) + "."
+            )
     values = {row[0]: row[2] for row in rows} | {name: _told(one) for name, one in planted.items()}
     publish("victoria", text, values, as_json=options.json, write=options.write)
 
