@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tritonobs.traces.queue import Body
     from tritonobs.traces.slowest import Slow
 
+_log = logging.getLogger(__name__)
 MOST_WAITING, MOST_WAITING_BYTES = 256, 64 * 2**20
 _READ_SECONDS = 60.0
 _ASK_SECONDS = 2.0
@@ -43,6 +45,7 @@ class Receiver:
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
         self.queue = BoundedQueue(most=MOST_WAITING, most_bytes=MOST_WAITING_BYTES)
+        self._forward = plan.traces.forward
         self.forwarder = Forwarder(plan.traces.forward) if plan.traces.forward else None
         self.lock = threading.Lock()
         """Held while what is kept is changed or read."""
@@ -61,7 +64,10 @@ class Receiver:
             supervisor.keep("traces forwarded", self.forwarder.deliver)
 
     def apply(self, plan: Plan) -> None:
-        """Use a fleet file that was loaded again."""
+        """Use a fleet file that was loaded again; where spans are forwarded stays as it was at the start."""
+        if plan.traces.forward != self._forward:
+            self._forward = plan.traces.forward
+            _log.warning("traces.forward is now %r: in force when the receiver starts again", self._forward)
         before, self._clients = (
             self._clients,
             {
