@@ -152,7 +152,7 @@ def _short(text: str) -> str:
 
 
 def version_order(version: str) -> tuple[int, str]:
-    """What to sort versions of Triton by: their number, and before all of those whatever is none."""
+    """What to sort versions of Triton by: their number, and before all of those what is none."""
     # Not by `int`, which refuses thousands of digits: versions are what a server says.
     digits = version.lstrip("0")
     return (len(digits), digits) if version.isascii() and version.isdigit() else (-1, version)

@@ -1,4 +1,4 @@
-// What a cluster runs of what it wants: pools of servers, their autoscalers, and who delivers. Most of it is told by
+// What a cluster runs of what it wants: pools of servers, their autoscalers, and who delivers. Most of it is reported by
 // kube-state-metrics; without it these alerts are silent.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);

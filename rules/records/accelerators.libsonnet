@@ -88,7 +88,7 @@ function(config)
       called(ascend('npu_chip_info_temperature'), 'id', 'node'),
       called(cambricon('mlu_temperature'), 'mlu', 'node'),
     ]])),
-    // The last error that the card told, by its vendor's number: XID, or the error code of Ascend.
+    // The last error that the card reported, by its vendor's number: XID, or the error code of Ascend.
     measure('fault:code', [
       dcgm('DCGM_FI_DEV_XID_ERRORS'),
       ascend('npu_chip_info_error_code'),

@@ -40,7 +40,7 @@ function(config)
     text.record('replica_model_version:tritonobs_llm_requests_waiting:sum', one_of([
       by(replica, 'sum', 'vllm:num_requests_waiting'),
       requests('waiting'),
-      // Before TensorRT-LLM told how many wait: those it has taken and not scheduled.
+      // Before TensorRT-LLM reported how many wait: those it has taken and not scheduled.
       fit('clamp_min(\n%(active)s\n  -\n%(scheduled)s,\n0\n)', {
         active: requests('active'),
         scheduled: requests('scheduled'),

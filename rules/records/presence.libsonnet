@@ -20,7 +20,7 @@ function(config)
       or
       group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
     |||, { targets: text.targets.here })) + shards.parts([text.targets]),
-    // So few answers that no rate can be told; what this server does is unknown. A lost scrape or two are none of it.
+    // So few answers that no rate is known; what this server does is unknown. A lost scrape or two are none of it.
     // Nor can servers be asked whose shard or agent is missing.
     text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
     // Servers that answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _DAY_SECONDS = 86_400.0
-# Triton counts every ensemble under this version, whatever its own is.
+# Triton counts every ensemble under this version and not under its own.
 _ENSEMBLES_VERSION = "1"
 
 

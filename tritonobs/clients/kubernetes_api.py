@@ -53,7 +53,7 @@ class _Server(Protocol):
 class KubernetesApi:
     """One API server, for a program that asks with the token in a file.
 
-    The token is read anew for every call, because Kubernetes rotates it.
+    The token is read again for every call, because Kubernetes rotates it.
 
     Raises:
         Unreachable: without a `url`, this is no pod of a cluster.

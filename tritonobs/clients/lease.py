@@ -81,7 +81,7 @@ class Lease:
         """Let another take it at once. The same errors as `renew`."""
         if not self.held:
             return
-        # First: it is not ours any more, whatever becomes of the two requests.
+        # First: it is not ours any more, also if both requests fail.
         self._ours_until = self._clock()
         found = self._api.ask("GET", f"{self._path}/{self._name}", seconds=_ASK_SECONDS)
         if (found.get("spec") or {}).get("holderIdentity") == self.identity:

@@ -53,7 +53,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long calls wait for company, and how long for a robot."""
+    """How long calls wait to be grouped, and how long for a robot."""
 
     linger_seconds: float = 0.5
     hold_seconds: float = 30.0
@@ -131,7 +131,7 @@ class Committer:
             _settle(call, Answer(accepted=False, reason=reason))
 
     async def deliver(self) -> None:
-        """One round: wait for calls, for their company and for a robot; send one digest.
+        """One round: wait for calls, for others to group with and for a robot; send one digest.
 
         Raises:
             Exception: the digest could not be made; its callers were asked to try again.

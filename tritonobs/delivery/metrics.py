@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tritonobs.delivery.payload import Alert
 
-# 0.5 s is what every call waits for company, 30 s the longest that one is held (`commit.Pace`).
+# 0.5 s is what every call waits to be grouped, 30 s the longest that one is held (`commit.Pace`).
 _WAIT_BOUNDS = (0.5, 1, 2, 3, 5, 10, 20, 30, 60)
 _MOST_CODES = 40
 

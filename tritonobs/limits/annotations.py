@@ -77,7 +77,7 @@ class AnnotationFeed:
             follower.close()
 
     def use_models(self, models: tuple[Model, ...]) -> None:
-        """Judge the annotations anew, by another fleet file."""
+        """Judge the annotations again, by another fleet file."""
         with self._lock:
             self._models = models
             self._judge()

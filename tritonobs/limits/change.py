@@ -71,7 +71,7 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
         mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         edited = _edited(data.decode("utf-8-sig"), before, change)
         after, warnings = _judged(edited, str(path))
-        # What was changed by hand gets entries of its own, or it would be told as this author's.
+        # What was changed by hand gets entries of its own, or it would be logged as this author's.
         log.record(_written(before), _whoever(real), _now())
         author = Author(who=who, source=COMMAND, reason=reason)
         with log.with_file(real, mark + edited.encode()):

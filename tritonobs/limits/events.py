@@ -24,7 +24,7 @@ _SOURCE = "tritonobs"
 
 
 class Events:
-    """Posts what it is told, one after the other; of very many the newest. `speaks`: whether we do now."""
+    """Posts what it is given, one after the other; of very many the newest. `speaks`: whether we do now."""
 
     def __init__(self, api: KubernetesApi, speaks: Callable[[], bool]) -> None:
         self._api, self._speaks = api, speaks

@@ -59,11 +59,11 @@ class Follower:
         try:
             await self._threads.run(self._step, seconds=_LONGEST_STEP_SECONDS)
         except Expired as gone:
-            _log.info("%s; listing anew", gone)
+            _log.info("%s; listing again", gone)
             self._version = ""
         except (ClientError, SecretUnusable) as error:
             self._trouble(error)
-        # A change may have been taken by half, so the next step lists anew.
+        # A change may have been taken by half, so the next step lists again.
         except BaseException:
             self._lost()
             raise

@@ -36,7 +36,7 @@ from tritonobs.limits.pending import note_of, settle, together
 from tritonobs.plan.fleet import Limit, QpsLimit
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""A hundred thousand changes; a log that is full is moved away by hand, and the next begins anew."""
+"""A hundred thousand changes; a log that is full is moved away by hand, and the next one starts empty."""
 _POLL_SECONDS = 0.02
 
 

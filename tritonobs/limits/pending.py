@@ -64,7 +64,7 @@ def settle(log: Path) -> None:
             with log.open("r+b") as lines:
                 lines.truncate(length)
                 os.fsync(lines.fileno())
-        # Last: whoever is killed before it leaves the same work to the next writer.
+        # Last: a process that is killed before it leaves the same work to the next writer.
         note.unlink()
 
 

@@ -85,7 +85,7 @@ def _shown(answer: Answer, drawing: Drawing) -> Shown:
 def _picture(answer: Answer, drawing: Drawing, width: float, height: float) -> str:
     box = new_box(width, height, theme.PANEL)
     draw_panel(box, answer, drawing.times, drawing.moments)
-    # The source of an image runs no script, whatever a name in it holds.
+    # The source of an image runs no script, and so no name in it does.
     return "data:image/svg+xml;base64," + base64.b64encode(saved(box, "svg")).decode()
 
 

@@ -71,7 +71,7 @@ def _replicas(spec: Spec) -> Iterator[Finding]:
         first: dict[str, int] = {}
         for position, replica in enumerate(build_replicas(spec)):
             value = getattr(replica, _REPLICA_FIELDS[field])
-            # A metrics_url that is left out follows from the url: the same mistake would be told twice.
+            # A metrics_url that is left out follows from the url: the same mistake would be reported twice.
             if (
                 first.setdefault(value, position) != position
                 and field in spec.replicas[position].model_fields_set

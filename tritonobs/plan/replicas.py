@@ -1,4 +1,4 @@
-"""Where the servers are told: written out in the fleet file, or found while tritonobs runs."""
+"""How the servers are known: written out in the fleet file, or found while tritonobs runs."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
     own = plan.notify.alertmanager
     config = _alone(plan) if own is None else _merged(plan, own)
     source = "" if own is None else " and notify.alertmanager_file"
-    comment = f"Made by tritonobs from the fleet file of {plan.fleet}{source}; change those and build anew."
+    comment = f"Made by tritonobs from the fleet file of {plan.fleet}{source}; change those and build again."
     how = (
         f"Made by tritonobs from the fleet file of {plan.fleet}. For an Alertmanager that is configured "
         "elsewhere: add each list to the list of the same name there, our routes first, and copy the template"

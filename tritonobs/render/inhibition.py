@@ -64,8 +64,8 @@ TABLE: Final = (
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
 )
-# What more requests to a pipeline are to its members: more requests. Whatever else a member says (that it is
-# saturated, that requests wait, that it fails) may be why its pipeline suffers, and is told. One short
+# What more requests to a pipeline are to its members: more requests. All else that a member says (that it is
+# saturated, that requests wait, that it fails) may be why its pipeline suffers, and is sent. One short
 # pattern, because a fleet may have hundreds of pipelines.
 _FELT_BY_MEMBERS: Final = 'alertname=~"TritonQps.+"'
 

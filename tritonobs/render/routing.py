@@ -31,7 +31,7 @@ _PAGE = "critical"
 class Timing:
     """How fast alerts of one severity are sent.
 
-    Alertmanager gives a notification the time of one interval, at least 10 s, before it begins anew.
+    Alertmanager gives a notification the time of one interval, at least 10 s, before it begins again.
     `tritonobs serve` merges groups, so that short waits do not flood a chat.
     """
 

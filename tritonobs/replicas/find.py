@@ -81,7 +81,7 @@ def _resolved(how: Resolved) -> Iterator[Replica]:
         yield _replica(_joined(address, how.port), address, how.port, how.http_port)
 
 
-def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (whatever the file holds)
+def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the file holds)
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError):

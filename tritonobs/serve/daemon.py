@@ -76,7 +76,7 @@ class Daemon:
         return self._objectives.text(self.limits.merged(self.served.plan))
 
     def apply(self, served: Served) -> None:
-        """Use a fleet file that was loaded anew."""
+        """Use a fleet file that was loaded again."""
         self._loaded = served
         self.found.apply(served.plan)
         self._use()

@@ -63,7 +63,7 @@ async def until_told(
         try:
             await close()
         finally:
-            # Whatever happens in `close`: no other signal handler would end the process.
+            # Even where `close` fails: no other signal handler would end the process.
             server.should_exit = True
 
     loop = asyncio.get_running_loop()

@@ -1,6 +1,6 @@
 """Change one field of a YAML text and nothing else: comments, order, quotes and spaces stay.
 
-A library that loads and dumps lays out the whole file anew; a change of one number has to be a change of one
+A library that loads and dumps lays out the whole file again; a change of one number has to be a change of one
 line in review. So the new text is put in at the place the parser reports, and read back to prove it.
 """
 

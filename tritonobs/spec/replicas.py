@@ -116,7 +116,7 @@ LIST, DISCOVERY = "[list]", "[discovery]"
 """Marks in pydantic's paths: which of the two was written."""
 
 
-def _kind(value: Any) -> str:  # noqa: ANN401 (whatever the file holds)
+def _kind(value: Any) -> str:  # noqa: ANN401 (anything that the file holds)
     return DISCOVERY if isinstance(value, (dict, DiscoverySpec)) else LIST
 
 

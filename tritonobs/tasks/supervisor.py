@@ -42,7 +42,7 @@ class Supervisor(Collector):
         self._tasks: dict[str, _Task] = {}
 
     def keep(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do rounds of `work` until the task is dropped. One that has this name already gives way."""
+        """Do rounds of `work` until the task is dropped. It replaces one of the same name."""
         self.drop(name)
         self._tasks[name] = _Task(name, work)
 

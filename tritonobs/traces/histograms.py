@@ -118,7 +118,7 @@ class Histograms:
         }
 
     def rebound(self, bounds: Sequence[float]) -> None:
-        """Begin anew with other bounds, unless they are the same: a fleet file has another threshold."""
+        """Begin again with other bounds, unless they are the same: a fleet file has another threshold."""
         if tuple(bounds) != self.bounds:
             self.bounds, self.subjects = tuple(bounds), {}
 

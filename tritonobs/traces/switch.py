@@ -119,7 +119,7 @@ class Traffic:
         self._seen = now, counts
         if before is None or now <= before[0]:
             return {}
-        # A counter that fell began anew.
+        # A counter that fell began again.
         return {
             model: max(0, count - before[1].get(model, count)) / (now - before[0])
             for model, count in counts.items()

@@ -118,7 +118,7 @@ def take_snapshot(
     trend_questions = questions.trend_questions(close, trend_seconds)
     trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
-    # Prometheus tells alerts, like targets, of this moment only, whatever time the incident has.
+    # Prometheus tells alerts, like targets, of this moment only, not of the incident.
     alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
     silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
     replicas = readings.take(

@@ -97,7 +97,7 @@ def _cached(rig: Rig) -> Iterator[None]:
 
 
 def _renew(rig: Rig, model: str) -> None:
-    """Load it anew; only when those that were replaced before have also ended do its counters go."""
+    """Load it again; only when those that were replaced before have also ended do its counters go."""
 
     def counted() -> bool:
         page = read_page(rig.replica.metrics_url, prefixes=(names.TRITON_SUCCESS,))

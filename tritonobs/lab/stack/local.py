@@ -105,7 +105,7 @@ def _started(
     services = stack_services(plan, used, repository, folders, drills=drills)
     if robot:
         services = (robot_service(robot), *services)
-    # One Prometheus, whatever watches the fleet itself.
+    # One Prometheus, also for fleets that several watch.
     clock = replace(plan, rules=replace(plan.rules, tier="all", speed=drills_speed or 1.0))
     write_artifacts(render_fleet(clock), folders.built)
     parts = native.up(services, folders, on_ready, held=held)

@@ -140,7 +140,7 @@ def describe(part: Part) -> Service | None:
 
 
 def start_again(service: Service, folders: Folders) -> Part:
-    """Start a part of a running stack anew, wait until it is ready, and note its new process.
+    """Start a part of a running stack again, wait until it is ready, and note its new process.
 
     Raises:
         StackError: it died or was not ready in time.

@@ -82,7 +82,7 @@ def _pods(plan: Plan, objects: Objects, how: Pods) -> Object:
 
 
 def _asked(plan: Plan, objects: Objects) -> Object:
-    """Prometheus asks `tritonobs serve`, which finds servers in whatever way the fleet file says."""
+    """Prometheus asks `tritonobs serve`, which finds servers in the way that the fleet file says."""
     interval = plan.prometheus.scrape_interval_seconds
     return {
         "apiVersion": "monitoring.coreos.com/v1alpha1",

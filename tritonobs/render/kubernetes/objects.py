@@ -44,7 +44,7 @@ def image(objects: Objects) -> str:
 
 
 def weight(value: object) -> int:
-    """How many bytes the value is to whoever stores it, as YAML or as kubectl's JSON, whichever is more."""
+    """How many bytes the value is to the store, as YAML or as kubectl's JSON, whichever is more."""
     return max(len(yaml_text(value).encode()), stored(value))
 
 

@@ -53,7 +53,7 @@ def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
 
 
 def _chosen(nightingale: Nightingale) -> dict[str, Any]:
-    """Which data sources each rule asks, by name, and who is told."""
+    """Which data sources each rule asks, by name, and who is notified."""
     names_like = {"match_type": 1, "op": "in", "values": list(nightingale.data_sources)}
     # Nightingale asks all its data sources where `match_type` is 2.
     every = {"match_type": 2, "op": "in", "values": [0]}
@@ -84,7 +84,7 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
             "note": translated(texts["summary"]),
             "prod": "metric",
             "cate": "prometheus",
-            # No one is told of these. Watchdog would be an event for ever.
+            # No one is notified of these. Watchdog would be an event for ever.
             "disabled": int(severity not in _SEVERITIES or rule["alert"] == names.WATCHDOG),
             "severity": _SEVERITIES.get(severity, _TOLD_NOBODY),
             "prom_eval_interval": interval,
