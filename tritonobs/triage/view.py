@@ -147,6 +147,17 @@ class View:
         known = requests(self.before if before else self.now, subject)
         return max(known, self._ended(before=before).get(subject, _NO_END).requests)
 
+    def client_rate(self, *, before: bool = False) -> float:
+        """Requests a second of clients: those of all models, less what pipelines call."""
+        rates: defaultdict[str, float] = defaultdict(float)
+        for subject in (self.before if before else self.now).servers:
+            rates[subject[0]] += self.request_rate(subject, before=before)
+        called: defaultdict[str, float] = defaultdict(float)
+        for call in self.now.calls or self.before.calls:
+            called[call.model] += rates.get(call.pipeline, 0.0) * call.per_request
+        # Pipelines that give up early call less than assumed.
+        return sum(max(0.0, rate - called[model]) for model, rate in rates.items())
+
     def error_ratio(self, subject: Subject, *, before: bool = False) -> float | None:
         """The share of requests that ended in an error, by the model's own count and by Triton's."""
         return self._ended(before=before).get(subject, _NO_END).ratio

@@ -92,3 +92,17 @@ def test_a_limit_is_told_once(fleet: Fleet) -> None:
 
     fleet.now.put("limits", 60.0, model="inspect", version="1")
     assert [cause.place for cause in fleet.verdict().causes] == [("inspect", ""), ("inspect", "1")]
+
+
+def test_the_fleet_has_a_limit_too(fleet: Fleet) -> None:
+    """Only what clients ask counts: inspect calls the other three, which get 30 requests/s more."""
+    for window in (fleet.now, fleet.before):
+        window.put("limits", 12.0, model="", version="")
+
+    assert "qps_limit" not in fleet.checks()
+
+    fleet.now.model("nms", rate=15.0)
+
+    assert fleet.verdict().sentence == "the fleet got 15 requests/s, its limit is 12 requests/s"
+    fleet.model = "nms"
+    assert "qps_limit" not in fleet.checks()

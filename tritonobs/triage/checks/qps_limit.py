@@ -1,4 +1,4 @@
-"""A model gets more requests than its limit."""
+"""A model, or the fleet, gets more requests than its limit."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _USUAL_INTERVAL_SECONDS = 15.0
 
 
 def judge(view: View) -> Iterator[Cause]:
-    """Limits that were exceeded: all the time, for the busiest half minute, or in bursts."""
+    """Limits that were exceeded: all the time; those of models also for half a minute, or in bursts."""
     limits = view.rows("limits", names.MODEL, names.VERSION)
+    fleet = limits.pop(("", ""), None)
+    if fleet is not None and not view.snapshot.model:
+        yield from _of_fleet(view, fleet)
     versions: dict[str, list[Subject]] = {}
     for subject in view.now.servers:
         versions.setdefault(subject[0], []).append(subject)
@@ -58,12 +61,34 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 "find the client that sends more than agreed, and slow it down",
-                *((f"see what it can serve: {commands.suggest_limit(model)}",) if model else ()),
+                f"see what it can serve: {commands.suggest_limit(model)}",
                 f"if there is room, raise the limit: {commands.set_limit(model, version, most)}",
             ),
             trend=("requests", labels_of((model, version) if version else (model,))),
             asked=("requests", "peak", "burst", "limits"),
         )
+
+
+def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
+    """A limit of the fleet is about what clients ask, not about what pipelines call for them."""
+    rate, before = view.client_rate(), view.client_rate(before=True)
+    if rate <= limit:
+        return
+    yield Cause(
+        place=("", ""),
+        sentence=f"the fleet got {figure(rate)} requests/s, its limit is {figure(limit)} requests/s",
+        confidence=0.96,
+        evidence=(
+            Evidence("requests of clients", before, rate, "per_second"),
+            Evidence("limit", None, limit, "per_second"),
+        ),
+        next_steps=(
+            "find the client that sends more than agreed, and slow it down",
+            f"if there is room, raise the limit: {commands.set_limit('', '', rate)}",
+        ),
+        trend=("requests", {}),
+        asked=("requests", "calls", "limits"),
+    )
 
 
 def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float:
