@@ -33,8 +33,7 @@ image: ## the image of tritonobs serve as IMAGE:VERSION (IMAGE=registry.example.
 	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) .
 
 test: setup ## the tests, the end-to-end ones on real servers included
-	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --numprocesses auto
-	BIN=$(BIN) tools/test_e2e.sh
+	BIN=$(BIN) tools/test_all.sh
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
 	tools/setup_tests.sh
