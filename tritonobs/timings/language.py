@@ -12,6 +12,8 @@ from tritonobs.units import format_duration
 # A cache this full has no room for another prompt, and is this full on average (as the rules have it).
 FULL: Final = 0.95
 FULL_ON_AVERAGE: Final = 0.75
+# The record is evaluated about so often.
+_TOKENS_STEP: Final = "30s"
 
 
 def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
@@ -38,7 +40,10 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
         "llm_waiting": most(mean(names.LLM_WAITING)),
         "llm_running": most(mean(names.LLM_RUNNING)),
         "request_tokens": most(mean(names.TOKENS_PER_REQUEST), names.KIND),
-        "tokens": most(f"max_over_time({named}[{span}])", names.KIND),
+        # Versions of a model are busiest at other moments than all of them together.
+        "tokens": f"{most(f'max_over_time({named}[{span}])', names.KIND)}"
+        f" or max_over_time({promql.summed(most(named, names.KIND), (names.MODEL, names.KIND))}"
+        f"[{span}:{_TOKENS_STEP}])",
         "token_seconds": f"{stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.LLM_RUNNING))}"
         f" or {stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.TOKENS_PER_REQUEST))}",
     }

@@ -130,3 +130,17 @@ def test_tokens_within_the_limit_or_without_one_are_no_cause(fleet: Fleet, limit
     _tokens(fleet, 2400.0, limit)
 
     assert fleet.checks() == []
+
+
+def test_busiest_minutes_of_versions_are_not_added_up(fleet: Fleet) -> None:
+    """A rollout: 1500 tokens/s of each version for a while, and of the model never more than 1600."""
+    _tokens(fleet, 1500.0, 2000.0)
+    for window in (fleet.now, fleet.before):
+        window.put("tokens", 1500.0, model="llm", version="2", kind="tokens_in")
+        window.put("tokens", 1600.0, model="llm", kind="tokens_in")
+
+    assert fleet.checks() == []
+
+    fleet.now.put("tokens", 2100.0, model="llm", kind="tokens_in")
+
+    assert fleet.checks() == ["tokens_limit"]

@@ -48,8 +48,8 @@ def judge(view: View) -> Iterator[Cause]:
 def _tokens(view: View, model: str, version: str, kind: str, *, before: bool) -> float:
     """Tokens a second in the busiest minute."""
     rows = view.rows("tokens", *_LABELS, before=before)
-    return sum(
-        rate
-        for (asked, edition, sort), rate in rows.items()
-        if (asked, sort) == (model, kind) and version in {"", edition}
-    )
+    known = rows.get((model, version, kind))
+    if known is not None:
+        return known
+    # Snapshots of 0.6.3 and before know no models as a whole.
+    return sum(rate for (asked, _, sort), rate in rows.items() if (asked, sort) == (model, kind) and not version)
