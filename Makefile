@@ -7,6 +7,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
 PYTEST_ARGS ?=
+# Some tests wait: one more than there are cores.
+export WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 IMAGE ?= tritonobs
 BASE ?= debian:12.11-slim
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.py)
@@ -44,10 +46,10 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
 test-unit: setup ## the tests of the code: five minutes on two cores
-	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules --numprocesses auto $(PYTEST_ARGS)
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules --numprocesses $(WORKERS) $(PYTEST_ARGS)
 
 test-rules: setup ## the tests of the rules, by promtool, vmalert and simulated fleets: seven minutes
-	tools/pytest_twice.sh $(BIN)/pytest --numprocesses auto $(PYTEST_ARGS) tests/rules
+	tools/pytest_twice.sh $(BIN)/pytest --numprocesses $(WORKERS) $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write
