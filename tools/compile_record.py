@@ -54,12 +54,16 @@ def compile_record(folder: Path) -> Path | None:
 class CompiledRecord(BuildHookInterface):
     """Puts the library into the wheel, and says so in the wheel's name."""
 
+    _folder: tempfile.TemporaryDirectory[str] | None = None
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """As hatchling calls it before a wheel is built; an editable one uses what lies in the checkout."""
         if version != "standard" or os.environ.get("TRITONOBS_PURE_PYTHON"):
             return
         try:
-            library = compile_record(Path(tempfile.mkdtemp(prefix="tritonobs-build-")))
+            # Needed until the wheel is written; gone when this process ends.
+            self._folder = tempfile.TemporaryDirectory(prefix="tritonobs-build-")
+            library = compile_record(Path(self._folder.name))
         except subprocess.CalledProcessError as error:
             self.app.display_warning(f"the record path was not compiled:\n{error.stderr}")
             return

@@ -32,7 +32,7 @@ SECONDS, SETTLE_SECONDS = 20.0, 8.0
 CALM_QPS = 4.0
 COMMAND = (sys.executable, "-m", "tritonobs", "limits", "suggest", "--model", "inspect", "--format", "json")
 MOST_WINDOWS, OF_THE_MACHINE = 6, {"slow_machine", "cpu_starved", "queue_saturation", "slow_stage"}
-"""A machine that stalls for a moment lets requests pile up, even at this rate; neighbours slow inference most."""
+"""A machine that stalls for a moment lets requests pile up, even at this rate; inference slows most."""
 
 
 def _send(stack: Running, qps: float, mix: str = "1280x720") -> Span:

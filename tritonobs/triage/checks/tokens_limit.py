@@ -52,4 +52,6 @@ def _tokens(view: View, model: str, version: str, kind: str, *, before: bool) ->
     if known is not None:
         return known
     # Snapshots of 0.6.3 and before know no models as a whole.
-    return sum(rate for (asked, _, sort), rate in rows.items() if (asked, sort) == (model, kind) and not version)
+    return sum(
+        rate for (asked, _, sort), rate in rows.items() if (asked, sort) == (model, kind) and not version
+    )
