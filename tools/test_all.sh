@@ -8,7 +8,7 @@ export BIN="${BIN:-.venv/bin}"
 printed="$(mktemp)"
 nice -n 19 tools/pytest_twice.sh "$BIN/pytest" -m "not e2e and not container" --numprocesses "${WORKERS:-auto}" >"$printed" 2>&1 &
 others=$!
-trap 'pkill -TERM -P "$others" 2>/dev/null; rm -f "$printed"' EXIT
+trap 'pkill -TERM -P "$others" || true; rm -f "$printed"' EXIT
 
 code=0
 tools/test_e2e.sh || code=1
