@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
 
 printed="$(mktemp)"
-nice -n 19 tools/pytest_twice.sh "$BIN/pytest" -m "not e2e and not container" --numprocesses "${WORKERS:-auto}" >"$printed" 2>&1 &
+nice -n 19 tools/pytest_twice.sh "$BIN/pytest" -m "not e2e and not container" --numprocesses auto >"$printed" 2>&1 &
 others=$!
 trap 'pkill -TERM -P "$others" || true; rm -f "$printed"' EXIT
 
