@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # pytest, and the few tests that failed once more, alone: what fails twice fails. docs/decisions.md says why.
+# With LATER, a folder, the second run is left there as a script, for a time when nothing else runs.
 # usage: tools/pytest_twice.sh PYTEST ARGUMENTS...
 set -uo pipefail
 pytest="$1"
 shift
 most=3
-cache="$(mktemp -d)"
+cache="$(mktemp -d ${LATER:+-p "$LATER"})"
 trap 'rm -rf "$cache"' EXIT
 
 "$pytest" -o cache_dir="$cache" "$@"
@@ -14,5 +15,12 @@ failed="$(grep -c true "$cache/v/cache/lastfailed" 2>/dev/null)"
 if [ "$code" != 1 ] || [ "$failed" -gt "$most" ]; then
   exit "$code"
 fi
+again=("$pytest" -o cache_dir="$cache" "$@" --last-failed --last-failed-no-failures none --numprocesses 0)
+if [ -n "${LATER:-}" ]; then
+  trap - EXIT
+  echo "=== unsteady or broken: $failed of the tests above get a second run when nothing else runs ==="
+  printf '%q ' "${again[@]}" >"$cache.sh"
+  exit 0
+fi
 echo "=== unsteady or broken: $failed of the tests above, once more and alone ==="
-"$pytest" -o cache_dir="$cache" "$@" --last-failed --last-failed-no-failures none --numprocesses 0
+"${again[@]}"

@@ -23,7 +23,7 @@ from tritonobs.units import format_duration, parse_duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "on-call.md").read_text(encoding="utf-8")
 EXERCISE = PAGE.split("## An exercise of ten minutes")[1].split("### Other ports")[0]
@@ -111,10 +111,10 @@ def _usual(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield load
 
 
-def _first_cause(done: subprocess.CompletedProcess[str]) -> str:
-    """The check that stands first."""
-    found = re.search(r"^  (\w+), \d+% sure", done.stdout, re.MULTILINE)
-    return found[1] if found else ""
+def _causes(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """The checks that are named as causes, but for what a busy machine adds."""
+    named = re.findall(r"^  (\w+), \d+% sure", done.stdout, re.MULTILINE)
+    return [check for check in named if check not in OF_THE_MACHINE]
 
 
 def test_commands_without_options_find_the_stack_that_runs_here(folder: Path) -> None:
@@ -131,7 +131,8 @@ def test_step_1_nothing_is_wrong(folder: Path) -> None:
     (words,) = _commands("1. ")
     done = _run(folder, words)
 
-    assert done.returncode == 0 or _first_cause(done) in OF_THE_MACHINE, done.stdout + done.stderr
+    assert done.returncode in {0, 1}, done.stdout + done.stderr
+    assert _causes(done) == [], done.stdout
 
 
 @pytest.mark.usefixtures("usual")
@@ -144,17 +145,21 @@ def test_step_1_nothing_is_wrong(folder: Path) -> None:
     ],
 )
 def test_a_step_names_the_cause_the_page_promises(folder: Path, step: str, check: str) -> None:
-    """Load and triage as printed; the page says what triage says. A busy machine gets another try."""
+    """Load and triage as printed; the page says what triage says.
+
+    A busy machine gets another try, after a calm: what is tried again must not stand in its own baseline.
+    """
     load, *rest = [words for words in _commands(step) if words[:2] != ["limits", "suggest"]]
-    for _ in range(TRIES):
+    for attempt in range(TRIES):
+        time.sleep(CALM_SECONDS if attempt else 0.0)
         sent = _run(folder, load)
         assert sent.returncode in {0, 1}, sent.stderr
         done = _run(folder, rest[0])
-        if _first_cause(done) not in OF_THE_MACHINE | {""}:
+        if _causes(done):
             break
 
     assert f"`{check}`" in EXERCISE
-    assert _first_cause(done) == check, done.stdout
+    assert _causes(done)[:1] == [check], done.stdout
     for words in rest[1:]:
         assert _run(folder, words).returncode == 0
 
