@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from tritonobs.report.top import Screen, draw, press, stage_bar
 from tritonobs.timings.ask import Unseen
@@ -15,6 +16,7 @@ ROW = TopRow(
     version="1",
     qps=12.34,
     limit=8.0,
+    limited_qps=12.34,
     error_ratio=0.05,
     mean=0.0523,
     p99=0.2,
@@ -47,6 +49,24 @@ def test_the_picture_fits_the_terminal(width: int) -> None:
     assert any(line.startswith("inspect ") and "12.3" in line and "52.3ms" in line for line in lines)
     assert any("2 DEAD" in line for line in lines)
     assert lines[-1].startswith("not seen: GET http://c:8002/metrics: connection refused")
+
+
+@pytest.mark.parametrize(
+    ("qps", "limited_qps", "shown", "style"),
+    [
+        pytest.param(6.0, 12.0, " Σ8 ", "red", id="over the limit of the model by its versions together"),
+        pytest.param(3.0, 6.0, " Σ8 ", "", id="within it"),
+        pytest.param(12.0, 12.0, " 8 ", "red", id="one version, over"),
+    ],
+)
+def test_a_limit_of_the_model_is_marked(qps: float, limited_qps: float, shown: str, style: str) -> None:
+    """Red is what the limit says of all versions, and Σ says that it counts them."""
+    view = replace(VIEW, rows=(replace(ROW, qps=qps, limited_qps=limited_qps),), unseen=())
+
+    *_, line = draw(view, Screen(), 120).split("\n")
+
+    assert shown in line.plain
+    assert (line.get_style_at_offset(Console(), 0).color is not None) == bool(style)
 
 
 def test_stages_are_lengths_with_letters() -> None:

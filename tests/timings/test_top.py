@@ -59,13 +59,26 @@ def test_a_row_is_what_happened_between_two_looks() -> None:
     assert row.silent_workers == 0
 
 
-def test_a_limit_of_the_version_comes_before_that_of_the_model() -> None:
-    """The narrower one is what holds."""
+def test_of_two_limits_the_one_that_is_used_up_more_is_shown() -> None:
+    """Here the narrower one: there is one version."""
     before, now = _pages(990.0, _page(0)), _pages(1000.0, _page(10))
 
     (row,) = _view(before, now, {("inspect", ""): 15.0, ("inspect", "1"): 9.0}).rows
 
-    assert row.limit == 9.0
+    assert (row.limit, row.limited_qps) == (9.0, pytest.approx(1.0))
+
+
+def test_a_limit_of_the_model_counts_all_its_versions() -> None:
+    """Two versions of six requests/s are over a limit of eight, though neither is."""
+    second = _page(60).replace('version="1"', 'version="2"')
+    before = _pages(990.0, _page(0), second.replace(" 60", " 0"))
+    now = _pages(1000.0, _page(60), second)
+
+    rows = _view(before, now, {("inspect", ""): 8.0, ("inspect", "1"): 7.0}).rows
+
+    assert [(row.version, row.limit) for row in rows] == [("1", 8.0), ("2", 8.0)]
+    assert [row.limited_qps for row in rows] == pytest.approx([12.0, 12.0])
+    assert [row.qps for row in rows] == pytest.approx([6.0, 6.0])
 
 
 def test_an_idle_model_has_no_latency() -> None:
@@ -148,6 +161,7 @@ def _row(model: str, qps: float, p99: float | None) -> TopRow:
         version="1",
         qps=qps,
         limit=None,
+        limited_qps=qps,
         error_ratio=None,
         mean=None,
         p99=p99,

@@ -65,6 +65,7 @@ def top(
 ) -> int:
     """Show every model version: requests and limits, errors, latency, queue, stages, workers.
 
+    A limit marked Σ is that of the model and counts all its versions. A row over a limit is red.
     Reads the replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of
     --metrics, those of the stack running here, or the one of this machine. Exit status 3 when nothing
     could be seen.

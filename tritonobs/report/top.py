@@ -28,6 +28,8 @@ _NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
 """Rows keep their places that long: models that call each other have the same rate, and would change them."""
 _HELP = "q quit · space pause · s sort · / filter · p99 in: in the model, without the queue"
+_LIMIT_OF_MODEL = ("", "Σ")
+"""Before a limit that counts the model's other versions, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +142,12 @@ def stage_bar(stages: tuple[tuple[str, float], ...], width: int) -> Text:
 
 
 def _row(row: TopRow, width: int) -> Text:
-    over = row.limit is not None and row.qps > row.limit
+    over = row.limit is not None and row.limited_qps > row.limit
     numbers = (
         plain(row.model),
         plain(row.version),
         rate(row.qps),
-        "-" if row.limit is None else rate(row.limit),
+        "-" if row.limit is None else _LIMIT_OF_MODEL[row.limited_qps > row.qps] + rate(row.limit),
         share(row.error_ratio),
         _short(row.mean),
         bounded(row.p99, *(row.bounds or (None, None))).replace(" ", ""),

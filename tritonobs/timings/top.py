@@ -30,14 +30,16 @@ class TopRow:
     """A model version now; durations in seconds, None where unmeasured. `stages` are seconds a request.
 
     `mean` is a whole request. `p99` is that of the time in the model, without its wait in Triton's queue;
-    `bounds` are
-    the lowest and the highest value its buckets can tell. `silent_workers` are those that were not replaced.
+    `bounds` are the lowest and the highest value its buckets can tell. `limited_qps` is the rate that `limit`
+    is about: a limit of the model counts all its versions. Of two limits it is the one that is used up more.
+    `silent_workers` are those that were not replaced.
     """
 
     model: str
     version: str
     qps: float
     limit: float | None
+    limited_qps: float
     error_ratio: float | None
     mean: float | None
     p99: float | None
@@ -208,6 +210,21 @@ class _Numbers:
             states.setdefault((worker.model, worker.version), []).append(worker.state)
         return states
 
+    @cached_property
+    def _of_models(self) -> dict[str, float]:
+        """Requests a second of models, all versions."""
+        rates: dict[str, float] = {}
+        for (model, _), end in self.ended.items():
+            rates[model] = rates.get(model, 0.0) + end.requests
+        return rates
+
+    def _limit(self, subject: Subject) -> tuple[float | None, float]:
+        """The limit of a version or of its model that is used up more, and the rate it is about."""
+        model, own = subject[0], self.ended.get(subject, Ended()).requests
+        asked = ((subject, own), ((model, ""), self._of_models.get(model, 0.0)))
+        found = [(self.limits[limited], rate) for limited, rate in asked if limited in self.limits]
+        return max(found, key=lambda one: one[1] / one[0] if one[0] > 0 else math.inf, default=(None, own))
+
     def _row(self, subject: Subject) -> TopRow:
         model, version = subject
         # Triton adds up the times of successes alone, so their number divides these.
@@ -220,11 +237,13 @@ class _Numbers:
         }
         buckets = self.buckets.get(subject, {})
         finite = sorted(bound for bound in buckets if math.isfinite(bound))
+        limit, limited_qps = self._limit(subject)
         return TopRow(
             model=model,
             version=version,
             qps=end.requests,
-            limit=self.limits.get(subject, self.limits.get((model, ""))),
+            limit=limit,
+            limited_qps=limited_qps,
             error_ratio=end.ratio,
             mean=self._mean(subject),
             p99=bucket_quantile(0.99, buckets),
