@@ -7,8 +7,9 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export TRITONOBS_TOOLS ?= $(CURDIR)/.tools
 PYTEST_ARGS ?=
-# Some tests wait: one more than there are cores.
-export WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+# Some tests wait: two more than there are cores.
+WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
+SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist worksteal
 IMAGE ?= tritonobs
 BASE ?= debian:12.11-slim
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.py)
@@ -39,17 +40,17 @@ test: setup ## the tests, the end-to-end ones on real servers included
 
 test-containers: setup ## docker-compose.yml, built and run (as root on Debian it installs what it needs)
 	tools/setup_tests.sh
-	$(BIN)/pytest -m container $(PYTEST_ARGS)
+	$(BIN)/pytest -m container $(PYTEST_ARGS) tests/e2e
 
 test-kubernetes: setup ## the Kubernetes objects on a real API server and operator (the first time builds them)
 	PYTHON=$(BIN)/python tools/setup_kubernetes.sh
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
-test-unit: setup ## the tests of the code: five minutes on two cores
-	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules --numprocesses $(WORKERS) $(PYTEST_ARGS)
+test-unit: setup ## the tests of the code: four minutes on two cores
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-test-rules: setup ## the tests of the rules, by promtool, vmalert and simulated fleets: seven minutes
-	tools/pytest_twice.sh $(BIN)/pytest --numprocesses $(WORKERS) $(PYTEST_ARGS) tests/rules
+test-rules: setup ## the tests of the rules, by promtool, vmalert and simulated fleets: six minutes
+	tools/pytest_twice.sh $(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All tests. Those with servers wait for more than half of the time: the others run beside them, at the lowest priority,
 # and are printed when they have ended. The few that failed run once more at the end, when nothing else does.
+# With CONTAINERS=1 those of containers, too: after the other servers, a Docker engine beside them is too much.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
@@ -8,12 +9,16 @@ export BIN="${BIN:-.venv/bin}"
 LATER="$(mktemp -d)"
 export LATER
 printed="$LATER/printed"
-nice -n 19 tools/pytest_twice.sh "$BIN/pytest" -m "not e2e and not container" --numprocesses auto >"$printed" 2>&1 &
+nice -n 19 tools/pytest_twice.sh "$BIN/pytest" -m "not e2e and not container" --numprocesses auto --dist worksteal \
+  >"$printed" 2>&1 &
 others=$!
 trap 'pkill -TERM -P "$others" || true; rm -rf "$LATER"' EXIT
 
 code=0
 tools/test_e2e.sh || code=1
+if [ -n "${CONTAINERS:-}" ]; then
+  tools/pytest_twice.sh "$BIN/pytest" -m container tests/e2e || code=1
+fi
 echo "=== the tests without servers ==="
 tail -n +1 --pid="$others" -f "$printed"
 wait "$others" || code=1

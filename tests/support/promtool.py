@@ -6,6 +6,7 @@ Only the rules under test and those they read are evaluated; the rest would cost
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from dataclasses import dataclass, field
@@ -149,8 +150,13 @@ def run(promtool: Path, groups: Sequence[Mapping[str, Any]], case: Case, folder:
     test = folder / "test.yml"
     order = [group["name"] for group in used]
     test.write_text(_yaml({**_test(case, rules.name), "group_eval_order": order}), encoding="utf-8")
+    # Days of samples are garbage at once: collected less often they cost a seventh less.
     done = subprocess.run(
-        [str(promtool), "test", "rules", str(test)], capture_output=True, text=True, check=False
+        [str(promtool), "test", "rules", str(test)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "GOGC": "400"},
     )
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
