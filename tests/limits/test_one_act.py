@@ -18,6 +18,7 @@ import pytest
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.limits.change import Change, log_of, set_limit, verify_log
+from tritonobs.limits.log import LimitsLog
 from tritonobs.limits.pending import note_of
 from tritonobs.spec.load import load_fleet
 
@@ -217,6 +218,26 @@ def test_a_stopped_program_in_its_turn_does_not_stop_others(fleet: Path) -> None
         os.waitpid(child, 0)
     _set(fleet, 10)
     _whole(fleet, 10)
+
+
+def test_a_change_between_two_looks_is_no_finding(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`verify` reads the log, somebody sets a limit, `verify` reads the fleet file: both are right."""
+    read, changed = LimitsLog.read, list[int]()
+
+    def read_and_change(log: LimitsLog) -> object:
+        seen = read(log)
+        if not changed:
+            changed.append(10)
+            _set(fleet, 10)
+        return seen
+
+    monkeypatch.setattr(LimitsLog, "read", read_and_change)
+
+    findings, last = verify_log(fleet)
+
+    assert findings == ()
+    assert last == read(log_of(fleet))[0][-1].hash
+    assert changed
 
 
 def test_a_log_that_is_no_file_is_a_sentence(fleet: Path) -> None:

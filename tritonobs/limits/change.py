@@ -161,19 +161,29 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
     Raises:
         SpecInvalid: the fleet file is wrong.
     """
-    log, limits = log_of(path), _written(load_fleet(path))
-    if log.needs_healing():
-        # A user who may only read still sees the log.
-        with suppress(SpecInvalid), log.turn():
-            # Once more: a change that was under way may have ended before our turn.
-            limits = _written(load_fleet(path))
+    log = log_of(path)
     entries, findings = log.read()
+    more = _differences(log, entries, path)
+    if (more and log.path.exists()) or log.needs_healing():
+        # Once more, in turn: a change that was under way may have ended.
+        # A user who may only read sees the log as it is.
+        with suppress(SpecInvalid), log.turn():
+            entries, findings = log.read()
+            more = _differences(log, entries, path)
+    # Any entry may have it: the log may have grown since somebody noted its hash.
+    if expected and expected not in {entry.hash for entry in entries}:
+        message = f"no entry has the hash {expected}: the log was cut or rewritten"
+        more = (*more, Finding(place=Place(file=str(log.path)), path="", message=message))
+    return (*findings, *more), entries[-1].hash if entries else FIRST
+
+
+def _differences(log: LimitsLog, entries: tuple[Entry, ...], path: Path) -> tuple[Finding, ...]:
+    """Where the log ends with other limits than the fleet file has."""
     known = {field: entry.new for field, entry in state(entries, FILE).items()}
-    written = {field: describe(limit) for field, limit in limits.items()}
-    place = Place(file=str(log.path))
-    more = [
+    written = {field: describe(limit) for field, limit in _written(load_fleet(path)).items()}
+    return tuple(
         Finding(
-            place=place,
+            place=Place(file=str(log.path)),
             path=field,
             message=f"the log ends with {known.get(field, 'nothing')}, "
             f"the fleet file says {written.get(field, 'nothing')}",
@@ -181,12 +191,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
         )
         for field in sorted(known.keys() | written.keys())
         if known.get(field) != written.get(field)
-    ]
-    # Any entry may have it: the log may have grown since somebody noted its hash.
-    if expected and expected not in {entry.hash for entry in entries}:
-        message = f"no entry has the hash {expected}: the log was cut or rewritten"
-        more.append(Finding(place=place, path="", message=message))
-    return (*findings, *more), entries[-1].hash if entries else FIRST
+    )
 
 
 def note_file(path: Path) -> tuple[Entry, ...]:
