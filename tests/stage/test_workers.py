@@ -212,10 +212,19 @@ def test_bounds_that_a_histogram_writes_in_another_way_are_named(fake, make, cap
     assert "0.5 as" not in caplog.text
 
 
-@pytest.mark.parametrize(("scrape", "flush"), [(0, 0.5), (2, 1), (5, 2.5), (60, 5)])
-def test_numbers_are_handed_over_twice_a_scrape(fake, make, scrape, flush):
-    """Within 0.5 and 5 seconds; more often would only cost calls of Triton."""
-    stages = make(fake, scrape_seconds=scrape, flush_interval_seconds=None)
+@pytest.mark.parametrize(
+    ("sink", "scrape", "flush"),
+    [
+        *(("counters", *seconds) for seconds in [(0, 0.5), (2, 1), (5, 2.5), (60, 5)]),
+        *(("histogram", *seconds) for seconds in [(0, 0.5), (5, 1), (60, 1)]),
+    ],
+)
+def test_numbers_are_handed_over_twice_a_scrape(fake, make, sink, scrape, flush):
+    """Within 0.5 and 5 seconds; more often would only cost calls of Triton.
+
+    Observations wait for a flush, of which each takes 5,000: with histograms there is one a second.
+    """
+    stages = make(fake, scrape_seconds=scrape, flush_interval_seconds=None, parameters={"metrics_sink": sink})
 
     assert stages._worker.flusher._interval_seconds == flush
     stages._worker.flusher._scrape_seconds = 0

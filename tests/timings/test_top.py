@@ -46,7 +46,7 @@ def _view(before: Pages, now: Pages, limits: dict[tuple[str, str], float] | None
 def test_a_row_is_what_happened_between_two_looks() -> None:
     """Two replicas, ten seconds, a hundred requests each."""
     before = _pages(990.0, _page(500, beat=989.5), _page(0, beat=989.5))
-    now = _pages(1000.0, _page(600, errors=10), _page(100))
+    now = _pages(1000.0, _page(600, beat=999.5, errors=10), _page(100, beat=999.5))
 
     (row,) = _view(before, now, {("inspect", ""): 15.0}).rows
 
@@ -79,6 +79,24 @@ def test_a_limit_of_the_model_counts_all_its_versions() -> None:
     assert [(row.version, row.limit) for row in rows] == [("1", 8.0), ("2", 8.0)]
     assert [row.limited_qps for row in rows] == pytest.approx([12.0, 12.0])
     assert [row.qps for row in rows] == pytest.approx([6.0, 6.0])
+
+
+@pytest.mark.parametrize("handed_over", [995.0, 1000.0])
+def test_what_workers_say_is_of_the_time_between_their_beats(handed_over: float) -> None:
+    """Ten requests/s, a tenth of them bad, handed over every five seconds; the look is of eight."""
+
+    def page(at: float, beat: float) -> str:
+        own = _page(10 * (beat - 900), beat=beat, errors=beat - 900)
+        triton = _page(10 * (at - 900))
+        lines = [line for line in triton.splitlines() if line.startswith("nv_")]
+        return "\n".join((*lines, *(line for line in own.splitlines() if not line.startswith("nv_"))))
+
+    before, now = _pages(992.0, page(992.0, 990.0)), _pages(1000.0, page(1000.0, handed_over))
+
+    (row,) = _view(before, now).rows
+
+    assert (row.qps, row.error_ratio) == (pytest.approx(10.0), pytest.approx(0.1))
+    assert dict(row.stages) == {"preprocess": pytest.approx(0.035), "nms": pytest.approx(0.005)}
 
 
 def test_an_idle_model_has_no_latency() -> None:

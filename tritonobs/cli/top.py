@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from tritonobs.timings.top import TopView
 
 
-# The first look is longer than the 3.5 s after which a worker counts as silent (`timings.pages`).
-_SMOOTH_SECONDS, _FIRST_SECONDS = 5.0, 4.0
+_SMOOTH_SECONDS = 10.0
+"""Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter looks would jump."""
+_FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
+"""How long a first look is, and one after which there is none: longer than a worker may be silent."""
 # Those of `timings.top`, whose import brings requests and would slow --help.
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
@@ -74,14 +76,15 @@ def top(
 
     if fleet is None and not pages and not prometheus_url:
         fleet = running_fleet()
+    # The live view reads keys from stdin, so a terminal behind stdout alone is not enough.
+    live = not once and form != "json" and sys.stdin.isatty() and sys.stdout.isatty()
     look = (
         _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window)
         if prometheus_url
-        else _pages(*_replicas(fleet, pages), interval)
+        else _pages(*_replicas(fleet, pages), interval, live=live)
     )
     key = next(name for name in SORT_KEYS if name == sort)
-    # The live view reads keys from stdin, so a terminal behind stdout alone is not enough.
-    if once or form == "json" or not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not live:
         view = look()
         _refuse_unseen(view, chosen)
         if form == "json":
@@ -133,14 +136,18 @@ def _replicas(
 
 
 def _pages(
-    urls: tuple[str, ...], limits: dict[Subject, float], ensembles: frozenset[str], interval: float
+    urls: tuple[str, ...],
+    limits: dict[Subject, float],
+    ensembles: frozenset[str],
+    interval: float,
+    *,
+    live: bool,
 ) -> Callable[[], TopView]:
     from tritonobs.timings.pages import read_pages  # noqa: PLC0415 (brings requests)
     from tritonobs.timings.top import view_of_pages  # noqa: PLC0415
 
-    # Models hand over their numbers once a second: shorter than some seconds, a rate would jump.
-    looks = deque([read_pages(urls)], maxlen=max(2, math.ceil(_SMOOTH_SECONDS / interval)))
-    time.sleep(max(interval, _FIRST_SECONDS))
+    looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
+    time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))
 
     def look() -> TopView:
         looks.append(read_pages(urls))

@@ -24,8 +24,11 @@ SINKS: Final = ("counters", HISTOGRAM)
 
 _DEFAULT_SCRAPE_INTERVAL_SECONDS: Final = 5.0
 _LONGEST_SCRAPE_INTERVAL_SECONDS: Final = 300.0
-_FLUSH_SECONDS: Final = (0.5, 5.0)
-"""Half a scrape interval is often enough, within these: a flush costs a call of Triton for each bucket."""
+_FLUSH_SECONDS: Final = {SINKS[0]: (0.5, 5.0), HISTOGRAM: (0.5, 1.0)}
+"""Half a scrape interval is often enough, within these: a flush costs a call of Triton for each bucket.
+
+Of histograms it costs one for each observation, and so many of them wait that they come often.
+"""
 _LATE_SECONDS: Final = 1.0
 """How late a scrape is on a machine with more work than cores; one in 400 was later than a quarter second."""
 # Unlike a pid, never the same twice: not within a process, nor when a later process gets the same pid.
@@ -92,7 +95,7 @@ def read_settings(
             break
     if sink == HISTOGRAM:
         _tell_of_longer_bounds(model, bounds)
-    shortest, longest = _FLUSH_SECONDS
+    shortest, longest = _FLUSH_SECONDS[sink]
     return Settings(
         model=model,
         version=version,

@@ -26,7 +26,8 @@ class Stages:
 
     Every method may be called from any thread, costs about a microsecond and never raises: what cannot be
     recorded is counted in `tritonobs_flush_dropped_total`, its first example logged. A thread hands the
-    numbers to Triton every `flush_interval_seconds`, or else every half scrape interval, 0.5 to 5 seconds.
+    numbers to Triton every `flush_interval_seconds`, or else every half scrape interval, 0.5 to 5 seconds
+    (1 second at most with the sink `histogram`).
     At most `max_label_sets` label sets are kept. `latency_buckets` are upper bounds in seconds; the model's
     parameter of that name takes precedence. Of one model instance there is one: more share its numbers.
 

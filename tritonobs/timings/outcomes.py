@@ -69,7 +69,7 @@ def ended(
     totals = defaultdict[Subject, list[float]](lambda: [0.0, 0.0])
     for key in {*requests, *answered}:
         total = totals[key[1], key[2]]
-        # Models hand over once a second: in a short look they may have counted what Triton did not yet.
+        # Models hand over every few seconds: in a short look they may have counted what Triton did not yet.
         total[0] += requests[key] or answered[key]
         total[1] += max(inside[key], said[key]) + before[key]
     return {subject: Ended(requests=total, bad=bad) for subject, (total, bad) in totals.items()}

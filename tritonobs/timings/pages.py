@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, read_page
+from tritonobs.timings.alive import Key
 from tritonobs.timings.ask import Readings, Unseen
 
 _PREFIXES = ("nv_inference_", "nv_gpu_", "nv_cpu_utilization", "tritonobs_")
 _TIMEOUT_SECONDS = 2.0
-_SILENT_SECONDS = 3.5
-"""Workers beat once a second: what did not move in so long is silent. A shorter time shows nothing."""
+_SILENT_SECONDS = 6.0
+"""Workers beat every 0.5 s to 5 s (`stage.settings`) and may be late: what did not move in so long is silent.
+
+A shorter time shows nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,30 @@ def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[
     sight: its age is unknown.
     """
     grown: dict[tuple[str, ...], float] = {}
+    for own, step in _steps(before, now, name):
+        key = tuple(own.get(label, "") for label in labels)
+        grown[key] = grown.get(key, 0.0) + step
+    return grown
+
+
+def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+    """How much a counter grew a second, as `increases`.
+
+    A worker hands over its numbers with each beat of its heart: what it says is of the time between beats.
+    """
+    # The clock may be set back between two looks.
+    seconds = max(now.at - before.at, 1e-9)
+    past = _beats(before)
+    between = {key: beat - past[key] for key, beat in _beats(now).items() if beat > past.get(key, beat)}
+    grown: dict[tuple[str, ...], float] = {}
+    for own, step in _steps(before, now, name):
+        key = tuple(own.get(label, "") for label in labels)
+        grown[key] = grown.get(key, 0.0) + step / between.get(_worker(own), seconds)
+    return grown
+
+
+def _steps(before: Pages, now: Pages, name: str) -> Iterator[tuple[dict[str, str], float]]:
+    """Every series of a counter, with `instance`, and how much it grew."""
     for address, page in now.pages.items():
         if address not in before.pages:
             continue
@@ -58,25 +86,28 @@ def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[
         for sample in page.by_name.get(name, ()):
             was = past.get(tuple(sorted(sample.labels.items())))
             step = 0.0 if was is None else sample.value - was if sample.value >= was else sample.value
-            own = {**sample.labels, names.INSTANCE: address}
-            key = tuple(own.get(label, "") for label in labels)
-            grown[key] = grown.get(key, 0.0) + step
-    return grown
+            yield {**sample.labels, names.INSTANCE: address}, step
 
 
-def moved(before: Pages, now: Pages) -> dict[tuple[str, str, str, str], float]:
+def _beats(pages: Pages) -> dict[Key, float]:
+    """The heartbeat of every worker."""
+    return {
+        _worker({**sample.labels, names.INSTANCE: address}): sample.value
+        for address, page in pages.pages.items()
+        for sample in page.by_name.get(names.HEARTBEAT, ())
+    }
+
+
+def _worker(labels: Mapping[str, str]) -> Key:
+    of = labels.get
+    return of(names.INSTANCE, ""), of(names.MODEL, ""), of(names.VERSION, ""), of(names.WORKER, "")
+
+
+def moved(before: Pages, now: Pages) -> dict[Key, float]:
     """By replica, model, version and worker: 1 where the heartbeat moved, or that is unknown; else 0."""
-    beats: dict[tuple[str, str, str, str], float] = {}
-    for address, page in now.pages.items():
-        past = _values(before.pages[address], names.HEARTBEAT) if address in before.pages else {}
-        for sample in page.by_name.get(names.HEARTBEAT, ()):
-            was = past.get(tuple(sorted(sample.labels.items())))
-            model, version, worker = (
-                sample.labels.get(label, "") for label in (names.MODEL, names.VERSION, names.WORKER)
-            )
-            still = was == sample.value and now.at - before.at >= _SILENT_SECONDS
-            beats[address, model, version, worker] = float(not still)
-    return beats
+    beats, past = _beats(now), _beats(before)
+    long_enough = now.at - before.at >= _SILENT_SECONDS
+    return {key: float(not (long_enough and past.get(key) == beat)) for key, beat in beats.items()}
 
 
 def _values(page: MetricsPage, name: str) -> dict[tuple[tuple[str, str], ...], float]:

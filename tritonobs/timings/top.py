@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from tritonobs import names
@@ -17,7 +17,7 @@ from tritonobs.timings.ask import Unseen, ask_all
 from tritonobs.timings.buckets import bucket_quantile
 from tritonobs.timings.measured import Subject, mean_questions
 from tritonobs.timings.outcomes import Ended, ended
-from tritonobs.timings.pages import Pages, increases, moved
+from tritonobs.timings.pages import Pages, moved, rates
 from tritonobs.timings.scrapes import scrape_interval_seconds
 
 SortKey = Literal["model", "qps", "errors", "mean", "p99", "queue"]
@@ -67,11 +67,7 @@ def view_of_pages(
     before: Pages, now: Pages, limits: Mapping[Subject, float], ensembles: Collection[str] = ()
 ) -> TopView:
     """What happened between two readings of the pages; `ensembles` are the models that are one."""
-    # The clock may be set back between two looks.
-    seconds = max(now.at - before.at, 1e-9)
-
-    def grew(name: str, *labels: str) -> dict[tuple[str, ...], float]:
-        return {key: value / seconds for key, value in increases(before, now, name, *labels).items()}
+    grew = partial(rates, before, now)
 
     buckets: dict[tuple[str, ...], dict[float, float]] = {}
     for (model, version, stage, le), rate in grew(
@@ -101,7 +97,8 @@ def view_of_pages(
     )
     return TopView(
         at=now.at,
-        seconds=seconds,
+        # The clock may be set back between two looks.
+        seconds=max(0.0, now.at - before.at),
         source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
         rows=numbers.rows(),
         unseen=now.unseen,
