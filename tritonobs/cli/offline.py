@@ -59,12 +59,12 @@ def schema(*, as_markdown: bool) -> None:
 def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
     """What the file says otherwise than what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.discover.compare import unknown_stages  # noqa: PLC0415
+    from tritonobs.discover.compare import unknown_names  # noqa: PLC0415
     from tritonobs.plan.build import build_plan  # noqa: PLC0415
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
-    return tuple(unknown_stages(plan, PrometheusClient(prometheus_url), str(fleet)))
+    return tuple(unknown_names(plan, PrometheusClient(prometheus_url), str(fleet)))
 
 
 def _summary(fleet: Path, findings: Sequence[Finding]) -> str:

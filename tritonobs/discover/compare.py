@@ -1,4 +1,4 @@
-"""A fleet file held against what runs: stages it names that no model reports."""
+"""A fleet file held against what runs: models, versions and stages it names that Prometheus does not know."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _ENSEMBLE = "ensemble"
 _HOUR = "1h"
 
 
-def unknown_stages(plan: Plan, prometheus: PrometheusClient, file: str) -> Iterator[Finding]:
-    """Warnings for calls under names that their pipelines, which report stages, do not report.
+def unknown_names(plan: Plan, prometheus: PrometheusClient, file: str) -> Iterator[Finding]:
+    """Warnings for models and versions that no server had loaded, and for calls that pipelines do not report.
+
+    An hour back, so that servers which are away just now have a say.
 
     Raises:
         ClientError: Prometheus did not answer.
@@ -25,7 +27,46 @@ def unknown_stages(plan: Plan, prometheus: PrometheusClient, file: str) -> Itera
         cluster=plan.cluster if plan.rules.cluster_label else "",
         label=plan.rules.cluster_label or names.CLUSTER,
     )
-    # An hour back, so that servers which are away just now have a say.
+    yield from _unknown_models(plan, prometheus, scope, file)
+    yield from _unknown_stages(plan, prometheus, scope, file)
+
+
+def _unknown_models(
+    plan: Plan, prometheus: PrometheusClient, scope: promql.Scope, file: str
+) -> Iterator[Finding]:
+    loaded = f"last_over_time({names.TRITON_SUCCESS}{scope.of()}[{_HOUR}])"
+    versions: dict[str, set[str]] = {}
+    for reading in prometheus.query(promql.summed(loaded, promql.MODEL_VERSION)):
+        known = versions.setdefault(reading.labels.get(names.MODEL, ""), set())
+        known.add(reading.labels.get(names.VERSION, ""))
+    if not versions:
+        where = f" with {scope.label}={quoted(scope.cluster)}" if scope.cluster else ""
+        yield _warning(
+            file,
+            "models",
+            f"Prometheus has seen no model{where} within the hour",
+            "is Triton scraped, and do its targets have that label?",
+        )
+        return
+    for model in plan.models:
+        there = versions.get(model.name)
+        if there is None:
+            seen = listed(sorted(versions))
+            message = f"no server has loaded {quoted(model.name)} within the hour; seen: {seen}"
+            yield _warning(file, f"models.{model.name}", message, nearest(model.name, sorted(versions)))
+            continue
+        for version in model.versions:
+            if version not in there:
+                message = (
+                    f"no server has loaded version {quoted(version)} of {model.name} within the hour; "
+                    f"seen: {listed(sorted(there))}"
+                )
+                yield _warning(file, f"models.{model.name}.versions.{version}", message, "")
+
+
+def _unknown_stages(
+    plan: Plan, prometheus: PrometheusClient, scope: promql.Scope, file: str
+) -> Iterator[Finding]:
     counted = f"last_over_time({names.STAGE_DURATION}_count{scope.of()}[{_HOUR}])"
     reported: dict[str, set[str]] = {}
     for reading in prometheus.query(promql.summed(counted, (names.MODEL, names.STAGE))):
@@ -36,10 +77,10 @@ def unknown_stages(plan: Plan, prometheus: PrometheusClient, file: str) -> Itera
         # An ensemble runs no code, so no stage of it is ever reported.
         for call in model.calls if model.kind != _ENSEMBLE and there else ():
             if call.stage not in there:
-                yield Finding(
-                    place=Place(file=file),
-                    path=f"models.{model.name}.calls.{call.stage}",
-                    message=f"{model.name} reports no stage {quoted(call.stage)}; it reports {listed(there)}",
-                    hint=nearest(call.stage, there),
-                    severity=Severity.WARNING,
-                )
+                message = f"{model.name} reports no stage {quoted(call.stage)}; it reports {listed(there)}"
+                path = f"models.{model.name}.calls.{call.stage}"
+                yield _warning(file, path, message, nearest(call.stage, there))
+
+
+def _warning(file: str, path: str, message: str, hint: str) -> Finding:
+    return Finding(place=Place(file=file), path=path, message=message, hint=hint, severity=Severity.WARNING)
