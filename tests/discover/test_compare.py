@@ -63,8 +63,8 @@ def test_a_model_and_a_version_that_no_server_has_are_found(tmp_path: Path) -> N
     """A misspelt name, and a version that was never rolled out."""
     assert _found(tmp_path, "detector", loaded=[("inspect", "2"), ("detecter", "1")]) == [
         (
-            'fleet.yaml: models.inspect.versions.1: no server has loaded version "1" of inspect within the hour; '
-            "seen: 2"
+            "fleet.yaml: models.inspect.versions.1: "
+            'no server has loaded version "1" of inspect within the hour; seen: 2'
         ),
         (
             'fleet.yaml: models.detector: no server has loaded "detector" within the hour; '

@@ -122,7 +122,14 @@ def _named(spec: Spec) -> tuple[Path, ...]:
     """The plain files that the fleet file names by relative paths; others are the image's business."""
     files = [robot.template_file for robot in spec.notify.dingtalk.values()]
     files.append(spec.notify.alertmanager_file)
-    return tuple(dict.fromkeys(file for file in files if file and not file.is_absolute()))
+    named = tuple(dict.fromkeys(file for file in files if file))
+    for file in named:
+        if file.is_absolute():
+            say(
+                f"{file} is in no object: serve reads it, so put it into its image, or beside the fleet file",
+                err=True,
+            )
+    return tuple(file for file in named if not file.is_absolute())
 
 
 def check_built(artifacts: Sequence[Artifact]) -> dict[str, bool]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import gzip
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -34,6 +35,8 @@ _USER = 10001
 """That of the image."""
 # serve refuses a secret that every user can read; it reads these as a member of `fsGroup`.
 _OWNER_AND_GROUP = 0o440
+_IS_KEY, _NO_KEY = re.compile(r"[-._a-zA-Z0-9]+"), re.compile(r"[^-._a-zA-Z0-9]")
+"""What Kubernetes allows in keys of a ConfigMap or a Secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +94,8 @@ def service_names(objects: Objects) -> tuple[str, ...]:
 
 def _fleet(objects: Objects, fleet: FleetFile) -> Object:
     about = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(_FLEET, objects)}
-    others = {_key(path): text for path, text in fleet.others.items()}
+    keys = _keys(fleet.others)
+    others = {keys[path]: text for path, text in fleet.others.items()}
     made = {**about, "data": {"fleet.yaml": fleet.text, **others}}
     if weight(made) <= LARGEST_BYTES:
         return made
@@ -165,7 +169,7 @@ def _volumes(plan: Plan, objects: Objects, key: str, fleet: FleetFile) -> tuple[
         # Below the fleet file they share its folder; elsewhere each folder is its own.
         home = HOME if file.is_relative_to(HOME) else file.parent
         folders[home][str(file.relative_to(home))] = file.name
-    plain = [{"key": _key(path), "path": path} for path in fleet.others]
+    plain = [{"key": key, "path": path} for path, key in _keys(fleet.others).items()]
     sources: list[Any] = [{"configMap": {"name": _FLEET, "items": [{"key": key, "path": key}, *plain]}}]
     if folders.get(HOME):
         sources.append(_secret(objects, folders.pop(HOME)))
@@ -193,11 +197,27 @@ def _secret(objects: Objects, files: Mapping[str, str]) -> Object:
 
 
 def secret_files(plan: Plan) -> tuple[PurePosixPath, ...]:
-    """The files with secrets that serve reads, where they are in the pod."""
+    """The files with secrets that serve reads, where they are in the pod; the name of each is a key.
+
+    Raises:
+        RenderFailed: two of them have one name, or one has a name that is no key.
+    """
     found = [PurePosixPath(source.file) for source in _sources(plan) if source.file]
     if plan.notify.auth:
         found.append(PurePosixPath(plan.notify.auth.file))
-    return tuple(dict.fromkeys(found))
+    files: dict[str, PurePosixPath] = {}
+    for file in found:
+        if not _IS_KEY.fullmatch(file.name):
+            raise RenderFailed(
+                f"{file} cannot be in a Secret: its key would be {file.name!r}; "
+                "allowed are a-z A-Z 0-9 . _ and -"
+            )
+        if files.setdefault(file.name, file) != file:
+            raise RenderFailed(
+                f"{files[file.name]} and {file} would be one key of the Secret, {file.name}; "
+                "give the files different names"
+            )
+    return tuple(files.values())
 
 
 def _variables(plan: Plan, objects: Objects) -> Iterator[Object]:
@@ -215,6 +235,21 @@ def _sources(plan: Plan) -> Iterator[SecretSource]:
             yield webhook.secret
 
 
-def _key(path: str) -> str:
-    """What a ConfigMap takes as a key: `templates/own.j2` is `templates_own.j2`."""
-    return "".join(sign if sign.isalnum() or sign in "._-" else "_" for sign in path)
+def _keys(paths: Iterable[str]) -> dict[str, str]:
+    """What a ConfigMap takes as keys, by path: `templates/own.j2` is `templates_own.j2`.
+
+    Raises:
+        RenderFailed: a path leads out of the fleet file's folder, or two of them would be one key.
+    """
+    keys: dict[str, str] = {}
+    taken = {"fleet.yaml": "the fleet file"}
+    for path in paths:
+        key = _NO_KEY.sub("_", path)
+        if ".." in PurePosixPath(path).parts:
+            raise RenderFailed(f"{path} cannot be in a ConfigMap: it is not below the fleet file's folder")
+        if key in taken:
+            raise RenderFailed(
+                f"{taken[key]} and {path} would be one key of the ConfigMap, {key}; rename one"
+            )
+        keys[path], taken[key] = key, path
+    return keys
