@@ -155,6 +155,12 @@ WRONG = [
         "",
         id="the label that Thanos takes, chosen",
     ),
+    pytest.param(
+        "kubernetes: {kinds: [Deployment]}\nlimits_source: rules",
+        "WARNING kubernetes.kinds: annotations are ignored: limits_source is rules",
+        "write limits_source: serve, or watch: false",
+        id="annotations that nobody would follow",
+    ),
 ]
 
 
@@ -175,11 +181,24 @@ def test_what_cannot_be_meant_is_told(text: str, message: str, hint: str) -> Non
         'rules: {selector: \'job=~"tri.+", env!="test"\'}',
         "kubernetes: {objects: {}}\nrules: {replica_label: instance, selector: 'job=~\"x\"'}",
         "rules: {cluster_label: none}",
+        "kubernetes: {kinds: [Deployment]}",
+        "kubernetes: {watch: false, kinds: [Deployment]}\nlimits_source: rules",
+        "kubernetes: {objects: {}}\nlimits_source: rules",
     ],
 )
 def test_what_can_be_meant_is_fine(text: str) -> None:
     """Nothing is said about it."""
     assert _said(text) == []
+
+
+@pytest.mark.parametrize(("source", "followed"), [("serve", True), ("rules", False)])
+def test_annotations_are_followed_where_limits_come_from_serve(
+    plan_of: Callable[[str], Plan], *, source: str, followed: bool
+) -> None:
+    """A rules file has the limits of the fleet file: what serve follows and announces would be in no rule."""
+    plan = plan_of(f"{MODELS}kubernetes: {{}}\nlimits_source: {source}\n")
+
+    assert (plan.kubernetes.watched is not None) == followed
 
 
 def test_what_is_written_is_in_the_rules(plan_of: Callable[[str], Plan]) -> None:

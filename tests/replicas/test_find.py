@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from support.kubernetes import KubernetesDouble
 from support.serving import serving
 from tritonobs.errors import BadAnswer, FileUnusable, TritonobsError, Unreachable
 from tritonobs.plan.build import build_plan
+from tritonobs.render.prometheus import render_prometheus
 from tritonobs.replicas.find import find_replicas
 from tritonobs.spec.load import load_fleet
 
@@ -134,11 +137,27 @@ def test_a_page_is_read_as_prometheus_reads_it(plan_of):
     assert [name for name, _, _ in found] == ["10.0.0.1:8002", "[fd00::1]:9002"]
 
 
-def test_a_name_stands_for_all_of_its_addresses(plan_of):
-    """As a headless Service does."""
-    assert ("127.0.0.1:8002", "http://127.0.0.1:8000", "http://127.0.0.1:8002/metrics") in _shown(
-        plan_of("{dns: {name: localhost}}")
-    )
+def test_a_name_stands_for_all_of_its_addresses(plan_of, monkeypatch):
+    """As a headless Service does. With both kinds of addresses a server is one, also for Prometheus."""
+    both = {
+        socket.AF_INET: [("10.0.0.1", 8002), ("10.0.0.2", 8002)],
+        socket.AF_INET6: [("fd00::1", 8002, 0, 0)],
+    }
+
+    def resolve(host, port, family=0, **more):
+        assert (host, port) == ("triton", 8002)
+        found = both[family] if family else both[socket.AF_INET] + both[socket.AF_INET6]
+        return [(family, more["type"], 6, "", address) for address in found]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    plan = plan_of("{dns: {name: triton}}")
+
+    found = _shown(plan)
+
+    assert [name for name, _, _ in found] == ["10.0.0.1:8002", "10.0.0.2:8002"]
+    (config,) = [one.text for one in render_prometheus(plan) if one.path.endswith("prometheus.yml")]
+    (built,) = [job for job in yaml.safe_load(config)["scrape_configs"] if "dns_sd_configs" in job]
+    assert [one["type"] for one in built["dns_sd_configs"]] == ["A"]
 
 
 @pytest.mark.parametrize(

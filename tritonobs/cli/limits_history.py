@@ -179,7 +179,7 @@ def backtest(
         found = backtest_limit(client, span, model=model, version=version, qps=qps)
     else:
         assert objective is not None  # noqa: S101 (one of the two is given, see above)
-        found = backtest_objective(client, span, model=model, slo=slo, objective=objective)
+        found = backtest_objective(client, span, model=model, version=version, slo=slo, objective=objective)
     if form == "json":
         say(json_text(found))
     else:

@@ -37,14 +37,23 @@ _Points: TypeAlias = "list[tuple[float, float]]"
 
 
 def backtest_objective(
-    prometheus: PrometheusClient, span: Span, *, model: str, slo: str, objective: Decimal
+    prometheus: PrometheusClient,
+    span: Span,
+    *,
+    model: str,
+    version: str = "",
+    slo: str,
+    objective: Decimal,
 ) -> Backtest:
     """How often the alerts on the error budget would have fired, had this been the objective (a ratio).
+
+    Of one version, or without one of the model and each of its versions.
 
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded no such objective.
     """
-    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}")
+    of_version = f"{names.VERSION}={promql.quoted(version)}" if version else ""
+    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}", of_version)
     days = _period_days(prometheus)
     seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")
     paged: tuple[Episode, ...] = ()
@@ -57,7 +66,7 @@ def backtest_objective(
         paged += kept if tier.severity == "critical" else ()
         episodes += kept
     return Backtest(
-        subject=f"{slo} of {model}",
+        subject=f"{slo} of {model}{f' version {version}' if version else ''}",
         kind="objective",
         value=float(objective),
         span_seconds=span.seconds,

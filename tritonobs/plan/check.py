@@ -34,6 +34,7 @@ def check(spec: Spec) -> tuple[Finding, ...]:
         *_cluster(spec),
         *abridged(_replicas(spec)),
         *_links(spec),
+        *_annotations(spec),
         *_times(spec),
         *abridged(_calls(spec)),
     ]
@@ -55,6 +56,18 @@ def in_order(findings: Iterable[Finding], first: str) -> tuple[Finding, ...]:
         return where.file != first, where.file, where.line, where.column
 
     return tuple(sorted(findings, key=place))
+
+
+def _annotations(spec: Spec) -> Iterator[Finding]:
+    section = spec.kubernetes
+    asked = section.model_fields_set & {"watch", "annotation", "kinds", "events"} if section else ()
+    if section and section.watch and asked and spec.limits_source == "rules":
+        yield spec.source.finding(
+            ("kubernetes", min(asked)),
+            "annotations are ignored: limits_source is rules, and the rules have the limits of this file",
+            hint="write limits_source: serve, or watch: false",
+            severity=Severity.WARNING,
+        )
 
 
 def _cluster(spec: Spec) -> Iterator[Finding]:

@@ -95,7 +95,8 @@ def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
     )
     return Kubernetes(
         server=server,
-        watched=watched if said.watch else None,
+        # A rules file holds the limits of the fleet file: what annotations say would reach nobody.
+        watched=watched if said.watch and spec.limits_source == "serve" else None,
         objects=build_objects(said.objects, servers_namespace(spec)) if said.objects else None,
     )
 

@@ -74,7 +74,13 @@ def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
 
 def _resolved(how: Resolved) -> Iterator[Replica]:
     try:
-        answers = socket.getaddrinfo(how.name, how.port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(
+            # As Prometheus is told to: a server with both kinds of addresses is one server.
+            how.name,
+            how.port,
+            family=socket.AF_INET,
+            type=socket.SOCK_STREAM,
+        )
     except OSError as error:
         raise Unreachable(f"{how.name} cannot be resolved: {error.strerror or error}") from None
     for address in sorted({str(answer[4][0]) for answer in answers}):

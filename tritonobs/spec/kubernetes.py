@@ -102,7 +102,9 @@ class KubernetesSpec(Section):
     ca_file: File = Field(
         default=_ACCOUNT / "ca.crt", description="File with the certificate authority of the API server."
     )
-    watch: bool = Field(default=True, description="false ignores annotations.")
+    watch: bool = Field(
+        default=True, description="false ignores annotations, as `limits_source: rules` does."
+    )
     annotation: str = Field(
         default=MAX_QPS_ANNOTATION,
         max_length=200,

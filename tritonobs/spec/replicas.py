@@ -82,7 +82,7 @@ class FileSpec(Section):
 class DnsSpec(Section):
     """Triton servers are the addresses behind a name, like that of a headless Service."""
 
-    name: Annotated[str, BeforeValidator(_host)] = Field(description="The host name; A and AAAA records.")
+    name: Annotated[str, BeforeValidator(_host)] = Field(description="The host name; its A records (IPv4).")
     port: Port = Field(default=8002, description="The port of Triton's metrics page.")
     http_port: Port = Field(default=8000, description="The port of Triton's HTTP address.")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,6 +65,20 @@ def test_an_objective_would_have_fired_fast(prometheus: PrometheusClient, span: 
     assert 75 * MINUTE < began < 90 * MINUTE
     assert 20 * MINUTE < fast.seconds < 35 * MINUTE
     assert found.firing_seconds >= fast.seconds
+
+
+def test_an_objective_is_tried_on_one_version(prometheus: PrometheusClient, span: Span) -> None:
+    """As on the model here, which has one; a version without a history is no silence."""
+    tried = partial(
+        backtest_objective, prometheus, span, model="inspect", slo="availability", objective=Decimal("0.99")
+    )
+
+    found = tried(version="1")
+
+    assert found.subject == "availability of inspect version 1"
+    assert "TritonErrorBudgetBurnFast" in {episode.alert for episode in found.episodes}
+    with pytest.raises(BadAnswer, match="holds nothing of"):
+        tried(version="2")
 
 
 def test_an_objective_that_allows_it_would_have_been_silent(prometheus: PrometheusClient, span: Span) -> None:
