@@ -61,14 +61,14 @@ def test_a_prometheus_that_knows_no_model_is_one_finding(tmp_path: Path) -> None
 
 def test_a_model_and_a_version_that_no_server_has_are_found(tmp_path: Path) -> None:
     """A misspelt name, and a version that was never rolled out."""
-    assert _found(tmp_path, "detector", loaded=[("inspect", "2"), ("detecter", "1")]) == [
+    assert _found(tmp_path, "detector", loaded=[("inspect", "2"), ("detektor", "1")]) == [
         (
             "fleet.yaml: models.inspect.versions.1: "
             'no server has loaded version "1" of inspect within the hour; seen: 2'
         ),
         (
             'fleet.yaml: models.detector: no server has loaded "detector" within the hour; '
-            "seen: detecter and inspect (did you mean detecter?)"
+            "seen: detektor and inspect (did you mean detektor?)"
         ),
     ]
 

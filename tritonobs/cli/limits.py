@@ -40,7 +40,10 @@ limits.add_command(backtest)
 @click.option("--at", type=MOMENT, help="Show another moment than now.")
 @FORMAT
 def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
-    """Show every limit in force, where it comes from and when it ends."""
+    """Show every limit of the file in force, where it comes from and when it ends.
+
+    Annotations of Kubernetes objects are not in it: the metric tritonobs_qps_limit has what is in force.
+    """
     moment = at or datetime.now(timezone.utc)
     plan = load_plan(fleet)
     found, tokens = list(limits_at(plan.limits, moment)), plan.token_limits

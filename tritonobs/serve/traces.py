@@ -68,7 +68,8 @@ async def _take(request: Request, receiver: Receiver, room: Room) -> Response:
     try:
         data = await asyncio.wait_for(room.read(request), _BODY_SECONDS)
     except (ClientDisconnect, asyncio.TimeoutError):
-        return PlainTextResponse("the body did not arrive\n", 503)
+        receiver.refused["body_time"] += 1
+        return PlainTextResponse("the body did not arrive\n", 503, {"Connection": "close"})
     if data is None:
         return PlainTextResponse("too many large bodies at once\n", 429)
     if len(data) > MOST_BYTES:

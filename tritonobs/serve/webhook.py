@@ -100,8 +100,14 @@ def _refused(request: Request, daemon: Daemon) -> Response | None:
 async def _body(request: Request, daemon: Daemon) -> bytes | Response:
     try:
         body = await asyncio.wait_for(daemon.room.read(request), _BODY_SECONDS)
-    except (ClientDisconnect, asyncio.TimeoutError):
-        return _come_again("the body did not arrive")
+    except ClientDisconnect:
+        return Response(status_code=_GONE)
+    except asyncio.TimeoutError:
+        daemon.metrics.dropped("body_time")
+        late = _come_again("the body did not arrive")
+        # Left open it would wait for the rest of this body.
+        late.headers["Connection"] = "close"
+        return late
     return _come_again("too many large calls at once") if body is None else body
 
 
