@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+import requests
 
 from tritonobs.lab.robot.robot import Fault
 
@@ -35,6 +36,7 @@ HOSTILE = {
     "right-to-left": "\u202eevil\u2066",
     "emoji": "👩‍🔧🔥",
 }
+NOTIFIED = 'alertmanager_notification_latency_seconds_count{integration="webhook"} 1'
 NEWER = {
     "version": "4",
     "groupKey": "newer",
@@ -193,6 +195,8 @@ def alertmanager_restarted(build) -> list[Account]:
     (manager,) = path.managers
     path.post("inspect")
     path.wait(lambda: path.named() == ["inspect firing"])
+    # The robot has it before Alertmanager hears of that. Stopped in between, it would tell it again.
+    path.wait(lambda: NOTIFIED in requests.get(f"{manager.url}/metrics", timeout=10).text)
     manager.stop()
     manager.start()
     path.post("inspect")
