@@ -107,6 +107,29 @@ def test_an_async_generator_that_fails_was_timed_until_then(fake, make, spent):
     assert spent()[0] == 1
 
 
+def test_what_is_sent_or_thrown_into_an_async_generator_arrives(fake, make, spent):
+    """It may answer an exception with another item, as it would without a timer."""
+
+    @make(fake).time("work")
+    async def echo():
+        heard = None
+        while heard != "end":
+            try:
+                heard = yield heard
+            except KeyError as error:
+                heard = f"caught {error}"
+
+    async def talk():
+        running = echo()
+        said = [await running.asend(None), await running.asend("hello"), await running.athrow(KeyError(1))]
+        with pytest.raises(StopAsyncIteration):
+            await running.asend("end")
+        return said
+
+    assert asyncio.run(talk()) == [None, "hello", "caught 1"]
+    assert spent()[0] == 1
+
+
 def test_a_function_that_calls_itself_is_timed_at_each_call(fake, make, spent):
     """The decorator's timer is no state that calls share."""
 

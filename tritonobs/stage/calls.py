@@ -37,14 +37,21 @@ def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) 
         with recorder.time(stage, n):
             # An async generator that is left early runs its `finally` only when it is closed.
             async with aclosing(function(*args, **kwargs)) as items:
-                # Async generators have no `yield from`: what is sent is passed on by hand.
-                sent = None
+                # Async generators have no `yield from`: what is sent or thrown is passed on by hand.
+                step = items.asend(None)
                 while True:
                     try:
-                        item = await items.asend(sent)
+                        item = await step
                     except StopAsyncIteration:
                         return
-                    sent = yield item
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        raise
+                    except BaseException as error:  # noqa: BLE001 (whatever was thrown)
+                        step = items.athrow(error)
+                    else:
+                        step = items.asend(sent)
 
     kinds: tuple[tuple[Callable[[object], bool], Callable[..., Any]], ...] = (
         (iscoroutinefunction, awaited),
