@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -63,48 +62,6 @@ def _objects(plan: Plan, text: str = FLEET) -> dict[tuple[str, str], dict[str, A
 @pytest.fixture(name="objects", scope="module")
 def _module_objects(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
     return _objects(_plan(tmp_path_factory.mktemp("kubernetes")))
-
-
-@pytest.mark.parametrize(
-    ("file", "said"),
-    [
-        pytest.param("/run/backup/webhook", "would be one key of the Secret, webhook", id="two of one name"),
-        pytest.param("/run/other/my hook", "cannot be in a Secret", id="a name that is no key"),
-    ],
-)
-def test_files_of_secrets_have_names_of_their_own(file: str, said: str, tmp_path: Path) -> None:
-    """Of two files with one name, one robot would post to the other's chat."""
-    text = FLEET.replace("/run/other/hook", file)
-
-    with pytest.raises(RenderFailed, match=re.escape(said)):
-        _objects(_plan(tmp_path, text), text)
-
-
-@pytest.mark.parametrize(
-    ("paths", "said"),
-    [
-        pytest.param(("a/b.j2", "a_b.j2"), "a/b.j2 and a_b.j2 would be one key", id="two of one key"),
-        pytest.param(("fleet.yaml",), "the fleet file and fleet.yaml would be", id="the fleet file's"),
-        pytest.param(("../b.j2",), "it is not below the fleet file's folder", id="from another folder"),
-    ],
-)
-def test_plain_files_have_keys_of_their_own(paths: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    """An object takes each key once, and no path that leads out of its folder."""
-    files = FleetFile(text=FLEET, others=dict.fromkeys(paths, "text"))
-
-    with pytest.raises(RenderFailed, match=re.escape(said)):
-        render_kubernetes(_plan(tmp_path), files)
-
-
-def test_plain_files_of_any_name_have_keys_that_kubernetes_takes(tmp_path: Path) -> None:
-    """Chinese letters are letters to Python, and none to Kubernetes."""
-    plan = _plan(tmp_path)
-    files = FleetFile(text=FLEET, others={"模板/own.j2": "text"})
-    made = all_objects(plan, Objects(namespace="monitoring", labels={}), files)
-
-    (fleet,) = [one for one in made if one["metadata"]["name"] == "tritonobs-fleet-file"]
-
-    assert set(fleet["data"]) == {"fleet.yaml", "___own.j2"}
 
 
 def test_every_object_is_ours_and_labelled(objects) -> None:
