@@ -188,7 +188,8 @@ class Fleet(Requests):
         if not replica.answers:
             return
         page = {} if replica.empty else dict(self._page(replica))
-        self._keep("scrape_samples_scraped", target, float(len(page)))
+        for name in ("scrape_samples_scraped", "scrape_samples_post_metric_relabeling"):
+            self._keep(name, target, float(len(page)))
         for (name, labels), value in page.items():
             self._keep(name, (*labels, *target), value)
 

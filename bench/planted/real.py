@@ -256,7 +256,10 @@ def _plant(rig: Rig, name: str, kept: Path) -> None:
 
 def _raw(rig: Rig, at: float, seconds: float) -> list[object]:
     """Every sample of the replicas in these seconds, as Prometheus stored it."""
-    query = '{__name__=~"nv_.*|tritonobs_[a-z_]*|up|scrape_samples_scraped"}' + f"[{seconds:.0f}s]"
+    query = (
+        '{__name__=~"nv_.*|tritonobs_[a-z_]*|up|scrape_samples_(scraped|post_metric_relabeling)"}'
+        f"[{seconds:.0f}s]"
+    )
     answer = requests.get(
         f"{rig.prometheus.address}/api/v1/query", params={"query": query, "time": f"{at:.3f}"}, timeout=60
     )

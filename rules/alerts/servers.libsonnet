@@ -10,7 +10,7 @@ function(config)
   local device = 'Accelerator {{ $labels.device }} ({{ $labels.vendor }}) on {{ $labels.instance }}';
   // What servers show of themselves. Their shard sees it.
   local metrics_empty = text.part('replica:triton_page_empty:info', shards.max, |||
-    (scrape_samples_scraped{%(triton)s} == 0) and (up{%(triton)s} == 1)
+    (scrape_samples_post_metric_relabeling{%(triton)s} == 0) and (up{%(triton)s} == 1)
   |||);
   local stage_metrics_failing = text.part('replica_model_version:tritonobs_records_lost:rate%(medium)s', shards.max, |||
     sum by (%(subject)s, %(replica)s) (
@@ -64,7 +64,7 @@ function(config)
   text.group('alerts.servers', config.stageInterval, [
     text.alert('TritonMetricsEmpty', 'warning', metrics_empty.here, {
       summary: 'A Triton server answers scrapes with an empty page.',
-      description: 'The metrics page of {{ $labels.%(replicaLabel)s }} is empty: any path but /metrics gives such a page. Compare metrics_path in the scrape configuration.',
+      description: 'The metrics page of {{ $labels.%(replicaLabel)s }} is empty, or metric_relabel_configs drop all of it. Triton answers any path but /metrics with an empty page: compare metrics_path in the scrape configuration.',
       board: hosts,
     }, wait='1m') + shards.parts([metrics_empty]),
     text.alert('TritonCountersFrozen', 'warning', text.owned_version(|||

@@ -140,7 +140,7 @@ function(config)
     },
     TritonMetricsEmpty: {
       summary: '{{ $labels.%(replicaLabel)s }} 上的 Triton 以空页面应答抓取。',
-      description: '{{ $labels.%(replicaLabel)s }} 的指标页是空的：除 /metrics 外的任何路径都是如此。请检查抓取配置中的 metrics_path。',
+      description: '{{ $labels.%(replicaLabel)s }} 的指标页是空的，或被 metric_relabel_configs 全部丢弃。Triton 对 /metrics 以外的任何路径都返回空页面：请检查抓取配置中的 metrics_path。',
     },
     TritonCountersFrozen: {
       summary: 'Triton 没有计入 ' + model + ' 应答的任何请求。',

@@ -8,7 +8,9 @@ function(config)
   local succeeded = 'sum by (%(replica_only)s) (nv_inference_request_success{%(triton)s})';
   local unreachable = text.part('replica:triton_unreachable:info', shards.max, |||
     group by (%(replica_only)s) (
-      (sum_over_time(up{%(triton)s}[%(short)s]) <= 1) and (up{%(triton)s} == 0)
+      ((sum_over_time(up{%(triton)s}[%(short)s]) <= 1) and (up{%(triton)s} == 0))
+      or
+      ((scrape_samples_post_metric_relabeling{%(triton)s} == 0) and (up{%(triton)s} == 1))
     )
   |||);
   [
@@ -20,7 +22,8 @@ function(config)
       or
       group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
     |||, { targets: text.targets.here })) + shards.parts([text.targets]),
-    // So few answers that no rate is known; what this server does is unknown. A lost scrape or two are none of it.
+    // So few answers that no rate is known, or empty ones; what this server does is unknown. A lost scrape or two are none
+    // of it.
     // Nor can servers be asked whose shard or agent is missing.
     text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
     // Servers that answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.

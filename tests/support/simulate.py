@@ -167,6 +167,14 @@ class World:
         self._put("up", own, [0 if gone else 1 for gone in lost])
         return self
 
+    def emptied(self, replica: str, *steps: tuple[float, float]) -> World:
+        """Nothing of the replica's page is kept between these minutes, while it answers; call this last."""
+        self.outage(replica, *steps)
+        lost = [any(60 * start <= time < 60 * end for start, end in steps) for time in self.times]
+        own = {"job": JOB, "instance": f"{replica}:8002", "replica": replica}
+        self._put("up", own, [1] * len(lost))
+        return self._put("scrape_samples_post_metric_relabeling", own, [0 if gone else 100 for gone in lost])
+
     def _put(self, name: str, labels: Mapping[str, str], values: Values) -> World:
         self.series[series_name(name, labels)] = values
         return self

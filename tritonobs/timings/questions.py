@@ -92,7 +92,7 @@ def moment_questions(scope: promql.Scope, scrape_seconds: float) -> dict[str, st
         "ensembles": ensemble_question(replace(scope, models=())),
         "up": f"min by (job, {names.INSTANCE}) (up{around})",
         # Triton answers 200 and an empty page on a wrong path: `up` is 1 then, and only this is 0.
-        "scraped": f"min by (job, {names.INSTANCE}) (scrape_samples_scraped{around})",
+        "scraped": f"min by (job, {names.INSTANCE}) ({_kept(around)})",
         "limits": f"max by ({', '.join(_MODEL_VERSION)}) ({names.QPS_LIMIT}{around})",
         "token_limits": f"max by ({', '.join((*_MODEL_VERSION, names.KIND))}) ({names.TOKENS_LIMIT}{around})",
         "robot_muted": f"{names.ROBOT_MUTED}{around}",
@@ -140,7 +140,7 @@ def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
         "errors": rates(names.STAGE_ERRORS, *_MODEL_VERSION, names.REASON),
         "hits": rates(names.TRITON_CACHE_HITS, *_MODEL_VERSION),
         "up": f"min by ({names.INSTANCE}) (up{around})",
-        "scraped": f"min by ({names.INSTANCE}) (scrape_samples_scraped{around})",
+        "scraped": f"min by ({names.INSTANCE}) ({_kept(around)})",
         "queue": spent(names.TRITON_QUEUE_US, *_MODEL_VERSION),
     }
 
@@ -159,6 +159,11 @@ def usual_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
         "stage": trend_questions(scope, step_seconds)["stage"],
         "p99": p99,
     }
+
+
+def _kept(around: str) -> str:
+    """How many samples of a page are kept: Triton's page may be empty, and relabelling may drop all of it."""
+    return f"scrape_samples_post_metric_relabeling{around} or scrape_samples_scraped{around}"
 
 
 def _most(versions: str, steps: str) -> str:

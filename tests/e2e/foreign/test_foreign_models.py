@@ -112,7 +112,8 @@ def test_errors_of_three_kinds_are_each_counted_once(server: Server) -> None:
     assert look.grew(names.REQUESTS, model="leaf", outcome="ok") == 40
     assert look.grew(names.REQUESTS, model="leaf", outcome="error") == 12
     assert look.grew(f"{names.STAGE_DURATION}_count", model="leaf", stage="total") == 52
-    assert look.row("leaf").error_ratio == pytest.approx(12 / 52)
+    # Counts are exact, see above. Rates of workers are of the time between their beats, Triton's of the whole look.
+    assert look.row("leaf").error_ratio == pytest.approx(12 / 52, rel=0.1)
 
 
 def test_quantiles_are_those_the_model_itself_saw(server: Server) -> None:
@@ -208,7 +209,8 @@ def test_a_crash_is_an_error_and_a_silent_worker(server: Server) -> None:
     # One after the other: of calls side by side, one may be served before the worker dies.
     ill = [server.ask("mortal", [seconds]) for seconds in (DIE, 0.01, 0.01)]
     silent = server.settled()
-    time.sleep(4.0)
+    # Workers beat every 5 s at most.
+    time.sleep(7.0)
     dead, later = Look(before=before, now=silent), Look(before=silent, now=server.page())
 
     assert (len(well.seconds), well.failed, [told.failed for told in ill]) == (20, 0, [1, 1, 1])

@@ -82,13 +82,13 @@ CASES = (
         checks=(reads(LEAST, 1, ({"cluster": "a"}, 0.01), ({"cluster": "b"}, 0.05)),),
     ),
     Case(
-        says="a cluster without limits is told two minutes after it appeared, until an hour after it is gone",
+        says="a cluster without limits is told in its fourth minute, until an hour after it is gone",
         world=World(minutes=80).gauge(KNOWN, [(5, None), (15, 1), (99, None)], cluster="a"),
         rules=(LOST,),
         given=(KNOWN,),
         checks=(
-            silent(LOST, 7.25),
-            fires(LOST, 7.5, cluster="a", severity="warning"),
+            silent(LOST, 8.25),
+            fires(LOST, 8.5, cluster="a", severity="warning"),
             fires(LOST, 76, cluster="a", severity="warning"),
             silent(LOST, 80, since=77.5),
         ),

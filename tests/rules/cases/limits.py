@@ -248,8 +248,8 @@ CASES = (
         .gauge(LIMIT, [(10, 8), (99, None)], model="nms", version="1"),
         rules=(ABOVE, LOST),
         checks=(
-            silent(LOST, 10),
-            fires(LOST, 11, severity="warning"),
+            silent(LOST, 11),
+            fires(LOST, 12, severity="warning"),
             fires(LOST, 90, severity="warning"),
             fires(ABOVE, 69, severity="critical", model="nms", version="1", tier="low"),
             silent(ABOVE, 90, since=75),

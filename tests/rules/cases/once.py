@@ -11,7 +11,7 @@ ABOVE, NEAR, SPIKE, WILL = (
     "TritonQpsWillExceedLimit",
 )
 TOKENS_ABOVE, TOKENS_NEAR = "TritonTokensAboveLimit", "TritonTokensNearLimit"
-LOST, REFUSED = "TritonLimitSourceLost", "TritonLimitRefused"
+LOST, REFUSED, DOWN = "TritonLimitSourceLost", "TritonLimitRefused", "TritonobsServeDown"
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 MODEL = {"model": "nms"}
 FIRST, SECOND = {"model": "nms", "version": "1"}, {"model": "nms", "version": "2"}
@@ -138,7 +138,20 @@ CASES = (
         .info("nms")
         .gauge("tritonobs_limit_source_up", [(10, 1), (99, 0)], source="kubernetes", **SERVE),
         rules=(LOST,),
-        checks=(silent(LOST, 10), fires(LOST, 11, **WARNING, source="kubernetes", **SERVE)),
+        checks=(silent(LOST, 11), fires(LOST, 12, **WARNING, source="kubernetes", **SERVE)),
+    ),
+    Case(
+        says="that serve is down is told before that its limits are lost",
+        world=World(minutes=20)
+        .triton("nms", qps=10)
+        .gauge("tritonobs_model_info", [(10, 1), (99, None)], model="nms", version="1", kind="model")
+        .gauge("up", [(10, 1), (99, 0)], **SERVE),
+        rules=(LOST, DOWN),
+        checks=(
+            fires(DOWN, 11.25, **SERVE, severity="critical"),
+            silent(LOST, 11.25),
+            fires(LOST, 13, **WARNING),
+        ),
     ),
     Case(
         says="an API server that did not answer once is not lost",

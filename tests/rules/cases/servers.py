@@ -5,6 +5,7 @@ from support.simulate import World
 
 EMPTY, FROZEN, FAILING = "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"
 RESTARTS, REPLICA = "TritonRestartLoop", "TritonReplicaSlow"
+UNLOADED = "TritonModelUnloaded"
 HOST, MEMORY, BUSY = (
     "TritonHostMemoryPressure",
     "TritonAcceleratorMemoryPressure",
@@ -21,8 +22,9 @@ def world(minutes=40):
 
 
 def scraped(samples, up=1):
-    """A server whose page has so many samples."""
-    return World(minutes=20).gauge("scrape_samples_scraped", samples, **SERVER).gauge("up", up, **SERVER)
+    """A server of whose page so many samples are kept; relabelling may have dropped the others."""
+    sim = World(minutes=20).gauge("scrape_samples_scraped", 100, **SERVER).gauge("up", up, **SERVER)
+    return sim.gauge("scrape_samples_post_metric_relabeling", samples, **SERVER)
 
 
 def flushed(series, level, **labels):
@@ -72,6 +74,21 @@ CASES = (
         world=scraped([(5, 100), (99, 0)]),
         rules=(EMPTY,),
         checks=(silent(EMPTY, 5.5), fires(EMPTY, 8, severity="warning", **SERVER)),
+    ),
+    Case(
+        says="what a server with an empty page has loaded is unknown, and no model is told to be gone",
+        world=world().triton("nms", qps=1).emptied("triton-1", (10, 99)),
+        rules=(EMPTY, UNLOADED),
+        checks=(fires(EMPTY, 30, **SERVER, severity="warning"), silent(UNLOADED, 40)),
+    ),
+    Case(
+        says="a model that is gone from a page that is not empty is told",
+        world=world().triton("nms", qps=[(10, 1), (99, None)]).triton("other", qps=1).emptied("triton-1"),
+        rules=(EMPTY, UNLOADED),
+        checks=(
+            silent(EMPTY, 40),
+            fires(UNLOADED, 30, **OWNED, kind="model", severity="critical"),
+        ),
     ),
     Case(says="a page with samples is none", world=scraped(1), rules=(EMPTY,), checks=(silent(EMPTY, 20),)),
     Case(

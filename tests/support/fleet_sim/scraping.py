@@ -73,4 +73,5 @@ def scraped(
         total += present
         if present.any():
             yield series(row.labels, values, present)
-    yield series({NAME: "scrape_samples_scraped"}, total, there)
+    for name in ("scrape_samples_scraped", "scrape_samples_post_metric_relabeling"):
+        yield series({NAME: name}, total, there)

@@ -47,7 +47,7 @@ def _empty(view: View) -> Iterator[Cause]:
     for target in view.replica_targets():
         address = target.labels.get("instance", target.url)
         labels = {"instance": address}
-        # Triton answers 200 with an empty body on any path but /metrics, and `up` is 1.
+        # Triton answers any path but /metrics with 200 and nothing; relabelling may drop all: `up` is 1.
         if target.health == "up" and view.value("scraped", labels) == 0:
             yield Cause(
                 place=("", "", address),
