@@ -112,7 +112,7 @@ def test_errors_of_three_kinds_are_each_counted_once(server: Server) -> None:
     assert look.grew(names.REQUESTS, model="leaf", outcome="ok") == 40
     assert look.grew(names.REQUESTS, model="leaf", outcome="error") == 12
     assert look.grew(f"{names.STAGE_DURATION}_count", model="leaf", stage="total") == 52
-    # Counts are exact, see above. Rates of workers are of the time between their beats, Triton's of the whole look.
+    # Counts are exact, see above. Rates of workers are of the time between beats, Triton's of the whole look.
     assert look.row("leaf").error_ratio == pytest.approx(12 / 52, rel=0.1)
 
 
