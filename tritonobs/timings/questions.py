@@ -12,13 +12,23 @@ from tritonobs.units import format_duration
 
 _MODEL_VERSION = promql.MODEL_VERSION
 _OBJECTIVE = (*_MODEL_VERSION, names.SLO)
-_PEAK_SECONDS = 30
+_PEAK_SECONDS, _LAST_SECONDS = 30.0, 60.0
+"""What `peak` and `burst` look at; longer where scrapes are too rare for a rate in that time."""
+_USUAL_SCRAPE_SECONDS, _PEAK_SCRAPES, _LAST_SCRAPES = 15.0, 3, 4
 # A subquery is evaluated once a step: a day in steps of 5 s would be 17,280 evaluations.
 _BURST_SECONDS, _BURST_STEPS = 5, 120
 
 
-def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
+def peak_seconds(scrape_seconds: float) -> float:
+    """How long the time is of which `peak` has the busiest."""
+    return _PEAK_SECONDS if scrape_seconds <= _USUAL_SCRAPE_SECONDS else _PEAK_SCRAPES * scrape_seconds
+
+
+def window_questions(
+    scope: promql.Scope, window_seconds: float, scrape_seconds: float = _USUAL_SCRAPE_SECONDS
+) -> dict[str, str]:
     """Questions about a window: means and counts of the chosen models, and the machines under them."""
+    peak = peak_seconds(scrape_seconds)
     span, chosen, around = format_duration(window_seconds), scope.of(), scope.around()
 
     def rates(metric: str, *by: str) -> str:
@@ -51,18 +61,23 @@ def window_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
             "pending": promql.summed(
                 f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
             ),
-            "peak": _most(_recent_rate(chosen), f"{span}:{_PEAK_SECONDS // 3}s"),
-            "burst": _most(promql.summed(_last_rate(chosen), _MODEL_VERSION), f"{span}:{burst_step}"),
+            "peak": _most(_recent_rate(chosen, peak), f"{span}:{format_duration(round(peak / 3))}"),
+            "burst": _most(
+                promql.summed(_last_rate(chosen, scrape_seconds), _MODEL_VERSION), f"{span}:{burst_step}"
+            ),
             "flush_dropped": promql.summed(
                 f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
             ),
             "flush_errors": promql.summed(f"increase({names.FLUSH_ERRORS}{chosen}[{span}])", _MODEL_VERSION),
-            "gpu_utilization": f"avg_over_time({names.TRITON_GPU_UTILIZATION}{around}[{span}])",
+            # Pods that follow each other on a card have series of their own, of one and the same card.
+            "gpu_utilization": f"max by (gpu_uuid) "
+            f"(avg_over_time({names.TRITON_GPU_UTILIZATION}{around}[{span}]))",
             "gpu_memory": f"max_over_time({names.TRITON_GPU_MEMORY_USED}{around}[{span}])"
             f" / {names.TRITON_GPU_MEMORY_TOTAL}{around}",
-            "gpu_clock": f"avg_over_time({names.DCGM_SM_CLOCK}{around}[{span}])",
-            "gpu_temperature": f"max_over_time({names.DCGM_TEMPERATURE}{around}[{span}])",
-            "cpu": f"avg_over_time({names.TRITON_CPU_UTILIZATION}{around}[{span}])",
+            "gpu_clock": f"max by (UUID) (avg_over_time({names.DCGM_SM_CLOCK}{around}[{span}]))",
+            "gpu_temperature": f"max by (UUID) (max_over_time({names.DCGM_TEMPERATURE}{around}[{span}]))",
+            "cpu": f"max by ({names.INSTANCE}) "
+            f"(avg_over_time({names.TRITON_CPU_UTILIZATION}{around}[{span}]))",
             "delivery_errors": promql.summed(
                 f"increase({names.DELIVERY_ERRORS}{around}[{span}])", (names.ROBOT, "code")
             ),
@@ -172,14 +187,15 @@ def _most(versions: str, steps: str) -> str:
     return f"max_over_time({versions}[{steps}]) or max_over_time({models}[{steps}])"
 
 
-def _last_rate(chosen: str) -> str:
+def _last_rate(chosen: str, scrape_seconds: float) -> str:
     """Between two scrapes: what no average shows."""
-    return f"irate({names.TRITON_SUCCESS}{chosen}[1m])"
+    window = format_duration(round(max(_LAST_SECONDS, _LAST_SCRAPES * scrape_seconds)))
+    return f"irate({names.TRITON_SUCCESS}{chosen}[{window}])"
 
 
-def _recent_rate(chosen: str) -> str:
+def _recent_rate(chosen: str, seconds: float) -> str:
     """Answers are what `qps_limit` is about: all requests, not only good ones."""
-    good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, _PEAK_SECONDS), _MODEL_VERSION)
-    bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, _PEAK_SECONDS), _MODEL_VERSION)
+    good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, seconds), _MODEL_VERSION)
+    bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, seconds), _MODEL_VERSION)
     # `+` keeps only versions with both, and Triton shows both from the load on.
     return f"({good} + {bad})"

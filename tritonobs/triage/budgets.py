@@ -60,6 +60,9 @@ def burning_alerts(view: View) -> Iterator[Burn]:
             continue
         seen.add(key)
         labels = dict(zip(_OBJECTIVE, key, strict=True))
+        # A model that was not asked about, or an answer that did not come, is not one without bad requests.
+        if view.value("slo_valid", labels) is None or "slo_bad" not in view.snapshot.now:
+            continue
         valid, bad, allowed, lately = (
             view.value(name, labels) or 0.0 for name in ("slo_valid", "slo_bad", "budgets", "burning")
         )

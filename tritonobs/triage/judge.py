@@ -72,8 +72,8 @@ def triage(snapshot: Snapshot) -> Verdict:
     # Identity tells causes apart, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
     causes = tuple(_dated(view, cause) for cause in found if id(cause) not in explained)
-    # Nothing found is healthy only where everything was read and some model had requests.
-    status: Status = "wrong" if causes else "blind" if snapshot.unseen or _is_empty(view) else "healthy"
+    # Nothing found is healthy only where everything was read and some model had requests in both windows.
+    status: Status = "wrong" if causes else "blind" if snapshot.unseen or _lacking(view) else "healthy"
     return Verdict(
         status=status,
         sentence=_sentence(view, status, causes),
@@ -151,16 +151,23 @@ def _sentence(view: View, status: Status, causes: tuple[Cause, ...]) -> str:
     if status == "wrong":
         return causes[0].sentence
     if status == "blind" and not view.snapshot.unseen:
-        return f"could not judge {asked}: no requests were seen, in this window or in the one before"
+        return f"could not judge {asked}: no requests were seen{_lacking(view)}"
     if status == "blind":
         number = len(view.snapshot.unseen)
         return f"could not judge {asked}: {number} thing{'s' if number > 1 else ''} could not be read"
-    number = len(list(view.subjects()))
+    known = {model for model, _ in view.subjects(before=True)}
+    number = sum(model in known for model, _ in view.subjects())
     return f"nothing is wrong with {asked}: {number} model versions serve as they did before"
 
 
-def _is_empty(view: View) -> bool:
-    return not any(view.subjects()) and not any(view.subjects(before=True))
+def _lacking(view: View) -> str:
+    """Where there were no requests, which says nothing about how requests are served; "" where there were."""
+    now, before = (any(view.subjects(before=side)) for side in (False, True))
+    if now and before:
+        return ""
+    if now:
+        return " in the one before, so there is nothing to compare with"
+    return " in this window" if before else ", in this window or in the one before"
 
 
 def _is_news(labels: object, state: str) -> bool:

@@ -5,8 +5,9 @@ A snapshot is answers as they came, so that it can be saved, sent and judged aga
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tritonobs import names
@@ -20,6 +21,7 @@ from tritonobs.timings.scrapes import scrape_interval_seconds
 from tritonobs.timings.span import Span
 from tritonobs.triage.calm import calm_baseline
 from tritonobs.triage.focus import focus_models
+from tritonobs.triage.past import alerts_question, alerts_then, is_past, targets_then
 from tritonobs.triage.replicas import ReplicaState, look_at
 from tritonobs.triage.spread import FEWEST_PARTS
 
@@ -89,7 +91,7 @@ def take_snapshot(
         prometheus,
         readings,
         {
-            span: questions.window_questions(wide, span.seconds)
+            span: questions.window_questions(wide, span.seconds, scrape_seconds)
             | questions.moment_questions(wide, scrape_seconds)
             for span in (incident, baseline)
         },
@@ -101,9 +103,9 @@ def take_snapshot(
     calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
     if calm.span != baseline:
         baseline = calm.span
-        asks = questions.window_questions(wide, baseline.seconds) | questions.moment_questions(
-            wide, scrape_seconds
-        )
+        asks = questions.window_questions(
+            wide, baseline.seconds, scrape_seconds
+        ) | questions.moment_questions(wide, scrape_seconds)
         before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
         before["calls"] = calls
     later, earlier, asked_close = _both(
@@ -118,8 +120,16 @@ def take_snapshot(
     trend_questions = questions.trend_questions(close, trend_seconds)
     trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
-    # Prometheus tells alerts, like targets, of this moment only, not of the incident.
-    alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
+    if is_past(incident.end, time.time(), scrape_seconds):
+        # Its API tells of this moment only; so do Alertmanager and the replicas, which are not asked.
+        found_targets = targets_then(now.get("up", ()), found_targets)
+        ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
+        alerts = {
+            what: alerts_then(rows) for what, rows in readings.take({"Prometheus' alerts": ask}).items()
+        }
+        sources = replace(sources, alertmanager=None, replicas=())
+    else:
+        alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
     silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
     replicas = readings.take(
         {triton.address: partial(look_at, triton) for triton in sources.replicas}, called="replica {}"

@@ -14,9 +14,12 @@ from tritonobs.units import format_clock, format_latency
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tritonobs.timings.measured import Subject
     from tritonobs.triage.arrival import Arrival
     from tritonobs.triage.cause import Unit
     from tritonobs.triage.view import View
+
+    Points = tuple[tuple[float, float], ...]
 
 _NOTABLE_RATIO, _TIMES_AS_MANY = 0.01, 3.0
 _FEWEST_ERRORS = 3.0
@@ -36,25 +39,28 @@ def judge(view: View) -> Iterator[Cause]:
 def _errors(view: View, arrival: Arrival) -> tuple[float, float] | None:
     """Error ratio before and since, where it grew and stays."""
     before = view.error_ratio(arrival.predecessor, before=True) or 0.0
-    labels = labels_of(arrival.subject)
-    bad, good = view.trends.bad(labels), view.trends.points("requests", labels)
-    failed = dict(view.trends.points("failed", labels))
-    # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
-    all_ = tuple((time, value + failed.get(time, 0.0)) for time, value in good)
+    bad, all_ = _ended(view, arrival.subject)
     since = _ratio(bad, all_, arrival.settled, view.snapshot.incident.end)
     late = _ratio(bad, all_, arrival.late, view.snapshot.incident.end)
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
     # About as many errors right before: the load came into the trouble, and did not cause it.
-    pre = _ratio(bad, all_, arrival.born - arrival.lead, arrival.born)
+    pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - arrival.lead, arrival.born)
     if pre and pre[0] > since[0] / 2:
         return None
     return (before, since[0]) if since[1] >= _FEWEST_ERRORS else None
 
 
-def _ratio(
-    bad: tuple[tuple[float, float], ...], all_: tuple[tuple[float, float], ...], start: float, end: float
-) -> tuple[float, float] | None:
+def _ended(view: View, subject: Subject) -> tuple[Points, Points]:
+    """Requests a second that ended badly, and all, over time."""
+    labels = labels_of(subject)
+    failed = dict(view.trends.points("failed", labels))
+    # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
+    good = view.trends.points("requests", labels)
+    return view.trends.bad(labels), tuple((time, value + failed.get(time, 0.0)) for time, value in good)
+
+
+def _ratio(bad: Points, all_: Points, start: float, end: float) -> tuple[float, float] | None:
     """The share that ended badly between two moments, and about how many did."""
     wrong = [value for time, value in bad if start <= time <= end]
     requests = [value for time, value in all_ if start <= time <= end]

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from tritonobs.triage.view import View
 
 
+_ON_THE_WAY = frozenset({"tritonobs", "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
+"""Jobs of `prometheus.yml` as built."""
+
+
 def judge(view: View) -> Iterator[Cause]:
     """Every break on the way from an alert to a person."""
     for target in view.snapshot.targets:
-        if target.health == "down" and not view.is_replica(target):
-            job = target.labels.get("job", "")
+        job = target.labels.get("job", "")
+        # Others are no part of the way from an alert to a person.
+        if target.health == "down" and job in _ON_THE_WAY and not view.is_replica(target):
             yield _cause(
                 f"{job} at {target.labels.get('instance', target.url)} does not answer: {target.last_error}",
                 job,
@@ -56,10 +61,18 @@ def judge(view: View) -> Iterator[Cause]:
                 "check webhook, secret and the robot's settings",
                 ("delivery_errors",),
             )
-    if view.value("config_valid") == 0:
+    yield from _refused_files(view)
+
+
+def _refused_files(view: View) -> Iterator[Cause]:
+    """Fleet files that were changed and are not in use, of any serve."""
+    for (instance,), valid in view.rows("config_valid", names.INSTANCE).items():
+        if valid:
+            continue
+        at = f" on {instance}" if instance else ""
         yield _cause(
-            "the fleet file was changed and cannot be used; serve keeps the last good one",
-            "fleet file",
+            f"the fleet file was changed and cannot be used{at}; serve keeps the last good one",
+            f"fleet file{at}",
             (Evidence("fleet file in use", None, 0.0),),
             "see what is wrong with it: tritonobs validate fleet.yaml",
             ("config_valid",),

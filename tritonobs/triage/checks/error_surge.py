@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tritonobs import names
@@ -20,16 +21,22 @@ if TYPE_CHECKING:
 _NOTABLE = 0.01
 _GROWTH = 3.0
 _FEWEST = 3.0
+_PASSED_ON = 1.2
+"""Pipelines and what they call are counted at different moments."""
 
 
 def judge(view: View) -> Iterator[Cause]:
     """Models that answer notably more errors; those that only pass on a callee's errors are left out."""
     surges = {subject: ratio for subject in view.asked() if (ratio := _surge(view, subject))}
-    failing = {model for model, _ in surges}
-    passed_on = {call.pipeline for call in view.now.calls if call.model in failing}
+    callees = defaultdict[str, set[str]](set)
+    for call in view.now.calls:
+        callees[call.pipeline].add(call.model)
     for subject, (now, before) in surges.items():
         reason = _reason(view, subject)
-        if subject[0] in passed_on:
+        called = [other for other in surges if other[0] in callees[subject[0]]]
+        # As many errors as its callees have: they are theirs.
+        own = _more(view, subject) - _PASSED_ON * sum(_more(view, other) for other in called)
+        if called and own * view.snapshot.incident.seconds < _FEWEST:
             continue
         at = f" in {reason[0]}: {reason[1]}" if reason else ""
         yield Cause(
@@ -60,6 +67,15 @@ def _surge(view: View, subject: Subject) -> tuple[float, float] | None:
         return None
     failed = now * view.request_rate(subject) * view.snapshot.incident.seconds
     return (now, before) if failed >= _FEWEST else None
+
+
+def _more(view: View, subject: Subject) -> float:
+    """Errors a second that were added since the baseline."""
+    now, before = (
+        (view.error_ratio(subject, before=side) or 0.0) * view.request_rate(subject, before=side)
+        for side in (False, True)
+    )
+    return max(0.0, now - before)
 
 
 def _reason(view: View, subject: Subject) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import with_callees
 from tritonobs.timings.promql import labels_of
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.wording import figure, titled
@@ -45,10 +46,12 @@ def judge(view: View) -> Iterator[Cause]:
             ends=True,
         )
     for model, (address, entry) in failed.items():
+        # Another version may serve for long already.
+        serves = any(subject[0] == model for subject in view.subjects())
         yield Cause(
             place=(model, entry.version),
             sentence=f"{titled((model, entry.version))} could not be loaded on {address}: {_reason(entry)}",
-            confidence=0.9,
+            confidence=0.6 if serves else 0.9,
             next_steps=_steps(model, entry),
         )
 
@@ -66,11 +69,14 @@ def _gone(view: View) -> Iterator[Subject]:
 
 
 def _failed(view: View) -> Iterator[tuple[str, tuple[str, RepositoryEntry]]]:
-    """By model: the replica that could not load it, and what it says."""
+    """By model: the replica that could not load a version of it, and what it says."""
+    asked = view.snapshot.model
+    about = with_callees({asked}, view.now.calls) if asked else None
     for replica in view.snapshot.replicas:
-        ready = {entry.name for entry in replica.entries if entry.ready}
         for entry in replica.entries:
-            if not entry.ready and entry.reason and entry.reason != _UNLOADED and entry.name not in ready:
+            if entry.ready or not entry.reason or entry.reason == _UNLOADED:
+                continue
+            if about is None or entry.name in about:
                 yield entry.name, (replica.address, entry)
 
 

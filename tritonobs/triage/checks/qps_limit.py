@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.timings.promql import labels_of
+from tritonobs.timings.questions import peak_seconds
 from tritonobs.triage import commands
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.wording import figure, titled
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
 _BURST_REQUESTS = 10
-_USUAL_INTERVAL_SECONDS = 15.0
+_USUAL_INTERVAL_SECONDS, _HALF_MINUTE = 15.0, 30.0
 
 
 def judge(view: View) -> Iterator[Cause]:
@@ -41,11 +42,12 @@ def judge(view: View) -> Iterator[Cause]:
         mean = sum(view.request_rate(subject) for subject in subjects)
         # The busiest half minute, and the most that was answered between two scrapes, in requests a second.
         peak, burst = (_most(view, name, (model, version), subjects) for name in ("peak", "burst"))
-        if max(mean, peak) <= limit and not _is_burst(view, burst, limit):
+        if max(mean, peak or 0.0) <= limit and not _is_burst(view, burst or 0.0, limit):
             continue
         before = sum(view.request_rate(subject, before=True) for subject in subjects)
-        briefly = "" if mean > limit else " for a while" if peak > limit else " in bursts"
-        most = max(mean, peak) if max(mean, peak) > limit else burst
+        longest = max(mean, peak or 0.0)
+        briefly = "" if mean > limit else " for a while" if longest > limit else " in bursts"
+        most = longest if longest > limit else burst or 0.0
         yield Cause(
             place=(model, version),
             sentence=(
@@ -55,7 +57,7 @@ def judge(view: View) -> Iterator[Cause]:
             confidence=0.96 if mean > limit else 0.85,
             evidence=(
                 Evidence("requests", before, mean, "per_second"),
-                Evidence("busiest half minute", None, peak, "per_second"),
+                Evidence(_busiest(view), None, peak, "per_second"),
                 Evidence("between two scrapes", None, burst, "per_second"),
                 Evidence("limit", None, limit, "per_second"),
             ),
@@ -91,13 +93,20 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
     )
 
 
-def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float:
+def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float | None:
     """The most of a version, or of a model: that of its versions may lie at different moments."""
     whole = view.value(name, labels_of(limited))
     if whole is None:
         # Snapshots of 0.6.1 and before know no models as a whole.
-        whole = sum(view.value(name, labels_of(subject)) or 0.0 for subject in subjects)
+        values = (view.value(name, labels_of(subject)) for subject in subjects)
+        known = [value for value in values if value is not None]
+        whole = sum(known) if known else None
     return whole
+
+
+def _busiest(view: View) -> str:
+    seconds = peak_seconds(_interval_seconds(view))
+    return "busiest half minute" if seconds == _HALF_MINUTE else f"busiest {seconds:.0f} s"
 
 
 def _is_burst(view: View, burst: float, limit: float) -> bool:

@@ -52,6 +52,21 @@ def judge(view: View) -> Iterator[Cause]:
     yield from _vanished(view)
 
 
+def _none_left(missing: list[str]) -> Cause:
+    """One cause for all: discovery lost them, or the job is gone."""
+    return Cause(
+        place=("", "", ""),
+        sentence=f"no replica is a scrape target any more; {len(missing)} were before",
+        confidence=0.95,
+        evidence=(Evidence("replicas that answered scrapes", float(len(missing)), 0.0, "count"),),
+        next_steps=(
+            "see Prometheus' page Status, Targets: did discovery lose them, or was the job renamed?",
+            "until they are targets again nothing is known about any model",
+        ),
+        asked=("up",),
+    )
+
+
 def _vanished(view: View) -> Iterator[Cause]:
     """Replicas that were scraped before and are not targets any more, that were not replaced."""
     targets = {target.labels.get(names.INSTANCE, "") for target in view.snapshot.targets}
@@ -63,7 +78,10 @@ def _vanished(view: View) -> Iterator[Cause]:
     now = [replica for (replica,) in view.rows("up", names.INSTANCE) if replica in view.replicas]
     missing = sorted(set(before) - set(now) - targets)
     # A rollout gives pods new addresses: as many as before means that they were replaced.
-    if len(now) >= len(before) or not now:
+    if len(now) >= len(before) or "up" not in view.snapshot.now:
+        return
+    if missing and not now:
+        yield _none_left(missing)
         return
     for address in missing:
         yield Cause(

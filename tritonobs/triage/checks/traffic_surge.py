@@ -24,8 +24,11 @@ _ABOVE_USUAL = 1.2
 def judge(view: View) -> Iterator[Cause]:
     """Models that clients call, with much more traffic that is served worse."""
     for case in view.cases:
-        now, before = case.now.request.rate, case.before.request.rate if case.before else None
-        if before is None or now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
+        if case.before is None:
+            continue
+        now = view.request_rate(case.subject)
+        before = view.request_rate((case.before.model, case.before.version), before=True)
+        if now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
             continue
         failing = view.failing(case.now.model) and not inputs.explain_errors(view, case.subject)
         if not case.slower and not failing:
