@@ -30,8 +30,8 @@ from tritonobs.triage.snapshot import Sources, take_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MINUTES, TROUBLE = 20, 15
-"""The trouble of the one cluster begins after so many minutes of the past."""
+MINUTES, TROUBLE, PAST = 20, 15, 13
+"""The trouble of the one cluster begins after so many minutes of the past; at `PAST` the other misses a server."""
 _METRIC = re.compile(
     r"\b(?:(?<![\w:])(?:nv|tritonobs|DCGM|scrape|prometheus|vllm)[_:]\w+|slo:[\w:]+|(?:model|replica)_?\w*:[\w:]+|up)\b(?!\w*\()"
 )
@@ -113,6 +113,10 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         world.triton("inspect", qps=qps, cluster=cluster, **trouble)  # type: ignore[arg-type]
         world.gauge("up", 1, job="triton", instance="triton-1:8002", cluster=cluster)
         world.gauge("tritonobs_qps_limit", 10 * qps, model="inspect", cluster=cluster)
+    was_down = [(PAST - 5, 1), (PAST, 0), (MINUTES, 1)]
+    world.gauge("up", was_down, job="triton", instance="triton-2:8002", cluster="west")
+    firing = [(PAST - 5, None), (PAST, 1), (MINUTES, None)]
+    world.gauge("ALERTS", firing, alertname="TritonServerDown", alertstate="firing", cluster="west")
     start = int(time.time()) - MINUTES * 60
     lines = [
         f"{series} {value:.10g} {start + at:.0f}"
@@ -142,6 +146,20 @@ def test_each_is_judged_by_its_own_numbers(url: str, cluster: str, status: str) 
 
     assert verdict.status == status, verdict.sentence
     assert [cause.check for cause in verdict.causes][:1] == ["error_surge"] * (status == "wrong")
+
+
+@pytest.mark.parametrize(("past", "told"), [(True, True), (False, False)], ids=["then", "now"])
+def test_an_incident_that_is_over_is_judged_by_what_was_then(url: str, *, past: bool, told: bool) -> None:
+    """A server was down at its end and is up now; Prometheus' own pages know only of now."""
+    end = time.time() - (MINUTES - PAST + 1) * 60 if past else time.time()
+    incident, baseline = Span(start=end - 240, end=end), Span(start=end - 480, end=end - 240)
+    sources = Sources(prometheus=PrometheusClient(url, cluster="west"))
+
+    verdict = triage(take_snapshot(sources, incident=incident, baseline=baseline))
+
+    places = [cause.place for cause in verdict.causes if cause.check == "scrape_problem"]
+    assert (("", "", "triton-2:8002") in places) == told
+    assert ("TritonServerDown" in verdict.firing) == told
 
 
 def test_rates_limits_and_stages_are_those_of_one(url: str) -> None:

@@ -143,3 +143,23 @@ def test_a_few_slow_requests_right_after_a_load_are_no_finding(fleet: Fleet) -> 
 
     assert "reload" not in checks
     assert "bad_deploy" not in checks
+
+
+@pytest.mark.parametrize(("earlier", "blamed"), [(2.0, False), (0.0, True)])
+def test_a_new_version_deployed_into_trouble_is_not_blamed(
+    fleet: Fleet,
+    earlier: float,
+    blamed: bool,  # noqa: FBT001 (parametrised)
+) -> None:
+    """Version 1 failed as often in the minutes before: version 2 may be what was to help."""
+    _deploy(fleet, "nms", "2")
+    fleet.now.model("nms", rate=5.0)
+    fleet.now.model("nms", version="2")
+    fleet.now.outcome("nms", version="2", error=2.0, ok=8.0)
+    new, old = {"model": "nms", "version": "2"}, MODEL
+    _trend(fleet, "requests", 0.0, 10.0, **new)
+    _trend(fleet, "told", 0.0, 2.0, **new, outcome="error")
+    _trend(fleet, "requests", 10.0, 0.0, **old)
+    _trend(fleet, "told", earlier, 0.0, **old, outcome="error")
+
+    assert ("bad_deploy" in [cause.check for cause in _verdict(fleet).causes]) == blamed

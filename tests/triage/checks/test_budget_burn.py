@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 LABELS = {"model": "inspect", "version": "", "slo": "latency"}
 
 
-def _judged(fleet: Fleet, bad: float, state: str = "firing", *, valid: float = 6_000.0) -> Verdict:
+def _judged(fleet: Fleet, bad: float | None, state: str = "firing", *, valid: float = 6_000.0) -> Verdict:
     """The alert of a promise for 99 of 100 requests, and how many of the window's requests broke it."""
     fleet.now.put("burning", 23.34, **LABELS)
     fleet.now.put("budgets", 0.01, **LABELS)
-    fleet.now.put("slo_valid", valid, **LABELS)
+    fleet.now.put("slo_valid", None if bad is None else valid, **LABELS)
     fleet.now.put("slo_bad", bad, **LABELS)
     alert = FiringAlert(
         name="TritonErrorBudgetBurnFast",
@@ -100,3 +100,11 @@ def test_whatever_explains_it_stands_above_it(fleet: Fleet) -> None:
 
     assert [cause.check for cause in verdict.causes] == ["slow_stage"]
     assert [cause.check for cause in verdict.following] == ["budget_burn"]
+
+
+def test_a_budget_that_was_not_read_is_not_told_to_be_kept(fleet: Fleet) -> None:
+    """With --model only some models are asked about; the alerts are of all."""
+    verdict = _judged(fleet, None)
+
+    assert verdict.still_burning == ()
+    assert "budget_burn" not in [cause.check for cause in verdict.causes]

@@ -57,3 +57,18 @@ def test_a_robot_that_works_is_no_cause(fleet: Fleet) -> None:
     fleet.now.put("config_valid", 1.0, instance="c:9900")
 
     assert fleet.checks() == []
+
+
+def test_a_target_of_somebody_else_is_none_of_ours(fleet: Fleet, make_target: Callable[..., Target]) -> None:
+    """In a shared Prometheus there is always one that is down."""
+    fleet.targets.append(make_target("node", "z:9100", health="down", error="connection refused"))
+
+    assert fleet.checks() == []
+
+
+def test_one_of_two_serves_may_have_a_wrong_fleet_file(fleet: Fleet) -> None:
+    """It is named."""
+    for instance, valid in (("a:9900", 0.0), ("b:9900", 1.0)):
+        fleet.now.put("config_valid", valid, instance=instance, job="tritonobs")
+
+    assert "cannot be used on a:9900" in fleet.verdict().sentence

@@ -87,3 +87,14 @@ def test_two_errors_are_no_surge(fleet: Fleet) -> None:
     fleet.now.outcome("nms", error=0.003)
 
     assert "error_surge" not in fleet.checks()
+
+
+def test_a_pipeline_with_errors_of_its_own_is_named_beside_its_callee(fleet: Fleet) -> None:
+    """Six in ten fail; the detector, of which one in fifty fails, explains little of it."""
+    _fail(fleet, "detector", 0.2, stage="infer", reason="out_of_memory")
+    _fail(fleet, "inspect", 6.0, stage="nms", reason="value_error")
+
+    found = {cause.place[0]: cause.sentence for cause in fleet.verdict().causes}
+
+    assert set(found) == {"detector", "inspect"}
+    assert "60.0% of requests" in found["inspect"]

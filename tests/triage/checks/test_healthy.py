@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tritonobs.triage import checks
 from tritonobs.triage.checks import CHECKS, EXPLAINS
 
@@ -52,3 +54,24 @@ def test_explanations_are_between_checks_and_without_circles() -> None:
 
     for check in CHECKS:
         reached(check, ())
+
+
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        pytest.param("before", "in the one before, so there is nothing to compare with", id="a new fleet"),
+        pytest.param("now", "in this window", id="a fleet nobody asks"),
+    ],
+)
+def test_a_window_without_requests_is_no_health(fleet: Fleet, window: str, said: str) -> None:
+    """There is nothing to compare, or nothing to compare with."""
+    answers = getattr(fleet, window).answers
+    for question in [name for name in answers if name not in {"up", "limits", "calls", "loaded", "cpu"}]:
+        del answers[question]
+    if window == "now":
+        fleet.now.put("requests", 0.0, model="inspect", version="1")
+    verdict = fleet.verdict()
+
+    assert verdict.status != "healthy"
+    if verdict.status == "blind":
+        assert verdict.sentence == f"could not judge the fleet: no requests were seen {said}"

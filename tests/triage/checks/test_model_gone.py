@@ -75,3 +75,26 @@ def test_a_version_that_was_unloaded_on_purpose_is_no_cause(fleet: Fleet) -> Non
     fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=(entry,), configs=())]
 
     assert fleet.checks() == []
+
+
+def test_a_new_version_that_could_not_be_loaded_is_told_while_the_old_one_serves(fleet: Fleet) -> None:
+    """The ordinary failed rollout; less sure than where nothing serves, because it may be an old story."""
+    entries = (
+        RepositoryEntry(name="nms", version="1", state="READY", reason=""),
+        RepositoryEntry(name="nms", version="2", state="UNAVAILABLE", reason="no such file: labels.txt"),
+    )
+    fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=entries, configs=())]
+
+    (cause,) = fleet.verdict().causes
+
+    assert (cause.check, cause.place, cause.confidence) == ("model_gone", ("nms", "2"), 0.6)
+
+
+@pytest.mark.parametrize(("model", "checks"), [("detector", []), ("inspect", ["model_gone"])])
+def test_only_what_was_asked_about_is_told(fleet: Fleet, model: str, checks: list[str]) -> None:
+    """With --model: the model, and what it calls."""
+    entry = RepositoryEntry(name="nms", version="2", state="UNAVAILABLE", reason="no such file: labels.txt")
+    fleet.replicas = [ReplicaState(address="http://a:8000", ready=True, entries=(entry,), configs=())]
+    fleet.model = model
+
+    assert fleet.checks() == checks

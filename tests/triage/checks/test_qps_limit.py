@@ -106,3 +106,14 @@ def test_the_fleet_has_a_limit_too(fleet: Fleet) -> None:
     assert fleet.verdict().sentence == "the fleet got 15 requests/s, its limit is 12 requests/s"
     fleet.model = "nms"
     assert "qps_limit" not in fleet.checks()
+
+
+def test_what_was_not_measured_is_not_shown_as_none(fleet: Fleet) -> None:
+    """Scrapes may be too rare for a burst."""
+    for window in (fleet.now, fleet.before):
+        window.answers.pop("peak", None)
+    fleet.now.put("limits", 5.0, model="inspect", version="")
+
+    (cause, *_) = fleet.verdict().causes
+
+    assert [one.now for one in cause.evidence if one.what.startswith(("busiest", "between"))] == [None, None]

@@ -77,3 +77,21 @@ def test_a_replica_another_took_the_place_of_is_not_missed(fleet: Fleet) -> None
     fleet.targets = [target for target in fleet.targets if target.labels["instance"] != "b:8002"]
 
     assert "replica_down" not in fleet.checks()
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["all the time", "at the end"])
+def test_a_fleet_that_discovery_lost_is_not_well(fleet: Fleet, late: bool) -> None:  # noqa: FBT001 (parametrised)
+    """No replica is a target any more: one cause for all of them, and never "nothing is wrong"."""
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("up", None, job="triton", instance=replica)
+    fleet.now.put("up", 1.0, job="tritonobs", instance="c:9900")
+    fleet.targets = fleet.targets[2:]
+    if not late:
+        for question in [name for name in fleet.now.answers if name not in {"up", "limits", "calls"}]:
+            del fleet.now.answers[question]
+
+    verdict = fleet.verdict()
+
+    assert verdict.status == "wrong"
+    assert verdict.sentence == "no replica is a scrape target any more; 2 were before"
+    assert [cause.check for cause in verdict.causes].count("replica_down") == 1

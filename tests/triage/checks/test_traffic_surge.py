@@ -66,3 +66,14 @@ def test_more_traffic_that_fails_more_often_is_served_worse(fleet: Fleet) -> Non
     (surge,) = [one for one in (*verdict.causes, *verdict.following) if one.check == "traffic_surge"]
     assert surge.sentence == "inspect version 1 gets 40 requests/s, was 10, and more of them fail"
     assert [one.what for one in surge.evidence] == ["requests", "error ratio of inspect"]
+
+
+def test_requests_that_fail_are_traffic_too(fleet: Fleet) -> None:
+    """Three times the requests; the model answers as many as before, and raises in the rest."""
+    for replica in ("a:8002", "b:8002"):
+        labels = {"model": "inspect", "version": "1", "instance": replica}
+        fleet.now.put("failures", 10.0, **labels, reason="BACKEND")
+
+    found = {cause.check: cause.sentence for cause in fleet.verdict().causes}
+
+    assert "inspect version 1 gets 30 requests/s, was 10" in found["traffic_surge"]

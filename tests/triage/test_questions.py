@@ -1,0 +1,56 @@
+"""What triage asks Prometheus, answered by its engine: a card with several series, and rare scrapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.promtool import Case, reads, run
+from support.simulate import World
+from tritonobs.programs import binaries
+from tritonobs.timings.promql import Scope
+from tritonobs.timings.questions import window_questions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CARD = {"UUID": "GPU-1", "instance": "gpu-1:9400"}
+
+
+@pytest.fixture(name="promtool", scope="module")
+def _promtool() -> Path:
+    return binaries.find("promtool")
+
+
+@pytest.mark.parametrize(
+    ("question", "metric"),
+    [("gpu_clock", "DCGM_FI_DEV_SM_CLOCK"), ("gpu_temperature", "DCGM_FI_DEV_GPU_TEMP")],
+)
+def test_a_card_is_one_whoever_uses_it(promtool: Path, tmp_path: Path, question: str, metric: str) -> None:
+    """dcgm-exporter names the pod: after a rollout the same card has a series more in the window."""
+    world = World(minutes=20)
+    world.gauge(metric, [(10, 60), (99, None)], **CARD, pod="old")
+    world.gauge(metric, [(10, None), (99, 60)], **CARD, pod="new")
+    expr = window_questions(Scope(), 600.0)[question]
+
+    case = Case(says=question, world=world, rules=(), checks=(reads(expr, 15, ({"UUID": "GPU-1"}, 60.0)),))
+
+    assert run(promtool, (), case, tmp_path) == ""
+
+
+@pytest.mark.parametrize("scrape_seconds", [5.0, 15.0, 30.0, 60.0])
+@pytest.mark.parametrize("question", ["peak", "burst"])
+def test_the_busiest_moments_are_seen_however_rare_scrapes_are(
+    promtool: Path, tmp_path: Path, question: str, scrape_seconds: float
+) -> None:
+    """Steady traffic: its busiest moment is like any other."""
+    world = World(minutes=30, scrape_seconds=scrape_seconds).triton("nms", qps=10, failures={"BACKEND": 0})
+    expr = window_questions(Scope(), 600.0, scrape_seconds)[question]
+    asked = reads(
+        f"round({expr}, 0.1)", 20, ({"model": "nms", "version": "1"}, 10.0), ({"model": "nms"}, 10.0)
+    )
+
+    case = Case(says=question, world=world, rules=(), checks=(asked,))
+
+    assert run(promtool, (), case, tmp_path) == ""
