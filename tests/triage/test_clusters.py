@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MINUTES, TROUBLE, PAST = 20, 15, 13
-"""The trouble of the one cluster begins after so many minutes of the past; at `PAST` the other misses a server."""
+"""One cluster's trouble begins after so many minutes of the past; the other misses a server at `PAST`."""
 _METRIC = re.compile(
     r"\b(?:(?<![\w:])(?:nv|tritonobs|DCGM|scrape|prometheus|vllm)[_:]\w+|slo:[\w:]+|(?:model|replica)_?\w*:[\w:]+|up)\b(?!\w*\()"
 )
