@@ -52,7 +52,7 @@ function(config)
         summary: 'Limits and objectives are not delivered any more.',
         description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, changes have no effect. Its log says why; look at the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
         board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
-      // Later than that serve is down, which tells the same.
+        // Later than that serve is down, which tells the same.
       }, wait='90s'),
       text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
         summary: 'Limits written as annotations are refused.',
