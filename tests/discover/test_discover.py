@@ -145,7 +145,10 @@ def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch:
     monkeypatch.setattr("tritonobs.discover.survey._usual_page", lambda _: wanted)
     guessed = discover(TritonClient(url), watch_seconds=0.0)
 
-    told = f"{wanted} is another server's; say which page is this one's (--metrics)"
+    told = (
+        f"{wanted} counts other requests than {url}: another server's, or a model was loaded again in place; "
+        "say which page is this server's (--metrics)"
+    )
     assert guessed.remarks[0] == told
     assert not any("reports no stages" in remark for model in guessed.models for remark in model.remarks)
     assert told not in _look(url, "/other").remarks

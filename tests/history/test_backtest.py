@@ -51,6 +51,7 @@ def _points(*moments: int) -> tuple[tuple[float, float], ...]:
         pytest.param((1, 3, 5), _rule(wait=30), [], id="too short each time"),
         pytest.param((1, 2, 4), _rule(keep=60), [(15, 135, 4)], id="kept through a dip: one alert"),
         pytest.param((1, 9), _rule(keep=60), [(15, 90, 1), (135, 210, 9)], id="kept, but not that long"),
+        pytest.param((1, 2, 3, 6), _rule(wait=30, keep=60), [(45, 165, 6)], id="kept: no second wait"),
     ],
 )
 def test_episodes_begin_and_end_as_prometheus_would(

@@ -82,7 +82,11 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
     traffic = _traffic(first, triton.stats(), time.monotonic() - began)
     if page and not metrics_url and not _is_its_page(page, first, traffic):
         page = None
-        remarks.append(f"{page_url} is another server's; say which page is this one's (--metrics)")
+        # A model that is loaded again in place starts its statistics anew, and its counters go on.
+        remarks.append(
+            f"{page_url} counts other requests than {triton.address}: another server's, or a model was "
+            "loaded again in place; say which page is this server's (--metrics)"
+        )
     entries = triton.repository_index()
     ready = [entry for entry in entries if entry.ready]
     remarks += _failed(entries)

@@ -37,14 +37,16 @@ def episodes_of(
     found: list[Episode] = []
     for run in _runs(points, step_seconds):
         # Between two moments nothing is known: the condition holds until the next one.
-        began, ended = run[0][0] + rule.wait_seconds, run[-1][0] + step_seconds
-        if began >= ended:
-            continue
+        began, ended = run[0][0], run[-1][0] + step_seconds
         peak = max(value for _, value in run)
-        # Still kept from before, so Prometheus shows one alert.
+        # Still kept from before: Prometheus shows one alert, which does not wait again.
         if found and began <= found[-1].end:
             last = found.pop()
             began, peak = last.start, max(peak, last.peak)
+        else:
+            began += rule.wait_seconds
+        if began >= ended:
+            continue
         end = min(ended + rule.keep_seconds, until)
         if began < end:
             found.append(Episode(alert=rule.name, start=began, end=end, peak=peak))
