@@ -97,12 +97,6 @@ def test_an_address_that_was_named_takes_precedence_over_the_fleet_file(
     assert nobody in done.stderr
 
 
-@pytest.mark.parametrize("command", ["load", "stages", "triage", "top", "discover"])
-def test_help_has_an_example(run: Run, command: str) -> None:
-    """One line to copy."""
-    assert f"Example: tritonobs {command}" in run(command, "--help").stdout
-
-
 def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None:
     """Named, with what it lacks."""
     path = tmp_path / "x.json"

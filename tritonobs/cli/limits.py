@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
+from tritonobs.cli.groups import Group
 from tritonobs.cli.limits_history import backtest, suggest
 from tritonobs.cli.parsed import Parsed
 from tritonobs.cli.say import say
@@ -26,7 +27,7 @@ from tritonobs.units import format_number
 MOMENT = Parsed("moment", moment_field)
 
 
-@click.group(epilog="Example: tritonobs limits list fleet.yaml")
+@click.group(cls=Group, epilog="Example: tritonobs limits list fleet.yaml")
 def limits() -> None:
     """List, set and verify limits; find one that fits, and try it on the past."""
 

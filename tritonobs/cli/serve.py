@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.groups import Group
 from tritonobs.cli.say import say
 from tritonobs.serve import trial
 from tritonobs.serve.daemon import run
@@ -68,7 +69,7 @@ def serve(
     run(fleet, listen, dingtalk_url=dingtalk_url, ready=lambda url: say(f"serving at {url}", err=True))
 
 
-@click.group()
+@click.group(cls=Group, epilog="Example: tritonobs notify test oncall")
 def notify() -> None:
     """Test the delivery of alerts."""
 

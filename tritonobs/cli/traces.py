@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, load_plan
+from tritonobs.cli.groups import Group
 from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, format_option
@@ -45,7 +46,7 @@ class Rate(click.ParamType[int]):
         return int(text)
 
 
-@click.group()
+@click.group(cls=Group, epilog="Example: tritonobs traces slow --model detector --since 10m")
 def traces() -> None:
     """Every model's P99 from Triton's own traces, and its slowest requests."""
 
@@ -55,7 +56,7 @@ def traces() -> None:
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of traces.receiver]")
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
-    """Receive traces in a process of its own, where `tritonobs serve` shall not."""
+    """Receive traces in a process of its own, apart from `tritonobs serve`."""
     from tritonobs.serve.logs import log_handler  # noqa: PLC0415 (only this command needs a server)
     from tritonobs.serve.receiver import run  # noqa: PLC0415
     from tritonobs.serve.server import Listen  # noqa: PLC0415

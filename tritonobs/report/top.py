@@ -27,7 +27,7 @@ _WIDE, _WIDEST = 110, 150
 _NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
 """Rows keep their places that long: models that call each other have the same rate, and would change them."""
-_HELP = "q quit · space pause · s sort · / filter · p99 in: in the model, without the queue"
+_HELP = "q quit · space pause · s sort · / filter · p99 in: without Triton's queue"
 _LIMIT_OF_MODEL = ("", "Σ")
 """Before a limit that counts the model's other versions, too."""
 

@@ -166,8 +166,8 @@ def _lacking(view: View) -> str:
     if now and before:
         return ""
     if now:
-        return " in the one before, so there is nothing to compare with"
-    return " in this window" if before else ", in this window or in the one before"
+        return " in the baseline, so there is nothing to compare with"
+    return " in this window" if before else " in this window or in the baseline"
 
 
 def _is_news(labels: object, state: str) -> bool:

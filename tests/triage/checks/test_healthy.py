@@ -59,7 +59,7 @@ def test_explanations_are_between_checks_and_without_circles() -> None:
 @pytest.mark.parametrize(
     ("window", "said"),
     [
-        pytest.param("before", "in the one before, so there is nothing to compare with", id="a new fleet"),
+        pytest.param("before", "in the baseline, so there is nothing to compare with", id="a new fleet"),
         pytest.param("now", "in this window", id="a fleet nobody asks"),
     ],
 )
