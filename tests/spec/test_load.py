@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -253,15 +252,6 @@ def test_all_problems_are_accepted_at_once_in_the_order_of_the_file(fleet: Spoil
         "fleet.yaml:11:5",
         "fleet.yaml:12:16",
     ]
-
-
-def test_what_is_left_of_a_wrong_file_can_be_judged_further(fleet: Spoiled) -> None:
-    """A wrong value is taken out, so that its neighbours are still looked at."""
-    left = fleet.replace("limit: 8", "limit: no").replace("99.9%", "99.95%").read().spec
-
-    assert left is not None
-    assert left.models["checkout"].qps_limit is None
-    assert left.defaults.slos["availability"].objective == Decimal("0.9995")
 
 
 def test_secrets_in_the_wrong_place_are_not_shown(fleet: Spoiled) -> None:

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""
 
+# What the rest of the file is judged with where nothing right is left of a field: it gives no finding itself.
+_REPLACED: Final[dict[str, Any]] = {
+    "fleet": "fleet",
+    "replicas": {"kubernetes": {"selector": "app=triton", "namespace": "default"}},
+    "notify": {},
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -126,7 +133,7 @@ def _follows(error: ErrorDetails) -> bool:
 def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
     """The spec without the values that were refused, or None when it cannot do without them."""
     # A copy, because findings still look up what was written.
-    value = copy.deepcopy(source.value())
+    value: Any = copy.deepcopy(source.value())
     # A missing field leaves nothing to take out; an entry of a list that lacks one goes as a whole.
     refused = {
         _up_to_entry(source.written([step for step in error["loc"] if step != "[key]"])): error["type"]
@@ -136,10 +143,16 @@ def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
     # Backwards, so that positions in a list stay true while entries leave it.
     for path, kind in reversed(refused.items()):
         _take_out(value, path, kind)
-    try:
-        return Spec.model_validate(value).read_from(source)
-    except ValidationError:
-        return None
+    # Once as it is, and once with what lost its last right value replaced.
+    for _ in range(2):
+        try:
+            return Spec.model_validate(value).read_from(source)
+        except ValidationError as error:
+            lost = {str(step) for one in error.errors(include_url=False) for step in one["loc"][:1] or ("",)}
+        if not lost <= _REPLACED.keys():
+            break
+        value.update({field: copy.deepcopy(_REPLACED[field]) for field in lost})
+    return None
 
 
 def _up_to_entry(path: tuple[Step, ...]) -> tuple[Step, ...]:
