@@ -133,7 +133,7 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
             # "" is what models without a setting of their own go by: those that are loaded later, too.
             chosen = models or ("", *ready_models(server))
             turn_off(server, chosen)
-            say(f"{replica.name}: {', '.join(filter(None, chosen)) or 'nothing'} is no longer traced")
+            say(f"{replica.name}: no longer traced: {', '.join(filter(None, chosen)) or 'nothing'}")
         except ClientError as error:
             say(f"{replica.name}: {error}", err=True)
             well = False
