@@ -128,6 +128,22 @@ def test_scheduled_limits_are_added_and_listed(run: Run, fleet_file: Path) -> No
     assert "valid_until" in fleet_file.read_text()
 
 
+def test_a_limit_for_a_time_that_hides_the_new_one_is_shown(run: Run, fleet_file: Path) -> None:
+    """The change is for later: who sets it must know what is in force now, and how to end it."""
+    set_inspect = ("limits", "set", fleet_file.name, "--model", "inspect", "--reason", "x")
+    run(*set_inspect, "6", "--until", "2126-12-01T18:00Z")
+
+    for number in ("7", "7"):
+        done = run(*set_inspect, number)
+
+        assert done.returncode == 0
+        assert done.stderr.splitlines()[-1] == (
+            "6 is in force until 2126-12-01T18:00:00+00:00, by models.inspect.scheduled_limits[0]; "
+            "to end it earlier, remove that entry from fleet.yaml"
+        )
+    assert "in force" not in run("limits", "set", fleet_file.name, "9", "--reason", "x").stderr
+
+
 def test_a_limit_the_members_do_not_allow_is_set_with_a_warning(run: Run, fleet_file: Path) -> None:
     """What is in force is said at once."""
     assert fleet_file.exists()

@@ -123,6 +123,20 @@ def set_limit(
         say(f"{entry.field}: {entry.old or 'nothing'} → {entry.new}")
     if not changed.entries:
         say("the limit has this value already", err=True)
+    if not (tokens or valid_from or valid_until):
+        _show_scheduled(fleet, model, version)
+
+
+def _show_scheduled(fleet: Path, model: str, version: str) -> None:
+    """Say that a limit for a time is in force instead of the one that was set, and how to end it."""
+    for limit in limits_at(load_plan(fleet).limits, datetime.now(timezone.utc)):
+        if (limit.model, limit.version) == (model, version) and "scheduled_limits[" in limit.origin:
+            until = f"until {limit.valid_until.isoformat()}" if limit.valid_until else "without an end"
+            say(
+                f"{format_number(limit.qps)} is in force {until}, by {limit.origin}; "
+                f"to end it earlier, remove that entry from {fleet}",
+                err=True,
+            )
 
 
 @limits.command("history", epilog="Example: tritonobs limits history fleet.yaml --model inspect")

@@ -38,7 +38,7 @@ def window_questions(
     # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
     our_rules = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
     stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
-    burst_step = format_duration(max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS)))
+    burst_step = max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS))
     return (
         mean_questions(scope, window_seconds)
         | language_questions(scope, window_seconds)
@@ -61,9 +61,12 @@ def window_questions(
             "pending": promql.summed(
                 f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
             ),
-            "peak": _most(_recent_rate(chosen, peak), f"{span}:{format_duration(round(peak / 3))}"),
+            "peak": _most(
+                _recent_rate(chosen, peak), _steps(window_seconds, lookback=peak, step=round(peak / 3))
+            ),
             "burst": _most(
-                promql.summed(_last_rate(chosen, scrape_seconds), _MODEL_VERSION), f"{span}:{burst_step}"
+                promql.summed(_last_rate(chosen, scrape_seconds), _MODEL_VERSION),
+                _steps(window_seconds, lookback=2 * scrape_seconds, step=burst_step),
             ),
             "flush_dropped": promql.summed(
                 f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
@@ -185,6 +188,12 @@ def _most(versions: str, steps: str) -> str:
     """The most of each version, and of a model over all of them: versions have theirs at other moments."""
     models = promql.summed(versions, (names.MODEL,))
     return f"max_over_time({versions}[{steps}]) or max_over_time({models}[{steps}])"
+
+
+def _steps(window_seconds: float, *, lookback: float, step: int) -> str:
+    """The moments of a window whose rates, which look back, begin inside it: what was before is not its peak."""
+    span = max(window_seconds - lookback, step)
+    return f"{format_duration(round(span))}:{format_duration(step)}"
 
 
 def _last_rate(chosen: str, scrape_seconds: float) -> str:

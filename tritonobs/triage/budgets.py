@@ -71,7 +71,8 @@ def burning_alerts(view: View) -> Iterator[Burn]:
             version=key[1],
             slo=key[2],
             valid=valid,
-            bad=bad,
+            # A record takes back what it charged too early: a short window may hold only what is taken back.
+            bad=max(0.0, bad),
             allowed=allowed,
             lately=lately,
             since=_moment(alert),

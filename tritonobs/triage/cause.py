@@ -27,7 +27,7 @@ class Cause:
     version and the path to a stage, as far as they apply; `("", "")` is the fleet. `confidence` is 0 to 1.
     `trend` names the numbers whose change says since when: a key of the snapshot's trends and the labels of
     the series. `asked` names the questions the evidence came from. `ends` says that the change is the end of
-    that series.
+    that series, `falls` that it is one downwards.
     """
 
     check: str = ""
@@ -40,6 +40,7 @@ class Cause:
     asked: tuple[str, ...] = ()
     since: float | None = None
     ends: bool = False
+    falls: bool = False
 
     @property
     def model(self) -> str:

@@ -125,7 +125,7 @@ def _dated(view: View, cause: Cause) -> Cause:
     points = view.trends.points(name, labels)
     if cause.ends:
         return replace(cause, since=view.trends.ended(points, instant=name in INSTANT))
-    return replace(cause, since=view.trends.since(points))
+    return replace(cause, since=view.trends.since(points, falls=cause.falls))
 
 
 def _slowdown(case: Case) -> Slowdown:

@@ -19,8 +19,13 @@ _NOISE, _MAD = 3.0, 1.4826
 _HALF_WAY = 0.5
 
 
-def onset(points: Sequence[tuple[float, float]], window_seconds: float = 0.0) -> float | None:
+def onset(
+    points: Sequence[tuple[float, float]], window_seconds: float = 0.0, *, falls: bool | None = None
+) -> float | None:
     """When the series left one level for another (Unix seconds); None when there is no clear moment.
+
+    With `falls`, only a step downwards counts (True), or one upwards (False): the end of a fault is not its
+    start.
 
     First the best single step in the least-squares sense, after a median over three points has taken
     spikes out;
@@ -35,6 +40,8 @@ def onset(points: Sequence[tuple[float, float]], window_seconds: float = 0.0) ->
     if best is None:
         return None
     low, high = median(values[:best]), median(values[best:])
+    if falls is not None and low != high and (high < low) != falls:
+        return onset(finite[:best], window_seconds, falls=falls)
     # Medians can be equal where means differ, and the shares below divide by their distance.
     if low == high:
         return finite[best][0]

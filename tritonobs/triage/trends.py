@@ -94,13 +94,28 @@ class Trends:
         }
         return tuple(sorted(times))
 
-    def since(self, points: Sequence[tuple[float, float]]) -> float | None:
-        """When they left their level: in the incident or shortly before, else in all of the time."""
+    @property
+    def _begin(self) -> float:
+        """The incident's start, or shortly before."""
         incident = self._snapshot.incident
-        lead = max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
-        late = [point for point in points if point[0] >= incident.start - lead]
-        found = onset(late, self.window)
-        return found if found is not None else onset(points, self.window)
+        return incident.start - max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
+
+    def since(self, points: Sequence[tuple[float, float]], *, falls: bool = False) -> float | None:
+        """When they left their level, upwards or downwards: in the incident, else in all of the time."""
+        late = [point for point in points if point[0] >= self._begin]
+        found = onset(late, self.window, falls=falls)
+        return found if found is not None else onset(points, self.window, falls=falls)
+
+    def exceeded(self, points: Sequence[tuple[float, float]], level: float) -> float | None:
+        """When they went above a level for the incident, or earlier and stayed there; None if not seen."""
+        above = [place for place, (time, value) in enumerate(points) if value > level and time >= self._begin]
+        if not above:
+            return None
+        first = above[0]
+        while first > 0 and points[first - 1][1] > level:
+            first -= 1
+        # Above from the first moment that was read: it began before.
+        return (points[first - 1][0] + points[first][0]) / 2 if first > 0 else None
 
     def ended(self, points: Sequence[tuple[float, float]], *, instant: bool) -> float | None:
         """When they ceased to be, or to be above 0; None when they go on.

@@ -34,6 +34,7 @@ def judge(view: View) -> Iterator[Cause]:
                 "look at nv_cache_num_evictions: a cache that is too small forgets early (--cache-config)",
             ),
             trend=("hits", labels_of(subject)),
+            falls=True,
             asked=("cache_hits", "cache_misses"),
         )
 

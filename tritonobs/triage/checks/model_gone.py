@@ -42,6 +42,7 @@ def judge(view: View) -> Iterator[Cause]:
             evidence=(Evidence(f"requests to {model}", before, None, "per_second"),),
             next_steps=_steps(model, entry),
             trend=("requests", labels_of(subject)),
+            falls=True,
             asked=("loaded", "requests"),
             ends=True,
         )

@@ -48,6 +48,7 @@ def judge(view: View) -> Iterator[Cause]:
         longest = max(mean, peak or 0.0)
         briefly = "" if mean > limit else " for a while" if longest > limit else " in bursts"
         most = longest if longest > limit else burst or 0.0
+        trend = ("requests", labels_of((model, version) if version else (model,)))
         yield Cause(
             place=(model, version),
             sentence=(
@@ -66,7 +67,8 @@ def judge(view: View) -> Iterator[Cause]:
                 f"see what it can serve: {commands.suggest_limit(model)}",
                 f"if there is room, raise the limit: {commands.set_limit(model, version, most)}",
             ),
-            trend=("requests", labels_of((model, version) if version else (model,))),
+            trend=trend,
+            since=view.trends.exceeded(view.trends.points(*trend), limit),
             asked=("requests", "peak", "burst", "limits"),
         )
 

@@ -47,6 +47,7 @@ def judge(view: View) -> Iterator[Cause]:
                 else "take a stack trace of tritonserver (gdb -p, py-spy) before restarting it",
             ),
             trend=("up", {names.INSTANCE: address}),
+            falls=True,
             asked=("up",),
         )
     yield from _vanished(view)

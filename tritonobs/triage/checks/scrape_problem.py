@@ -24,6 +24,7 @@ def judge(view: View) -> Iterator[Cause]:
                     f"open {target.url} from Prometheus' machine; check the port, metrics_path and firewall",
                 ),
                 trend=("up", {names.INSTANCE: address}),
+                falls=True,
                 asked=("up",),
             )
     yield from _empty(view)
@@ -59,6 +60,7 @@ def _empty(view: View) -> Iterator[Cause]:
                     ),
                 ),
                 trend=("scraped", {names.INSTANCE: address}),
+                falls=True,
                 next_steps=(f"compare {target.url} with Triton's page: any path but /metrics is empty",),
                 asked=("scraped",),
             )

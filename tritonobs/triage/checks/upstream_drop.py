@@ -38,5 +38,6 @@ def judge(view: View) -> Iterator[Cause]:
                 "if it is the usual quiet time of day, compare with --baseline yesterday",
             ),
             trend=("requests", labels_of(subject)),
+            falls=True,
             asked=("requests",),
         )
