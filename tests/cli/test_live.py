@@ -68,6 +68,7 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
         (("triage", "--at", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone; write one like"),
         (("snapshot", "fleet", "--from", "2026-11-11T00:00"), "'2026-11-11T00:00' has no time zone"),
         (("traces", "on", "fleet.yaml", "--rate", "9" * 4301), "is neither auto nor a number from 1 to"),
+        (("triage", "--at", "2126-01-01T00:00Z"), "Invalid value for --at: is in the future"),
         (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
         (("triag",), "No such command 'triag'. Did you mean 'triage'?"),
         (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
@@ -95,6 +96,26 @@ def test_an_address_that_was_named_takes_precedence_over_the_fleet_file(
 
     assert done.returncode == 3
     assert nobody in done.stderr
+
+
+def test_a_wrong_fleet_file_is_wrong_usage_with_every_finding(run: Run, fleet_file: Path) -> None:
+    """Status 1 would say that something is wrong with the fleet."""
+    text = fleet_file.read_text().replace("qps_limit: 8", "qps_limit: eight")
+    fleet_file.write_text(text.replace("threshold: 500ms", "threshold: 450ms"))
+
+    for command in ("triage", "top"):
+        done = run(command, fleet_file.name)
+
+        assert (done.returncode, done.stdout) == (2, "")
+        assert ["fleet.yaml" in line for line in done.stderr.splitlines()] == [True, True]
+
+
+def test_readings_that_were_saved_are_not_asked_something_else(run: Run) -> None:
+    """The option would do nothing, and the verdict look like its answer."""
+    done = run("triage", "--load", "x.json", "--model", "nms", "--since", "1m")
+
+    assert done.returncode == 2
+    assert "--load reads what was saved: --model, --since cannot change that" in done.stderr
 
 
 def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None:

@@ -55,10 +55,9 @@ def fleet_cluster(fleet: Path | None) -> str:
     """The cluster of a fleet file, as `asked_prometheus` takes it; "" without one."""
     if fleet is None:
         return ""
-    from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
 
-    return plan_cluster(build_plan(load_fleet(fleet), fleet.parent))
+    return plan_cluster(asked_plan(fleet))
 
 
 def plan_cluster(plan: Plan) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO, Any
 
 import click
 
@@ -42,6 +43,26 @@ def load_plan(path: Path) -> Plan:
         # Findings about the meaning of the rest are added, so that one run tells everything.
         raise SpecInvalid([finding for finding in _all(reading) if finding.severity is Severity.ERROR])
     return build_plan(reading.spec, path.absolute().parent)
+
+
+def asked_plan(path: Path) -> Plan:
+    """The same for a command whose exit status 1 is about the fleet and not about its file.
+
+    Raises:
+        WrongFile: with every error found.
+    """
+    try:
+        return load_plan(path)
+    except SpecInvalid as error:
+        raise WrongFile(str(error)) from None
+
+
+class WrongFile(click.ClickException):
+    """Findings about a fleet file, as wrong usage."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Each begins with its file and line, which editors follow: no prefix."""
+        print(self.message, file=file)
 
 
 def _all(reading: Reading) -> tuple[Finding, ...]:

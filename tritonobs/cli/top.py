@@ -123,12 +123,11 @@ def _replicas(
         return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset()
     from datetime import datetime, timezone  # noqa: PLC0415
 
-    from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
     from tritonobs.plan.limits import limits_at  # noqa: PLC0415
     from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
-    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
-    plan = build_plan(load_fleet(fleet), fleet.parent)
+    plan = asked_plan(fleet)
     limits = limits_at(plan.limits, datetime.now(timezone.utc))
     urls = pages or tuple(replica.metrics_url for replica in find_replicas(plan))
     ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")

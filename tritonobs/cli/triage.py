@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 
 _STATUS = {"healthy": 0, "wrong": 1, "blind": 3}
+_FIXED = frozenset(
+    {*("model", "version", "since", "until", "baseline"), "cluster", "alertmanager_url", "triton_urls"}
+)
+_CLOCKS_SECONDS = 60.0
+"""How far the clocks of two machines may differ."""
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -91,6 +96,8 @@ def triage(
     """
     from tritonobs.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
 
+    if saved:
+        _refuse_what_is_fixed()
     # The stack here has a Prometheus of its own, which is not the one that somebody names.
     if fleet is None and not saved and _is_default("prometheus_url"):
         fleet = running_fleet()
@@ -111,6 +118,19 @@ def triage(
     if form in {"table", "text"} and verdict.causes and where.traces and not saved:
         _show_slowest(verdict, where.traces)
     return _STATUS[verdict.status]
+
+
+def _refuse_what_is_fixed() -> None:
+    """What was asked when readings were saved cannot be asked of them differently."""
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in _FIXED
+        and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--load reads what was saved: {', '.join(given)} cannot change that")
 
 
 def _show_slowest(verdict: Verdict, receiver: str) -> None:
@@ -170,11 +190,10 @@ def _where(
             alertmanager=alertmanager or "",
             replicas=replicas,
         )
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
     from tritonobs.cli.running import found_replicas  # noqa: PLC0415
-    from tritonobs.plan.build import build_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
 
-    plan = build_plan(load_fleet(fleet), fleet.parent)
+    plan = asked_plan(fleet)
     return _Where(
         prometheus=plan.addresses.prometheus_url if _is_default("prometheus_url") else prometheus,
         prometheus_link=plan.addresses.prometheus_link if _is_default("prometheus_url") else prometheus,
@@ -190,6 +209,8 @@ def _where(
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
     from tritonobs.triage.windows import windows  # noqa: PLC0415 (only this command needs it)
 
+    if until > time.time() + _CLOCKS_SECONDS:
+        raise click.BadParameter("is in the future", param_hint="--at")
     try:
         return windows(until, since, baseline)
     except ValueError as error:

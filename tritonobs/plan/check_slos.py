@@ -50,9 +50,9 @@ def slo_findings(spec: Spec) -> Iterator[Finding]:
 
 
 def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
-    if promise.objective is None:
+    if promise.objective is None and not _wrote(promise, "objective"):
         yield promise.written, "has no objective, neither here nor inherited; write one like 99.9%"
-    if promise.threshold is None and promise.stage:
+    if promise.threshold is None and promise.stage and not _wrote(promise, "threshold"):
         yield promise.stage_written, "times a stage but has no threshold; write one like 250ms"
     allowed = spec.rules.latency_thresholds
     if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
@@ -71,9 +71,18 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
         )
 
 
+def _wrote(promise: Promise, field: str) -> bool:
+    """Whether the file has it, here or inherited: a value that was refused has its finding already."""
+    model = ("models", promise.model)
+    places = (("defaults",), model, (*model, "versions", promise.version))
+    paths = [(*place, "slos", promise.name, field) for place in places]
+    return any(promise.source.written(path) == path for path in paths)
+
+
 def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:
     if promise.threshold is None:
-        yield promise.written, "has source: traces but no threshold; write one like 250ms"
+        if not _wrote(promise, "threshold"):
+            yield promise.written, "has source: traces but no threshold; write one like 250ms"
     elif not TRACED_SECONDS[0] <= promise.threshold <= TRACED_SECONDS[1]:
         low, high = map(shown, TRACED_SECONDS)
         yield (

@@ -191,7 +191,7 @@ def _most(versions: str, steps: str) -> str:
 
 
 def _steps(window_seconds: float, *, lookback: float, step: int) -> str:
-    """The moments of a window whose rates, which look back, begin inside it: what was before is not its peak."""
+    """The moments of a window whose rates begin inside it: what was before is not its peak."""
     span = max(window_seconds - lookback, step)
     return f"{format_duration(round(span))}:{format_duration(step)}"
 
