@@ -9,11 +9,13 @@ trap 'rm -f "$log"' EXIT
 
 # step TEXT COMMAND...: one line with the seconds it took; on a terminal also what happens now. Output only on failure.
 step() {
-  local text=$1 began=$SECONDS line
+  local text=$1 began=$SECONDS line room
+  room=$(($(tput cols 2>/dev/null || echo 80) - ${#text} - 6))
+  room=$((room > 0 ? room : 0))
   shift
   if [ -t 1 ]; then printf '  %s …' "$text"; fi
   if "$@" 2>&1 | tee "$log" | while IFS= read -r line; do
-    if [ -t 1 ]; then printf '\r\033[K  %s … %.60s' "$text" "$line"; fi
+    if [ -t 1 ]; then printf '\r\033[K  %s … %.*s' "$text" "$room" "$line"; fi
   done; then
     if [ -t 1 ]; then printf '\r\033[K'; fi
     printf '  %-66s %3d s\n' "$text" $((SECONDS - began))

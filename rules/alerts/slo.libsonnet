@@ -13,11 +13,13 @@ function(config)
     ' | query }}' + sentence + '{{ end }}';
   local matching(names) = std.join(',', [name + '=%%q' for name in names]);
   local left = (import '../lib/budget.libsonnet').english;
-  // The stage that needs most of the time that requests may take.
+  // The stage that needs most of the time that requests may take, for an SLO with a threshold for all of that time.
   local of_model = cluster + ['model'];
+  local of_slo = of_model + ['version', 'slo'];
   local eater = asked(
-    'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '})',
-    of_model,
+    'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '}) ' +
+    'and on () subject_slo:tritonobs_latency_target_seconds:held{stage=\\"total\\",' + matching(of_slo) + '}',
+    of_model + of_slo,
     ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
   local waited = (import '../lib/waited.libsonnet')(cluster).english;
@@ -78,7 +80,7 @@ function(config)
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + ', and it goes on: ' + left + '.' + eater + waited + say.causes +
+                   tier.long + ', and it goes on' + left + '.' + eater + waited + say.causes +
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
       board: board,
     }, labels={ burn_tier: tier.name });
@@ -117,7 +119,7 @@ function(config)
     |||), {
       summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +
-                   ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows: ' + left +
+                   ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows' + left +
                    '. Stop risky changes of this model until the budget is positive again.',
       board: board,
     }, wait='10m');

@@ -17,7 +17,7 @@ function(config)
   local waited = (import 'waited.libsonnet')(cluster).chinese;
   local burn(window) = {
     summary: model + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
-    description: '最近 ' + window + ' 内，' + model + ' 有 ' + percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续：' + budget +
+    description: '最近 ' + window + ' 内，' + model + ' 有 ' + percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + budget +
                  '。' + waited + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
   };
   local tiers = { [tier.name]: tier.long for tier in config.burnTiers };
@@ -104,7 +104,7 @@ function(config)
     TritonErrorBudgetBurnLong: burn(tiers.long),
     TritonErrorBudgetExhausted: {
       summary: model + ' 的 SLO {{ $labels.slo }} 已没有错误预算。',
-      description: '最近 %(sloPeriod)s 内，' + model + ' 未达到 {{ $labels.slo }} 的请求超过目标所允许的数量：' + budget + '。在预算转正之前，请暂停该模型的高风险变更。',
+      description: '最近 %(sloPeriod)s 内，' + model + ' 未达到 {{ $labels.slo }} 的请求超过目标所允许的数量' + budget + '。在预算转正之前，请暂停该模型的高风险变更。',
     },
     TritonSliMissing: {
       summary: model + ' 有 ' + percent + ' 的请求没有按 SLO {{ $labels.slo }} 测量。',

@@ -59,13 +59,15 @@ def test_a_full_disk_behind_stdout_is_a_sentence(command: tuple[str, ...], tmp_p
     assert (done.returncode, done.stderr.decode()) == (3, "tritonobs: No space left on device\n")
 
 
-@pytest.mark.parametrize("command", ["schema", "--help"])
-def test_a_reader_who_left_is_no_error(command: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command", [("schema",), ("--help",), ("drill", "--list"), ("triage", "--load", str(SAVED))]
+)
+def test_a_reader_who_left_is_no_error(command: tuple[str, ...], tmp_path: Path) -> None:
     """`tritonobs schema | head -1` ends as every program does there."""
     read, write = os.pipe()
     os.close(read)
     try:
-        done = _run(command, folder=tmp_path, stdout=write)
+        done = _run(*command, folder=tmp_path, stdout=write)
     finally:
         os.close(write)
 

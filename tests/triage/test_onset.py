@@ -72,3 +72,19 @@ def test_a_queue_that_grows_for_minutes_began_where_it_left_its_level() -> None:
     points = [(5.0 * step, 0.01 + max(0.0, 5.0 * step - 300.0) / 100.0) for step in range(120)]
 
     assert onset(points) == pytest.approx(310.0, abs=35.0)
+
+
+@pytest.mark.parametrize(
+    ("levels", "falls", "moment"),
+    [
+        pytest.param(((6, 0.0), (24, 1.0), (12, 0.0)), False, 1060.0, id="a fault that is over"),
+        pytest.param(((6, 1.0), (24, 0.0), (12, 1.0)), True, 1060.0, id="an outage that is over"),
+        pytest.param(((30, 1.0), (12, 0.0)), False, None, id="only its end"),
+        pytest.param(((30, 0.0), (12, 1.0)), False, 1300.0, id="a fault that goes on"),
+    ],
+)
+def test_the_end_of_a_fault_is_not_its_start(
+    levels: tuple[tuple[int, float], ...], falls: bool, moment: float | None
+) -> None:
+    """Only a step in the direction of the fault counts."""
+    assert onset(_series(*levels), falls=falls) == moment

@@ -54,3 +54,18 @@ def test_the_busiest_moments_are_seen_however_rare_scrapes_are(
     case = Case(says=question, world=world, rules=(), checks=(asked,))
 
     assert run(promtool, (), case, tmp_path) == ""
+
+
+@pytest.mark.parametrize("question", ["peak", "burst"])
+def test_what_was_before_the_window_is_not_its_busiest_moment(
+    promtool: Path, tmp_path: Path, question: str
+) -> None:
+    """A surge that ended as the window began: rates look back, the window does not."""
+    world = World(minutes=30, scrape_seconds=5.0)
+    world.triton("nms", qps=[(18, 50), (99, 2)], failures={"BACKEND": 0})
+    expr = window_questions(Scope(), 120.0, 5.0)[question]
+
+    checks = (
+        reads(f"round(({expr}) < 10)", 20, ({"model": "nms", "version": "1"}, 2.0), ({"model": "nms"}, 2.0)),
+    )
+    assert run(promtool, (), Case(says=question, world=world, rules=(), checks=checks), tmp_path) == ""

@@ -218,6 +218,9 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
         )
         with load_progress(f"{qps:.3g} requests/s") as show:
             result = run_load(plan, show)
+        if result.stopped:
+            # Ctrl-C: a step that was not finished suggests nothing.
+            raise KeyboardInterrupt
         # The mean counts from when a request was due, which is what a user feels (`LoadResult`).
         timing = result.latency_from_schedule
         failed = result.failed / result.sent if result.sent else 0.0
@@ -226,6 +229,6 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
         if not result.ok:
             say(f"stopped: at {qps:.3g} requests/s none of {result.sent} was answered well", err=True)
             break
-        if result.stopped or far_too_much(found):
+        if far_too_much(found):
             break
     return tuple(found)

@@ -11,6 +11,7 @@ from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, format_option
 from tritonobs.lab.load.schedule import Segment
 
+_INTERRUPTED = 130
 _SEGMENT = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?:(.+)")
 
 
@@ -145,5 +146,7 @@ def load(
     else:
         for table in load_tables(result):
             print_table(table)
+    if result.stopped:
+        return _INTERRUPTED
     # Broken images are sent to be refused, so their errors are no finding.
     return int(any(image.errors for image in result.images if usable(image.kind)))

@@ -138,7 +138,8 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
     from tritonobs.clients.traces import TracesClient  # noqa: PLC0415 (brings requests)
     from tritonobs.clients.transport import as_documented  # noqa: PLC0415
     from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.report.waterfall import slow_lines  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.waterfall import slow_lines  # noqa: PLC0415
     from tritonobs.traces.kept import from_json  # noqa: PLC0415
 
     client = TracesClient(receiver)
@@ -153,7 +154,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
                     if slow.call.request.end_ns <= verdict.incident.end * 1e9
                 ]
             for line in slow_lines(model, found):
-                say(line)
+                print_text(line)
     # The verdict stands without them, and its exit status, too.
     except ClientError as error:
         say(f"Slowest requests: not read: {error}", err=True)

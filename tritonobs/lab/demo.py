@@ -126,7 +126,11 @@ def calm(url: str, limit_qps: float, on_progress: Callable[[Progress], None]) ->
     plan = LoadPlan(
         segments=(Segment(qps=limit_qps * CALM_RATIO, seconds=CALM_SECONDS),), urls=(url,), model=MODEL
     )
-    return run_load(plan, on_progress)
+    result = run_load(plan, on_progress)
+    if result.stopped:
+        # Ctrl-C ends the sending only; here it means all of the demo.
+        raise KeyboardInterrupt
+    return result
 
 
 def follow_alert(

@@ -57,7 +57,7 @@ class Table:
 
 def print_table(table: Table, *, file: TextIO | None = None) -> None:
     """Draw a table; names in it are data and cannot colour, move or clear anything."""
-    console = _console(file or sys.stdout)
+    console = plain_console(file or sys.stdout)
     print_text(table.title, style="bold", file=file)
     if table.lines:
         console.print(_drawn(table))
@@ -89,7 +89,7 @@ def table_text(table: Table) -> str:
 
 def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> None:
     """Print a sentence, wrapped between words; what is indented stays so, addresses stay whole."""
-    console = _console(file or sys.stdout)
+    console = plain_console(file or sys.stdout)
     indent = " " * (len(text) - len(text.lstrip()))
     lines = textwrap.wrap(
         plain(text),
@@ -106,7 +106,7 @@ def print_text(text: str, *, style: Style = "", file: TextIO | None = None) -> N
 
 def print_link(name: str, url: str, *, file: TextIO | None = None) -> None:
     """Print `name: address`; on a terminal too narrow for it, cut, and still a link to all of it."""
-    console = _console(file or sys.stdout)
+    console = plain_console(file or sys.stdout)
     line, address = Text(plain(f"{name}: ")), Text(plain(url))
     if console.is_terminal:
         address.truncate(max(1, console.width - len(line)), overflow="ellipsis")
@@ -123,7 +123,7 @@ def plain(text: str) -> str:
 @contextmanager
 def progress_bar(what: str, *, file: TextIO | None = None) -> Iterator[Callable[[float, str], None]]:
     """A bar on stderr while the block runs; call what it gives with a share of 1 and a few words."""
-    console = _console(file or sys.stderr)
+    console = plain_console(file or sys.stderr)
     if not console.is_terminal:
         yield _lines(what, console)
         return
@@ -147,6 +147,15 @@ def _lines(what: str, console: Console) -> Callable[[float, str], None]:
     return speak
 
 
-def _console(file: TextIO) -> Console:
+def plain_console(file: TextIO) -> Console:
+    """A console that prints names as they are, and ends as other programs do when its reader leaves."""
     # rich would read `[red]` and `:smile:` in the name of a model as markup.
-    return Console(file=file, highlight=False, markup=False, emoji=False)
+    return _Console(file=file, highlight=False, markup=False, emoji=False)
+
+
+class _Console(Console):
+    """A console whose reader may leave: rich itself would end the command with 1, which means findings."""
+
+    def on_broken_pipe(self) -> None:
+        """Let the command end as by the signal."""
+        raise BrokenPipeError

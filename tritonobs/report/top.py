@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from tritonobs.report.console import plain
+from tritonobs.report.console import plain, plain_console
 from tritonobs.report.formats import bounded, latency, rate, share
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.top import SORT_KEYS, SortKey, TopRow, TopView, sorted_rows
@@ -98,13 +98,13 @@ def draw(
 
 def print_top(view: TopView, *, sort: SortKey = "qps", chosen: str = "") -> None:
     """The picture once, for a pipe or a script."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = plain_console(sys.stdout)
     console.print(draw(view, Screen(sort=sort, chosen=chosen), console.width), soft_wrap=True)
 
 
 def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval_seconds: float) -> None:
     """Look and draw until someone presses q; Ctrl-C does the same."""
-    screen, console = Screen(sort=sort, chosen=chosen), Console(highlight=False, markup=False, emoji=False)
+    screen, console = Screen(sort=sort, chosen=chosen), plain_console(sys.stdout)
     view = look()
     order, ordered_by, ordered_until = dict[Subject, int](), "", 0.0
     with _keys() as pressed, Live(console=console, screen=True, auto_refresh=False) as live:

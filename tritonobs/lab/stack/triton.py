@@ -83,6 +83,8 @@ def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
         "LD_LIBRARY_PATH": os.pathsep.join(str(folder) for folder in library_folders()),
         "TRITON_SERVER_CPU_ONLY": "1",
         "PYTHONUNBUFFERED": "1",
+        # onnxruntime 1.32 otherwise keeps a device id and events for Microsoft in ~/.cache.
+        "ORT_DISABLE_TELEMETRY": "1",
         **(extra or {}),
     }
 
