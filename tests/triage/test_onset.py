@@ -84,7 +84,7 @@ def test_a_queue_that_grows_for_minutes_began_where_it_left_its_level() -> None:
     ],
 )
 def test_the_end_of_a_fault_is_not_its_start(
-    levels: tuple[tuple[int, float], ...], falls: bool, moment: float | None
+    levels: tuple[tuple[int, float], ...], *, falls: bool, moment: float | None
 ) -> None:
     """Only a step in the direction of the fault counts."""
     assert onset(_series(*levels), falls=falls) == moment
