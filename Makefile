@@ -16,7 +16,7 @@ VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.
 DOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## install everything that tests and checks need, into .venv and .tools
 

@@ -1,11 +1,15 @@
 """The architecture: layers, file sizes, lazy imports."""
 
+import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from statistics import median
 
+import grimp
 import pytest
+from importlinter import api
 
 ROOT = Path(__file__).parent.parent
 CODE = sorted(
@@ -14,6 +18,7 @@ CODE = sorted(
     for pattern in ("*.py", "*.libsonnet", "*.jsonnet")
     for path in (ROOT / folder).rglob(pattern)
 )
+PACKAGES = {path.parent.name for path in (ROOT / "tritonobs").glob("*/__init__.py")} | {"testing"}
 
 
 def test_imports_only_point_down():
@@ -27,6 +32,28 @@ def test_imports_only_point_down():
     )
 
     assert done.returncode == 0, done.stdout
+
+
+def test_the_page_shows_the_layers_and_the_imports():
+    """docs/architecture.md lists every package in the order of the layers, with the packages it imports."""
+    (contract, *_) = api.read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
+    layers = [re.split(r" [:|] ", layer) for layer in contract["layers"]]
+    packages = [name for layer in layers for name in sorted(layer) if name in PACKAGES]
+    imports = defaultdict(set)
+    graph = grimp.build_graph("tritonobs", cache_dir=None)
+    for module in graph.modules:
+        for imported in graph.find_modules_directly_imported_by(module):
+            user, used = (f"{name}.".split(".")[1] for name in (module, imported))
+            if user != used and used in PACKAGES:
+                imports[user].add(used)
+
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.*) ?\|$", page, re.MULTILINE)
+
+    assert [name for name, _ in rows] == packages
+    for name, uses in rows:
+        if uses.strip() != "everything below":
+            assert re.findall(r"`(\w+)`", uses) == sorted(imports[name]), name
 
 
 def test_no_file_is_longer_than_300_lines():

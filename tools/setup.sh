@@ -45,7 +45,8 @@ if ! "$PYTHON" -c 'import ensurepip' 2>/dev/null; then
   fi
 fi
 
-echo "Setting up $VENV and ${TRITONOBS_TOOLS:-.tools}, once"
+shown="${TRITONOBS_TOOLS:-.tools}"
+echo "Setting up $VENV and ${shown#"$PWD"/}, once"
 [ -x "$VENV/bin/python" ] || step "virtual environment" "$PYTHON" -m venv "$VENV"
 # The pip of Debian 12 needs a quarter of an hour to find versions that fit together, a newer one seconds.
 step "a current pip" pip install --upgrade 'pip>=24.2'

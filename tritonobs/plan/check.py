@@ -135,11 +135,13 @@ def _calls(spec: Spec) -> Iterator[Finding]:
     edges: dict[str, dict[str, Decimal]] = {}
     for name, model in spec.models.items():
         path = ("models", name)
-        if model.pipeline and not model.calls:
+        # A value that was refused has its finding already: it is written, and missing here.
+        written = {field for field in ("pipeline", "calls") if spec.source.has((*path, field))}
+        if model.pipeline and "calls" not in written:
             yield spec.source.finding(
                 (*path, "pipeline"), "has no calls; write what the pipeline calls under `calls`"
             )
-        if model.calls and not model.pipeline:
+        if model.calls and "pipeline" not in written:
             yield spec.source.finding(
                 (*path, "calls"), "needs `pipeline`; allowed are bls and ensemble", key=True
             )

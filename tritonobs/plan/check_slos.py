@@ -75,8 +75,7 @@ def _wrote(promise: Promise, field: str) -> bool:
     """Whether the file has it, here or inherited: a value that was refused has its finding already."""
     model = ("models", promise.model)
     places = (("defaults",), model, (*model, "versions", promise.version))
-    paths = [(*place, "slos", promise.name, field) for place in places]
-    return any(promise.source.written(path) == path for path in paths)
+    return any(promise.source.has((*place, "slos", promise.name, field)) for place in places)
 
 
 def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:

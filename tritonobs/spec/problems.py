@@ -89,8 +89,9 @@ def _message(error: ErrorDetails, path: Sequence[Step], schema: type[BaseModel])
     if kind == "value_error":
         return str(context["error"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        fields = listed(_fields(schema, path))
-        return f"found {_shown(path, value)}; allowed is a mapping" + (f" with {fields}" if fields else "")
+        fields = _fields(schema, path)
+        allowed = f"a mapping with {listed(fields)}" if fields else "a mapping"
+        return f"found {_shown(path, value)}; allowed is {allowed}"
     if kind in _SIZES:
         return _SIZES[kind].format(most=context.get("max_length"), found=_shown(path, value))
     if kind in _ALLOWED:

@@ -69,6 +69,10 @@ class Source:
             node = node.children[step]
         return tuple(path)
 
+    def has(self, path: Sequence[Step]) -> bool:
+        """Whether the author wrote a value at `path`, be it right or wrong; `{}` is none."""
+        return len(self.written(path)) == len(path) and self.value(path) != {}
+
     def value(self, path: Sequence[Step] = ()) -> object:
         """What stands at `path`, or at the nearest thing above it that exists."""
         node = self.root

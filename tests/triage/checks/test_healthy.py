@@ -41,6 +41,8 @@ def test_every_check_is_a_file_a_page_and_an_id() -> None:
     for name in CHECKS:
         page = (folder.parents[2] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {name}\n")
+    overview = (folder.parents[2] / "docs" / "checks" / "README.md").read_text(encoding="utf-8")
+    assert {row for row in CHECKS if f"\n| [{row}]({row}.md) | " not in overview} == set()
 
 
 def test_explanations_are_between_checks_and_without_circles() -> None:
