@@ -20,11 +20,11 @@ help: ## show this list
 
 setup: $(VENV)/.ready ## install everything that tests and checks need, into .venv and .tools
 
-$(VENV)/.ready: pyproject.toml tools/setup.sh
+$(VENV)/.ready: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh all
 	@touch $@ $(VENV)/.demo
 
-$(VENV)/.demo: pyproject.toml tools/setup.sh
+$(VENV)/.demo: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh demo
 	@touch $@
 

@@ -27,6 +27,7 @@ else:
         BuildHookInterface = object
 
 STAGE = Path(__file__).parents[1] / "tritonobs" / "stage"
+SOURCE = STAGE / "_record.c"
 LIBRARY = "_record.abi3.so"
 
 
@@ -42,13 +43,29 @@ def compile_record(folder: Path) -> Path | None:
         return None
     library = folder / LIBRARY
     options = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(
-        [*compiler, *options, f"-I{headers}", str(STAGE / "_record.c"), "-o", str(library)],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    # Two environments may be set up beside each other, and a running Triton may have the old one open.
+    with tempfile.TemporaryDirectory(prefix=".record-", dir=folder) as scratch:
+        made = Path(scratch, LIBRARY)
+        subprocess.run(
+            [*compiler, *options, f"-I{headers}", str(SOURCE), "-o", str(made)],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        made.replace(library)
     return library
+
+
+def compile_once() -> Path | None:
+    """The library in this checkout, compiled if it is missing or older than its source.
+
+    Raises:
+        subprocess.CalledProcessError: the compiler failed; its `stderr` says why.
+    """
+    library = STAGE / LIBRARY
+    if library.exists() and library.stat().st_mtime >= SOURCE.stat().st_mtime:
+        return library
+    return compile_record(STAGE)
 
 
 class CompiledRecord(BuildHookInterface):
@@ -57,18 +74,23 @@ class CompiledRecord(BuildHookInterface):
     _folder: tempfile.TemporaryDirectory[str] | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """As hatchling calls it before a wheel is built; an editable one uses what lies in the checkout."""
-        if version != "standard" or os.environ.get("TRITONOBS_PURE_PYTHON"):
+        """As hatchling calls it before a wheel is built; an editable one uses the library in the checkout."""
+        if os.environ.get("TRITONOBS_PURE_PYTHON"):
             return
+        editable = version == "editable"
         try:
-            # Needed until the wheel is written; gone when this process ends.
-            self._folder = tempfile.TemporaryDirectory(prefix="tritonobs-build-")
-            library = compile_record(Path(self._folder.name))
+            if editable:
+                library = compile_once()
+            else:
+                # Needed until the wheel is written; gone when this process ends.
+                self._folder = tempfile.TemporaryDirectory(prefix="tritonobs-build-")
+                library = compile_record(Path(self._folder.name))
         except subprocess.CalledProcessError as error:
             self.app.display_warning(f"the record path was not compiled:\n{error.stderr}")
             return
         if library is None:
-            self.app.display_warning("no C compiler or no Python.h: the wheel records in plain Python")
+            self.app.display_warning("no C compiler or no Python.h: tritonobs.stage records in plain Python")
+        if library is None or editable:
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False

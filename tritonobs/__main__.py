@@ -21,7 +21,9 @@ def _run() -> None:
         from tritonobs.cli import run  # noqa: PLC0415 (the bare package has no click)
     except ModuleNotFoundError as missing:
         if sys.argv[1:] == ["--version"]:
-            sys.stdout.write(f"tritonobs, version {tritonobs.__version__}\n")
+            from tritonobs.stage.cells import record_path  # noqa: PLC0415 (only this option needs it)
+
+            sys.stdout.write(f"tritonobs, version {tritonobs.__version__}\nrecord path: {record_path()}\n")
             return
         sys.stderr.write(f"tritonobs: the command line needs {missing.name}: pip install 'tritonobs[cli]'\n")
         sys.exit(_COULD_NOT)

@@ -78,6 +78,17 @@ def test_the_bare_package_knows_its_version() -> None:
     assert done.stdout.startswith("tritonobs, version ")
 
 
+@pytest.mark.parametrize("missing", [(), ("click",)])
+def test_the_version_says_which_record_path_is_in_use_and_why(missing, monkeypatch) -> None:
+    """Nobody can see from outside that requests are recorded in Python, five times as slow."""
+    monkeypatch.setenv("TRITONOBS_PURE_PYTHON", "1")
+
+    done = _run(missing, "--version")
+
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == ["record path: Python, because TRITONOBS_PURE_PYTHON is set"]
+
+
 def test_the_bare_package_says_which_extra_brings_the_command_line() -> None:
     """Exit status 3: something is missing."""
     done = _run(("click",), "validate", "fleet.yaml")

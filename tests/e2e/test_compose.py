@@ -186,7 +186,8 @@ def test_the_image_says_its_version(base):
     assert re.fullmatch("[0-9a-f]{40}", labels["org.opencontainers.image.revision"])
     assert about["Config"]["User"] == "10001"
     inside = run(base, "docker", "run", "--rm", "--read-only", image, "--version").stdout
-    assert inside == f"tritonobs, version {__version__}\n"
+    # The daemon's image times no stages and brings no compiler.
+    assert inside.splitlines()[0] == f"tritonobs, version {__version__}"
 
 
 def test_an_image_of_another_version_does_not_build(base):

@@ -98,6 +98,19 @@ def test_the_record_path_is_compiled_for_every_python(wheel, tmp_path):
     assert done.stdout == "True\n"
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here; on Debian: apt-get install gcc")
+def test_a_checkout_installed_in_place_has_the_compiled_record_path(tmp_path):
+    """`make setup` and `make demo` install it so; what runs there is what was measured."""
+    checkout = tmp_path / "checkout"
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", checkout], check=True)
+    python = _environment(tmp_path / "bare", f"--editable={checkout}")
+    done = subprocess.run(
+        [python, "-m", "tritonobs", "--version"], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+
+    assert done.stdout.splitlines()[1] == "record path: compiled"
+
+
 def test_a_machine_without_a_compiler_builds_a_wheel_that_records_in_python(tmp_path):
     """For any machine, and with the same promises."""
     wheel = _build(tmp_path / "wheel", CC="no-such-compiler")

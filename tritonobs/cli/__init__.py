@@ -21,6 +21,7 @@ import tritonobs
 from tritonobs.cli.extras import without
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
+from tritonobs.stage.cells import record_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +117,11 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Example: tritonobs demo",
 )
-@click.version_option(tritonobs.__version__, prog_name="tritonobs")
+@click.version_option(
+    tritonobs.__version__,
+    prog_name="tritonobs",
+    message=f"%(prog)s, version %(version)s\nrecord path: {record_path()}",
+)
 def group() -> None:
     """Observability and SLO alerting for fleets of NVIDIA Triton Inference Servers."""
 

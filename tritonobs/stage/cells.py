@@ -26,6 +26,15 @@ COMPILED: Final[bool] = Recorder.__module__.endswith("._record")
 _LONGEST_LABEL: Final = 128
 
 
+def record_path() -> str:
+    """Which record path this process uses, and why where it is not the compiled one."""
+    if COMPILED:
+        return "compiled"
+    if os.environ.get("TRITONOBS_PURE_PYTHON"):
+        return "Python, because TRITONOBS_PURE_PYTHON is set"
+    return "Python, because none was compiled at installation, which needs a C compiler and Python.h"
+
+
 class Cells:
     """The numbers of one worker. They only grow; a reader remembers how far it has read.
 
