@@ -20,6 +20,7 @@ from results import publish, table
 from stage_overhead import RELEASE_0_5_0, WAYS, unpack
 
 from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.stage import cells
 
 OVERHEAD = Path(__file__).parent / "overhead"
 CONFIG = """
@@ -41,6 +42,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
+    if not cells.COMPILED:
+        raise SystemExit(
+            f"this compares the compiled record path, and here it is {cells.record_path()}; run: make setup"
+        )
     with tempfile.TemporaryDirectory(prefix="tritonobs-bench-") as scratch:
         took, bare_seconds = _serve(Path(scratch), options.seconds)
     middle = {name: statistics.median(each) for name, each in took.items()}
