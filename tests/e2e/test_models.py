@@ -139,7 +139,7 @@ def test_sums_equal_what_was_sent_to_the_request(stack, model, members):
     assert result.failed == bad
     for member in members:
         sees_bad = member in ("inspect", "preprocess")
-        expected = {"ok": result.ok, "error": bad if sees_bad else 0}
+        expected = {"ok": result.ok, "error": 0, "invalid": bad if sees_bad else 0}
         assert {
             outcome: grown("tritonobs_requests_total", model=member, outcome=outcome) for outcome in expected
         } == expected

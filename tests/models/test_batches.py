@@ -41,7 +41,8 @@ def test_preprocess_counts_each_request_in_the_stages_it_reached(stages):
 
     Preprocessor(stages, Decoding(), max_batch_size=8)([[jpeg(_plate(0))], [refused], [png(_plate(1))] * 2])
 
-    assert stages.counted("tritonobs_stage_errors_total", stage="decode", reason="unsupported_format") == 1
+    refused = {"stage": "decode", "reason": "unsupported_format", "outcome": "invalid"}
+    assert stages.counted("tritonobs_stage_errors_total", **refused) == 1
     assert stages.counted("tritonobs_stage_items_total", stage="decode", kind="images") == 3
     for stage, requests in (("decode", 3), ("letterbox", 2), ("normalise", 2)):
         assert stages.counted(DURATIONS, stage=stage) == requests
@@ -121,7 +122,8 @@ def test_bad_geometry_fails_its_own_request_alone(stages, broken):
     assert isinstance(results[1], BadGeometry)
     assert str(results[1]).startswith("bad_geometry: ")
     assert results[0] == results[2] == [results[0][0]]
-    assert stages.counted("tritonobs_stage_errors_total", stage="filter", reason="bad_geometry") == 1
+    refused = {"stage": "filter", "reason": "bad_geometry", "outcome": "invalid"}
+    assert stages.counted("tritonobs_stage_errors_total", **refused) == 1
 
 
 def test_nms_counts_boxes_before_and_after(stages):

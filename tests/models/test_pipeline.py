@@ -51,6 +51,8 @@ def test_error_of_a_called_model_is_told_and_counted_under_its_reason(stages, fa
     assert caught.value.image_is_bad == (reason in IMAGE_REASONS)
     assert stages.counted("tritonobs_stage_errors_total") == 1
     assert stages.counted("tritonobs_stage_errors_total", stage=failing, reason=reason) == 1
+    refused = stages.counted("tritonobs_stage_errors_total", outcome="invalid")
+    assert refused == (1 if reason in IMAGE_REASONS else 0)
     called = [step.model for step in STEPS if stages.counted(DURATIONS, stage=step.model)]
     assert called[-1] == failing
 

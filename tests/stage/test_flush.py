@@ -58,10 +58,10 @@ def test_a_series_stands_at_zero_for_one_scrape_before_it_rises(fake, make, wait
 
 
 def test_outcomes_and_total_exist_before_the_first_request(fake, make, wait):
-    """All four outcomes at 0: a ratio has both sides from the start."""
+    """All five outcomes at 0: a ratio has both sides from the start."""
     make(fake)
 
-    assert wait(lambda: len([1 for name, _ in fake.samples() if name == REQUESTS]) == 4)
+    assert wait(lambda: len([1 for name, _ in fake.samples() if name == REQUESTS]) == 5)
     assert wait(lambda: f"{DURATION}_count" in {name for name, _ in fake.samples()})
     assert fake.total(REQUESTS) == 0
 

@@ -6,15 +6,18 @@ import threading
 import numpy as np
 import pytest
 
+from tritonobs.stage import InvalidInput
+
 DURATION = "tritonobs_stage_duration_seconds"
 REQUESTS = "tritonobs_requests_total"
+ERRORS = "tritonobs_stage_errors_total"
 
 
 def _outcomes(fake):
     page = fake.snapshot()
     return {
         outcome: page.total(REQUESTS, outcome=outcome)
-        for outcome in ("ok", "error", "cancelled", "rejected")
+        for outcome in ("ok", "error", "invalid", "cancelled", "rejected")
         if page.total(REQUESTS, outcome=outcome)
     }
 
@@ -39,6 +42,61 @@ def test_named_outcomes_are_taken_from_the_rest(fake, make):
         request.outcome("cancelled", 2)
 
     assert _outcomes(fake) == {"ok": 2, "error": 1, "cancelled": 2}
+
+
+def test_invalid_input_that_raises_is_the_callers_fault(fake, make):
+    """The rest is `invalid`, counted under the stage and the reason that the exception names; it goes on."""
+    stages = make(fake)
+
+    def execute():
+        with stages.request(4) as request:
+            request.outcome("error")
+            raise InvalidInput("12000x9000 px", reason="too_large", stage="decode")
+
+    with pytest.raises(InvalidInput, match=r"^12000x9000 px$"):
+        execute()
+
+    assert _outcomes(fake) == {"error": 1, "invalid": 3}
+    assert fake.total(f"{DURATION}_count", stage="total") == 4
+    assert fake.total(ERRORS) == 3
+    assert fake.total(ERRORS, stage="decode", reason="too_large", outcome="invalid") == 3
+
+
+def test_invalid_input_without_a_reason_is_the_requests(fake, make):
+    """A class of the model's own is one, too; an error that it causes is not."""
+    stages = make(fake)
+
+    class BadShape(InvalidInput):
+        pass
+
+    def execute(error):
+        with stages.request():
+            raise error from BadShape("3 dimensions, expected 4")
+
+    with pytest.raises(BadShape):
+        execute(BadShape("3 dimensions, expected 4"))
+    with pytest.raises(KeyError):
+        execute(KeyError())
+
+    assert _outcomes(fake) == {"error": 1, "invalid": 1}
+    assert (
+        fake.total(ERRORS, stage="total", reason="invalid_input", outcome="invalid")
+        == fake.total(ERRORS)
+        == 1
+    )
+
+
+def test_refused_input_is_told_from_errors_of_the_stage(fake, make):
+    """One reason may be both: what the model is to blame for carries no outcome."""
+    stages = make(fake)
+    stages.error("decode", "corrupt_image", 2)
+    stages.invalid("decode", "corrupt_image", 5)
+
+    page = fake.snapshot()
+    assert page.total(ERRORS, stage="decode", reason="corrupt_image") == 7
+    assert page.total(ERRORS, outcome="invalid") == 5
+    own = [dict(labels) for name, labels in page if name == ERRORS and "outcome" not in dict(labels)]
+    assert [labels["reason"] for labels in own] == ["corrupt_image"]
 
 
 def test_numbers_of_numpy_are_taken_from_the_rest(fake, make):
@@ -87,7 +145,7 @@ def test_a_handle_begins_in_one_thread_and_ends_in_another(fake, make):
     assert _outcomes(fake) == {"ok": 1}
 
 
-@pytest.mark.parametrize("outcome", ["error", "cancelled", "rejected"])
+@pytest.mark.parametrize("outcome", ["error", "invalid", "cancelled", "rejected"])
 def test_the_first_end_counts(fake, make, outcome):
     """A second one, and the end of a block around it, change nothing."""
     stages = make(fake)

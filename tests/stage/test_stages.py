@@ -192,7 +192,7 @@ def test_hostile_labels_are_data(fake, make):
 
 
 def test_an_unknown_outcome_is_dropped(fake, make):
-    """A typing error must not make a fifth outcome."""
+    """A typing error must not make a sixth outcome."""
     stages = make(fake)
     stages.outcome("okay", 3)
 
@@ -208,7 +208,7 @@ def test_label_sets_are_capped_and_the_rest_counted(fake, make, caplog):
         stages.error("decode", f"request {request}")
     stages.error("decode", "request 0")
 
-    kept = 20 - 7
+    kept = 20 - 8
     fake.flush()
     assert fake.total(DROPPED, reason="label_cap") == 1000 - kept
     assert fake.total("tritonobs_stage_errors_total") == kept + 1

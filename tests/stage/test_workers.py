@@ -95,7 +95,7 @@ def test_two_stages_of_one_model_share_their_numbers(fake, make, caplog):
 
     assert second.worker == first.worker
     assert fake.snapshot().total(REQUESTS) == 5
-    assert len([1 for name, _ in fake.samples() if name == REQUESTS]) == 4
+    assert len([1 for name, _ in fake.samples() if name == REQUESTS]) == 5
     assert "model m has stages in this process already" in caplog.text
     second.finalize()
     first.finalize()

@@ -166,7 +166,8 @@ class Flusher(threading.Thread):
 
     def _open(self, key: Key, now: float) -> _Series:
         name, *values = key
-        labels = dict(zip(series.FAMILIES[name][1], values, strict=True))
+        # An error of the model's own has no outcome: its series is the one from before there was `invalid`.
+        labels = dict(zip(series.FAMILIES[name][1], values, strict=False))
         if name not in series.DISTRIBUTIONS:
             return _Series(name, now, [self._metric(name, name, "COUNTER", labels)], 1)
         bounds = self._cells.bounds(key)

@@ -8,19 +8,34 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from tritonobs.stage import series
-from tritonobs.stage.series import REQUESTS, STAGE_ITEMS, TOTAL
+from tritonobs.stage.series import INVALID, REQUESTS, STAGE_ERRORS, STAGE_ITEMS, TOTAL
 
 if TYPE_CHECKING:
     from tritonobs.stage.record import Recorder
     from tritonobs.stage.series import Outcome
 
 
+class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad request" does)
+    """What a client sent cannot be used: the caller's fault, as HTTP's 400.
+
+    If it leaves a `request` block, the requests of the block are `invalid` and not `error`, and are counted
+    under `stage` and `reason`. A model that catches it to answer each request of a batch itself calls
+    `request.outcome("invalid")` and `stages.invalid(stage, reason)`. `reason` is one of a small fixed set,
+    the text is for people.
+    """
+
+    def __init__(self, text: str, *, reason: str = "invalid_input", stage: str = TOTAL) -> None:
+        super().__init__(text)
+        self.reason = reason
+        self.stage = stage
+
+
 class Request:
     """`n` requests, from when this was made until `end`, or until the end of its `with` block.
 
     Then `total` gets `n` observations and each request one outcome: those named by `outcome` theirs, the rest
-    `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`. Any thread
-    may end it; a sender thread of a decoupled model does.
+    `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`, or `invalid`
+    if it was `InvalidInput`. Any thread may end it; a sender thread of a decoupled model does.
     """
 
     __slots__ = ("_recorder", "_rest", "_timer")
@@ -52,8 +67,15 @@ class Request:
     def __enter__(self) -> Request:  # noqa: PYI034 (typing.Self is newer than Python 3.10)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
-        if self._timer.finish():
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None = None, _trace: object = None
+    ) -> None:
+        if not self._timer.finish():
+            return
+        if isinstance(error, InvalidInput):
+            self._recorder.count((REQUESTS, INVALID), self._rest)
+            self._recorder.count((STAGE_ERRORS, error.stage, error.reason, INVALID), self._rest)
+        else:
             self._recorder.count((REQUESTS, "ok" if kind is None else "error"), self._rest)
 
 

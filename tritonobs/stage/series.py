@@ -20,7 +20,10 @@ FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     STAGE_DURATION: ("Time in a stage in seconds, one observation per request.", ("stage",)),
     STAGE_SIZE: ("Size of what a stage was given, in the unit its kind names.", ("stage", "kind")),
     REQUESTS: ("Requests by the answer that the client got.", ("outcome",)),
-    STAGE_ERRORS: ("Errors of a stage by reason.", ("stage", "reason")),
+    STAGE_ERRORS: (
+        "Errors of a stage by reason; of input that it refused with outcome.",
+        ("stage", "reason", "outcome"),
+    ),
     STAGE_ITEMS: ("Things a stage worked on, by kind.", ("stage", "kind")),
     HEARTBEAT: ("When this worker last handed over its numbers, in Unix time.", ()),
     FLUSH_ERRORS: ("Metric calls that failed; a family that failed is not used again.", ()),
@@ -30,8 +33,10 @@ FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 """Every family: its help text and its labels besides `model`, `version` and `worker`."""
 
 DISTRIBUTIONS: Final = frozenset({STAGE_DURATION, STAGE_SIZE})
-Outcome = Literal["ok", "error", "cancelled", "rejected"]
+Outcome = Literal["ok", "error", "invalid", "cancelled", "rejected"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
+INVALID: Final = "invalid"
+"""The caller's fault, as HTTP's 400: of a request, and of the error of the stage that refused its input."""
 FORKED: Final = "forked"
 DROP_REASONS: Final = ("label_cap", "invalid", "queue_full", FORKED)
 

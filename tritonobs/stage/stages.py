@@ -7,7 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from tritonobs.stage.handles import Answer, Request
-from tritonobs.stage.series import REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
+from tritonobs.stage.series import INVALID, REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
 from tritonobs.stage.trace import RequestLog, trace_id
 from tritonobs.stage.worker import shared_worker
@@ -65,8 +65,8 @@ class Stages:
     def request(self, n: int = 1) -> Request:
         """A `with` block that answers `n` requests: `n` observations of `total`, and an outcome for each.
 
-        The outcome is `ok`, or `error` if the block raises; `request.outcome` names others. Without a block
-        `request.end()` ends it, in any thread.
+        The outcome is `ok`, `invalid` if the block raises `InvalidInput`, `error` if it raises anything else;
+        `request.outcome` names others. Without a block `request.end()` ends it, in any thread.
         """
         return Request(self._record, n)
 
@@ -90,6 +90,13 @@ class Stages:
     def error(self, stage: str, reason: str, n: float = 1) -> None:
         """Count an error under a reason from a small fixed set; never put a message or an id in there."""
         self._record.count((STAGE_ERRORS, stage, reason), n)
+
+    def invalid(self, stage: str, reason: str, n: float = 1) -> None:
+        """Count input that a stage refused, the caller's fault, with a reason like those of `error`.
+
+        Its request is told apart by `request.outcome("invalid")`.
+        """
+        self._record.count((STAGE_ERRORS, stage, reason, INVALID), n)
 
     def outcome(self, outcome: Outcome, n: float = 1) -> None:
         """Count `n` requests by the answer of their clients; `request` does it itself.

@@ -41,7 +41,7 @@ class TritonPythonModel:
         try:
             result = await inspect_image(image, call, self.stages)
         except CallFailed as failure:
-            counted.outcome("error")
+            counted.outcome("invalid" if failure.image_is_bad else "error")
             # Triton forgets the code that a called model answered with: each of its errors would be INTERNAL.
             code = pb_utils.TritonError.INVALID_ARG if failure.image_is_bad else pb_utils.TritonError.INTERNAL
             error = pb_utils.TritonError(str(failure), code)

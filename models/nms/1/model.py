@@ -33,7 +33,7 @@ class TritonPythonModel:
             responses = []
             for result in self.report(tensors):
                 if isinstance(result, BadGeometry):
-                    counted.outcome("error")
+                    counted.outcome("invalid")
                     error = pb_utils.TritonError(str(result), pb_utils.TritonError.INVALID_ARG)
                     responses.append(pb_utils.InferenceResponse(output_tensors=[], error=error))
                 else:

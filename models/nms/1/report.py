@@ -65,5 +65,5 @@ class Reporter:
         positive = geometry[:, (0, 1, 4, 5)] > 0
         if np.isfinite(geometry).all() and positive.all():
             return None
-        self._stages.error("filter", BadGeometry.reason)
+        self._stages.invalid("filter", BadGeometry.reason)
         return BadGeometry(geometry)

@@ -29,7 +29,7 @@ class TritonPythonModel:
             responses = []
             for result in self.prepare(images):
                 if isinstance(result, Refusal):
-                    counted.outcome("error")
+                    counted.outcome("invalid")
                     error = pb_utils.TritonError(result.text, pb_utils.TritonError.INVALID_ARG)
                     responses.append(pb_utils.InferenceResponse(output_tensors=[], error=error))
                 else:

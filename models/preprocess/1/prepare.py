@@ -63,7 +63,7 @@ class Preprocessor:
         try:
             decoded = [decode(image, self._settings) for image in images]
         except ImageRefused as refused:
-            self._stages.error("decode", refused.reason)
+            self._stages.invalid("decode", refused.reason)
             return Refusal(reason=refused.reason, text=str(refused))
         for image in decoded:
             megapixels = image.header.width * image.header.height / 1e6
