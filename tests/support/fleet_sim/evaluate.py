@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from support.fleet_sim.engine import QueryFailed
-from support.fleet_sim.episodes import Episode, alert_labels, lives, states
+from support.fleet_sim.episodes import Episode, alert_labels, as_sent, lives_between, states
 from support.fleet_sim.order import EVERY_ALERT, ordered, scheduled
 from support.fleet_sim.series import NAME, Series, with_ends
+from support.fleet_sim.spans import after_each, among
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from support.fleet_sim.engine import Engine
     from support.fleet_sim.order import Scheduled
     from support.fleet_sim.series import Array
+    from support.fleet_sim.spans import Span
 
 _Labels: TypeAlias = "tuple[tuple[str, str], ...]"
 
@@ -32,10 +34,11 @@ class Evaluated:
 
 @dataclass(slots=True, kw_only=True)
 class _Clock:
-    """The evaluations of one rule; those that failed are `lost`."""
+    """The evaluations of one rule: some fail and are `lost`, none is while Prometheus is `away`."""
 
     times_ms: Array
     lost: Array
+    away: Array
     found: list[Series] = field(default_factory=list)
 
 
@@ -49,6 +52,7 @@ def evaluate(
     seed: int | None = 0,
     given: Iterable[str] = (),
     default_ms: int = 60_000,
+    away_ms: Sequence[Span] = (),
 ) -> Evaluated:
     """Compute the rules called `names` and all they read, write the records, live the lives of the alerts.
 
@@ -56,29 +60,33 @@ def evaluate(
     names.
 
     A rule sees what Prometheus' rule manager would let it see: of its own group the rules above it in this
-    turn, of other groups what they recorded until now.
+    turn, of other groups what they recorded until now. While it is away nothing is evaluated, and afterwards
+    it starts: what it recorded ends without a marker, and of its alerts it knows what Prometheus restores.
     """
     rules = scheduled(groups, seed=seed, default_ms=default_ms)
     chosen = ordered(rules, names, given)
     episodes: dict[str, list[Episode]] = {}
     failures: dict[str, int] = {}
     for rule in chosen:
-        clock = _computed(engine, rule, start_ms + rule.phase_ms, end_ms)
-        if clock.lost.any():
-            failures[rule.name] = failures.get(rule.name, 0) + int(clock.lost.sum())
+        clock = _computed(engine, rule, start_ms + rule.phase_ms, end_ms, away_ms)
+        failed = int((clock.lost & ~clock.away).sum())
+        if failed:
+            failures[rule.name] = failures.get(rule.name, 0) + failed
         if "record" in rule.rule:
             engine.write(_recorded(rule.rule, clock))
             continue
         lived = list(_lived(rule.rule, clock))
-        episodes.setdefault(rule.name, []).extend(lived)
+        episodes.setdefault(rule.name, []).extend(
+            one for each in lived for one in as_sent(each, rule.interval_ms)
+        )
         if EVERY_ALERT in names or any(rule.name in one.reads for one in chosen):
-            engine.write(_alerts(rule.rule, lived, clock.times_ms))
+            engine.write(_alerts(rule.rule, [one for each in lived for one in each], clock))
     return Evaluated(episodes=episodes, failures=failures)
 
 
-def _computed(engine: Engine, rule: Scheduled, first_ms: int, end_ms: int) -> _Clock:
+def _computed(engine: Engine, rule: Scheduled, first_ms: int, end_ms: int, away_ms: Sequence[Span]) -> _Clock:
     times = np.arange(first_ms, end_ms + 1, rule.interval_ms, dtype=np.int64)
-    clock = _Clock(times_ms=times, lost=np.zeros(len(times), dtype=bool))
+    clock = _Clock(times_ms=times, lost=np.zeros(len(times), dtype=bool), away=among(times, away_ms))
     expr = rule.rule["expr"]
 
     def compute(low: int, high: int) -> None:
@@ -122,22 +130,27 @@ def _key(labels: Mapping[str, str]) -> _Labels:
 def _recorded(rule: Mapping[str, Any], clock: _Clock) -> Iterator[Series]:
     own = {**rule.get("labels", {}), NAME: rule["record"]}
     rows = _gathered(clock, [{**one.labels, **own} for one in clock.found])
-    kept = ~clock.lost
+    kept = ~clock.lost & ~clock.away
+    cut = after_each(clock.away, kept)
     for key, (values, there) in rows.items():
         # A turn that failed writes nothing, not even the end of what was there before.
-        places, written = with_ends(values[kept], there[kept])
+        places, written = with_ends(values[kept], there[kept], cut)
         yield Series(labels=dict(key), times_ms=clock.times_ms[kept][places], values=written)
 
 
-def _lived(rule: Mapping[str, Any], clock: _Clock) -> Iterator[Episode]:
+def _lived(rule: Mapping[str, Any], clock: _Clock) -> Iterator[list[Episode]]:
+    """For each label set the episodes, cut where Prometheus was away."""
     rows = _gathered(clock, [alert_labels(rule, one.labels) for one in clock.found])
-    kept = ~clock.lost
+    kept = ~clock.lost & ~clock.away
+    starts = np.flatnonzero(after_each(clock.away, kept))
+    stretches = np.split(clock.times_ms[kept], starts)
     for key, (_, there) in rows.items():
-        yield from lives(rule, dict(key), clock.times_ms[kept], there[kept])
+        yield lives_between(rule, dict(key), stretches, np.split(there[kept], starts))
 
 
-def _alerts(rule: Mapping[str, Any], lived: Iterable[Episode], times_ms: Array) -> Iterator[Series]:
+def _alerts(rule: Mapping[str, Any], lived: Iterable[Episode], clock: _Clock) -> Iterator[Series]:
     """`ALERTS` and `ALERTS_FOR_STATE`, for rules that read them."""
+    times_ms, cut = clock.times_ms[~clock.away], after_each(clock.away, ~clock.away)
     by_labels: dict[_Labels, list[Episode]] = {}
     for episode in lived:
         by_labels.setdefault(_key(episode.labels), []).append(episode)
@@ -153,7 +166,7 @@ def _alerts(rule: Mapping[str, Any], lived: Iterable[Episode], times_ms: Array) 
             ("ALERTS_FOR_STATE", {}, pending | firing, since),
         ):
             if there.any():
-                places, written = with_ends(values, there)
+                places, written = with_ends(values, there, cut)
                 yield Series(
                     labels={**dict(key), **more, NAME: name}, times_ms=times_ms[places], values=written
                 )

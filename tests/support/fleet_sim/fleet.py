@@ -37,7 +37,9 @@ class Server:
     processes: Sequence[Span]
     discovered: Span
     silent: Sequence[Span]
+    unsent: Sequence[Span]
     lost: float
+    quiet_seconds: float
     scrape_seconds: float
     versions: list[Version] = field(default_factory=list)
     more: list[Row] = field(default_factory=list)
@@ -65,15 +67,18 @@ class Fleet(FleetFile):
         life: Span = ALWAYS,
         restarts: Sequence[Span] = (),
         silent: Sequence[Span] = (),
+        unsent: Sequence[Span] = (),
         discovered: Span | None = None,
         lost: float = 0,
+        quiet_seconds: float = 0,
         phase_seconds: float | None = None,
         scrape_seconds: float | None = None,
     ) -> Server:
         """A server, down during `restarts`, hanging or unreachable for Prometheus during `silent`.
 
         It is discovered for all of its life, down or not, unless `discovered` says otherwise. `also` are
-        further addresses of the same server.
+        further addresses of the same server. During `unsent` no sample of it is stored, and no marker either.
+        No request reaches it for `quiet_seconds` after each start: its first pages show 0.
         """
         interval = scrape_seconds or self.scrape_seconds
         phase = float(self.dice.uniform(0, interval)) if phase_seconds is None else phase_seconds
@@ -85,7 +90,9 @@ class Fleet(FleetFile):
             processes=without((life[0], min(life[1], self.seconds)), restarts),
             discovered=(seen[0], min(seen[1], self.seconds)),
             silent=silent,
+            unsent=unsent,
             lost=lost,
+            quiet_seconds=quiet_seconds,
             scrape_seconds=interval,
         )
         self._servers.append(made)
@@ -122,7 +129,7 @@ class Fleet(FleetFile):
         here = both(loaded, server.processes)
         there = np.zeros(len(self._ticks), dtype=bool)
         for start, end in here:
-            there |= (self._ticks >= start) & (self._ticks < end)
+            there |= (self._ticks >= start + server.quiet_seconds) & (self._ticks < end)
         counted = np.where(there, arrivals, 0)
         waiting, waited, refused = np.zeros(len(rate)), np.full(len(rate), 0.001), arrivals - counted
         if capacity is not None:
@@ -213,6 +220,7 @@ class Fleet(FleetFile):
                     labels={**labels, names.CLUSTER: server.cluster},
                     discovered=server.discovered,
                     silent=(*server.silent, *gaps(server.processes, server.discovered)),
+                    unsent=(*server.unsent, *self.away),
                     lost=server.lost,
                     phase_seconds=server.phase_seconds,
                 )

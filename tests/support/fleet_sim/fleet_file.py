@@ -28,6 +28,9 @@ class FleetFile:
     def __init__(self) -> None:
         self._exported: dict[tuple[str, str], list[Row]] = {}
         self._silent: dict[tuple[str, str], Sequence[Span]] = {}
+        self._unsent: dict[tuple[str, str], Sequence[Span]] = {}
+        self._phases: dict[tuple[str, str], float] = {}
+        self.away: list[Span] = []
 
     def exports(
         self,
@@ -50,6 +53,24 @@ class FleetFile:
     def serve_silent(self, *spans: Span, cluster: str = CLUSTER, source: str = SERVE) -> Self:
         """When this `tritonobs serve` does not answer."""
         self._silent[cluster, source] = spans
+        return self
+
+    def serve_unsent(self, *spans: Span, cluster: str = CLUSTER, source: str = SERVE) -> Self:
+        """When samples of this `tritonobs serve` are not stored, and end without a marker."""
+        self._unsent[cluster, source] = spans
+        return self
+
+    def serve_phase(self, seconds: float, *, cluster: str = CLUSTER, source: str = SERVE) -> Self:
+        """When this `tritonobs serve` is scraped: so long after each multiple of the interval."""
+        self._phases[cluster, source] = seconds
+        return self
+
+    def prometheus_away(self, *spans: Span) -> Self:
+        """When Prometheus is not there: no scrapes, no evaluations, no markers; afterwards it starts.
+
+        From second 0 on it is a Prometheus that starts beside servers that have long been there.
+        """
+        self.away += spans
         return self
 
     def owns(self, model: str, *versions: str, kind: str = "model", **where: str) -> Self:
@@ -79,5 +100,13 @@ class FleetFile:
         """Every source as a target of Prometheus, for so long."""
         for (cluster, source), rows in self._exported.items():
             labels = {"job": "tritonobs", "instance": f"{source}.{cluster}:9400", names.CLUSTER: cluster}
-            silent = self._silent.get((cluster, source), ())
-            yield Target(labels=labels, discovered=(0, seconds), silent=silent), rows
+            yield (
+                Target(
+                    labels=labels,
+                    discovered=(0, seconds),
+                    silent=self._silent.get((cluster, source), ()),
+                    unsent=(*self._unsent.get((cluster, source), ()), *self.away),
+                    phase_seconds=self._phases.get((cluster, source), 0),
+                ),
+                rows,
+            )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from support.fleet_sim.series import NAME, Series, with_ends
+from support.fleet_sim.spans import after_each, among
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ class Target:
     labels: Mapping[str, str]
     discovered: Span
     silent: Sequence[Span] = ()
+    unsent: Sequence[Span] = ()
+    """When no sample of it is stored, and no marker: without an agent, remote write or Prometheus."""
     lost: float = 0
     phase_seconds: float = 0
 
@@ -43,7 +46,8 @@ def scraped(
     """The series of one target, `up` among them.
 
     A scrape that fails ends every series of the page; so does a page without the series. When the target
-    leaves discovery, all of them and `up` end where the next scrape would have been.
+    leaves discovery, all of them and `up` end where the next scrape would have been. Where samples are not
+    stored, they end without a marker, and Prometheus goes on showing them for five minutes.
     """
     first, last = target.discovered
     count = int(np.ceil((last - target.phase_seconds) / interval_seconds))
@@ -53,13 +57,13 @@ def scraped(
     times_ms = start_ms + np.rint(seconds * 1000).astype(np.int64)
     there = np.ones(len(seconds), dtype=bool)
     there[-1] = False
-    answered = there & (dice.random(len(seconds)) >= target.lost)
-    for start, end in target.silent:
-        answered &= (seconds < start) | (seconds >= end)
+    answered = there & (dice.random(len(seconds)) >= target.lost) & ~among(seconds, target.silent)
+    unsent = among(seconds, target.unsent)
+    cut = after_each(unsent, ~unsent)
 
     def series(labels: Mapping[str, str], values: Array, present: Array) -> Series:
-        places, kept = with_ends(values, present)
-        return Series(labels={**labels, **target.labels}, times_ms=times_ms[places], values=kept)
+        places, kept = with_ends(values[~unsent], present[~unsent], cut)
+        return Series(labels={**labels, **target.labels}, times_ms=times_ms[~unsent][places], values=kept)
 
     yield series({NAME: "up"}, answered.astype(float), there)
     total = np.zeros(len(seconds))
@@ -71,7 +75,7 @@ def scraped(
             values[alive] = row.read(seconds[alive], start)
             present |= alive
         total += present
-        if present.any():
+        if (present & ~unsent).any():
             yield series(row.labels, values, present)
     for name in ("scrape_samples_scraped", "scrape_samples_post_metric_relabeling"):
         yield series({NAME: name}, total, there)

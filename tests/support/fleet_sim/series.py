@@ -25,9 +25,14 @@ class Series:
     values: Array
 
 
-def with_ends(values: Array, present: Array) -> tuple[Array, Array]:
-    """Which places get a sample, and its value: those present, and a marker at the first after each run."""
+def with_ends(values: Array, present: Array, cut: Array | None = None) -> tuple[Array, Array]:
+    """Which places get a sample, and its value: those present, and a marker at the first after each run.
+
+    At a `cut` no one remembers what was before it: what ends there ends without a marker.
+    """
     ends = np.zeros_like(present)
     ends[1:] = present[:-1] & ~present[1:]
+    if cut is not None:
+        ends &= ~cut
     kept = present | ends
     return kept, np.where(ends, STALE, values)[kept]

@@ -122,6 +122,7 @@ def live(
         start_ms=start_ms + round(since * 1000),
         end_ms=start_ms + round(fleet.seconds * 1000),
         seed=phases,
+        away_ms=[tuple(start_ms + 1000 * at for at in span) for span in fleet.away],
     )
 
     def since_start(at_ms: int) -> float:
