@@ -58,7 +58,7 @@ def _effect(since, until=None, **labels):
     return _life("Effect", since, until, model="nms", **labels)
 
 
-# Nothing changes within a second of a moment at which a group is looked at: 1, 3, 5 … s after its first alert.
+# Nothing changes when a group is looked at: 1, 3, 5 … s after its first alert.
 CASES = {
     "alone": [_page(0.2, 6.2)],
     "a page mutes its effect": [_page(0.2, 6.2), _effect(0.2, 5.2)],
@@ -120,7 +120,7 @@ def test_a_matcher_that_is_none_is_refused() -> None:
 
 
 def _of(case, calls):
-    """Moment, receiver, and what fires and is over, of the calls about a case; those at one moment by receiver."""
+    """Moment, receiver, and what fires and is over, of the calls about a case."""
     mine = [one for one in calls if any(life.labels["case"] == case for life in (*one.firing, *one.resolved))]
     rows = [
         (

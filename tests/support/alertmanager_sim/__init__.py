@@ -1,1 +1,1 @@
-"""A model of Alertmanager and of what `tritonobs serve` makes of its calls, for alerts whose lives are known."""
+"""A model of Alertmanager and of what `tritonobs serve` makes of its calls, for lives of alerts."""

@@ -1,9 +1,9 @@
 """Alertmanager 0.25 with one peer: alerts whose lives are known in, the calls of its receivers out.
 
-A group waits `group_wait` for others, then is looked at every `group_interval`. What is inhibited is left out before the
-group is compared with what its receiver was last told (inhibit, then dedup; notify/notify.go). Thus an alert
-that is inhibited when its turn comes is neither told nor forgotten, and one that was told and ends while it is
-inhibited is never told to be over.
+A group waits `group_wait` for others, then is looked at every `group_interval`. What is inhibited is left out
+before the group is compared with what its receiver was last told (notify/notify.go: inhibit, then dedup). So
+an alert that is inhibited when its turn comes is neither told nor forgotten, and one that was told and ends
+while it is inhibited is never told to be over.
 """
 
 from __future__ import annotations

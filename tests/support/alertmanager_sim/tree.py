@@ -1,10 +1,10 @@
-"""Routes and inhibition of a configuration of Alertmanager, as its source reads them (dispatch, inhibit; 0.25)."""
+"""Routes and inhibition of a configuration of Alertmanager, as its source reads them (0.25)."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.units import parse_duration
@@ -135,7 +135,7 @@ def _matchers(texts: Sequence[str]) -> tuple[Matcher, ...]:
     return tuple(_matcher(text) for text in texts)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _matcher(text: str) -> Matcher:
     found = _MATCHER.match(text)
     if found is None:
