@@ -1,0 +1,1 @@
+"""Incidents lived through in simulated fleets: which alerts start, and which messages people get."""

@@ -1,0 +1,140 @@
+"""An incident, and what the rules, Alertmanager and the chat made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from support.alertmanager_sim.alertmanager import Alertmanager, Life
+from support.alertmanager_sim.chat import messages
+from support.fleet_sim.world import live, product_rules
+from support.incidents.shop import CHAT
+from tritonobs.render.alertmanager import render_alertmanager
+from tritonobs.render.routing import TIMINGS
+from tritonobs.units import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.alertmanager_sim.chat import Message
+    from support.fleet_sim.engine import Engine
+    from support.fleet_sim.world import Lived
+    from support.incidents.shop import Shop
+
+COUNTED: Final = frozenset({"warning", "critical"})
+"""What interrupts people."""
+MOST_STARTS: Final = 6
+MOST_MESSAGES: Final = 4
+MEDIAN_STARTS: Final = 3
+MEDIAN_MESSAGES: Final = 2
+_EVALUATIONS: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """What happens to a fleet, from `begins` to `ends` in seconds since its world began.
+
+    One of the alerts `needs` must be among the messages; without any, none is needed. `afterwards` are
+    alerts that may begin when it is over.
+    """
+
+    name: str
+    says: str
+    world: Callable[[], Shop]
+    begins: float
+    ends: float | None
+    needs: tuple[str, ...] = ()
+    afterwards: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """`starts` are the alerts that began to fire; times are in seconds since the world began."""
+
+    incident: Incident
+    starts: tuple[Life, ...]
+    infos: int
+    messages: tuple[Message, ...]
+    first: float | None
+    """Seconds from the beginning of the incident to the first message that names what must be named."""
+    late: tuple[tuple[float, Life], ...]
+    """What was new to the chat although the incident had ended, and when it was sent."""
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """Which of the promises about every single incident are broken."""
+        return tuple(
+            said
+            for said, broken in (
+                (f"{len(self.starts)} starts", len(self.starts) > MOST_STARTS),
+                (f"{len(self.messages)} messages", len(self.messages) > MOST_MESSAGES),
+                (f"{len(self.late)} new after the end", bool(self.late)),
+                ("nothing said", bool(self.incident.needs) and self.first is None),
+            )
+            if broken
+        )
+
+
+def lived_through(engine: Engine, incident: Incident) -> Result:
+    """Live through it with the rules of production, and tell people as the built configuration does."""
+    shop = incident.world()
+    groups = product_rules(shop.scrape_seconds)
+    world = live(engine, shop, groups=groups)
+    lives = sorted(
+        (
+            Life(labels=one.labels, since=one.since, until=one.until)
+            for fired in world.all_fired().values()
+            for one in fired
+        ),
+        key=lambda life: life.since,
+    )
+    config = yaml.safe_load(render_alertmanager(shop.plan)[0].text)
+    calls = Alertmanager(config).calls(lives, until=world.end)
+    said = tuple(one for one in messages(calls, CHAT) if one.severities & COUNTED)
+    return Result(
+        incident=incident,
+        starts=tuple(one for one in lives if _counted(one)),
+        infos=sum(not _counted(one) for one in lives),
+        messages=said,
+        first=_first(incident, said),
+        late=tuple(_late(incident, said, groups, world)),
+    )
+
+
+def _counted(life: Life) -> bool:
+    return life.labels.get("severity") in COUNTED
+
+
+def _first(incident: Incident, said: tuple[Message, ...]) -> float | None:
+    named = (
+        one.at - incident.begins
+        for one in said
+        if one.at >= incident.begins and any(life.labels["alertname"] in incident.needs for life in one.begun)
+    )
+    return next(named, None)
+
+
+def _late(
+    incident: Incident, said: tuple[Message, ...], groups: tuple[dict[str, Any], ...], world: Lived
+) -> list[tuple[float, Life]]:
+    ends = world.end if incident.ends is None else incident.ends
+    every = {rule.get("alert"): _seconds(group["interval"]) for group in groups for rule in group["rules"]}
+    waits = {one.severity: float(one.wait_seconds + one.interval_seconds) for one in TIMINGS}
+
+    def allowed(life: Life) -> float:
+        """Two evaluations, and what Alertmanager waits."""
+        evaluations = _EVALUATIONS * every[life.labels["alertname"]]
+        return ends + evaluations + waits[life.labels["severity"]] + 1
+
+    return [
+        (one.at, life)
+        for one in said
+        for life in one.begun
+        if _counted(life) and one.at > allowed(life) and life.labels["alertname"] not in incident.afterwards
+    ]
+
+
+def _seconds(text: str) -> float:
+    return float(parse_duration(text))
