@@ -21,6 +21,7 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 # Each level is a call within a call: a hundred thousand brackets would end Python's stack.
 MAX_DEPTH: Final = 64
+NESTED: Final = f"more than {MAX_DEPTH} levels of nesting"
 MAX_VALUES: Final = 200_000
 """Ten thousand models with twenty values each; a process that reads them stays below 300 MB."""
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -90,7 +91,7 @@ class _Reader:
             self.anchors[anchor] = None
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            self.stop(event, f"more than {MAX_DEPTH} levels of nesting")
+            self.stop(event, NESTED)
         if isinstance(event, events.ScalarEvent):
             # libyaml says "" for a plain scalar, PyYAML's own parser None.
             plain = event.style in (None, "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from yaml.reader import ReaderError
 
 from tritonobs.findings import Finding, Place
+from tritonobs.spec.reading import NESTED
 
 if TYPE_CHECKING:
     import yaml
@@ -32,6 +33,9 @@ def syntax_finding(error: yaml.YAMLError, text: str, file: str) -> Finding:
     context = getattr(error, "context", None)
     mark: Mark | None = getattr(error, "problem_mark", None)
     place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
+    if "maximum nesting depth" in problem:
+        # libyaml 0.2.6 looks ahead, and refuses a thousand levels before our reader has counted the 65th.
+        return Finding(place=place, path="", message=NESTED)
     begun: Mark | None = getattr(error, "context_mark", None)
     apart = context and begun and mark and begun.line != mark.line
     since = f", {context} that begins in line {begun.line + 1}" if begun and apart else ""
