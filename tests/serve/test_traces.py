@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import json
 import sys
 import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -198,3 +201,18 @@ def test_bodies_go_on_unchanged_and_wait_while_the_collector_is_away(served, col
     post(served, first)
     wait_for(lambda: count(served, "tritonobs_trace_forwarded_total", outcome="refused") == refused + 1)
     collector.status = 200
+
+
+def test_a_connection_waits_longer_than_any_sender(served):
+    """Triton sends every five seconds over one connection, and what meets a close is lost."""
+    parts = urlsplit(served)
+    with closing(http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)) as kept:
+        for wait in (0, 6):
+            time.sleep(wait)
+            # As http.client opens a closed connection again, a socket of its own must be the one from before.
+            before = kept.sock
+            kept.request("POST", "/v1/traces", posted(*request("kept")), JSON)
+            answer = kept.getresponse()
+            assert answer.read() == b"{}"
+            assert answer.getheader("Connection") is None
+            assert before is None or kept.sock is before

@@ -28,6 +28,12 @@ def answers_of_half_a_minute_ago(setup: Setup) -> None:
     setup.store = [flag for flag in setup.store if not flag.startswith("-search.latencyOffset")]
 
 
+def rules_ask_too_early(setup: Setup) -> None:
+    """Vmalert evaluates before what agents scraped has come: growth that is shown late is in no evaluation."""
+    setup.vmalert = [flag for flag in setup.vmalert if not flag.startswith("-datasource.lookback")]
+    setup.agents = ["-remoteWrite.flushInterval=3s"]
+
+
 def a_restart_forgets(setup: Setup) -> None:
     """Vmalert does not read which alerts there were, and Alertmanager takes alerts for over soon."""
     gone = ("-remoteRead.url", "-rule.resendDelay")
@@ -36,5 +42,11 @@ def a_restart_forgets(setup: Setup) -> None:
 
 PLANTS: Final[dict[str, Callable[[Setup], None]]] = {
     one.__name__: one
-    for one in (agents_unwatched, records_read_at_once, answers_of_half_a_minute_ago, a_restart_forgets)
+    for one in (
+        agents_unwatched,
+        records_read_at_once,
+        answers_of_half_a_minute_ago,
+        rules_ask_too_early,
+        a_restart_forgets,
+    )
 }

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 AGENTS: Final = 3
 PROGRAMS: Final = ("victoria-metrics", "vmagent", "vmalert")
 STORE_FLAGS: Final = ("-search.maxLookback=5m", "-search.latencyOffset=1s")
-VMALERT_FLAGS: Final = ("-remoteWrite.flushInterval=1s", "-rule.resendDelay=1m", "-disableAlertgroupLabel")
+VMALERT_FLAGS: Final = (
+    "-remoteWrite.flushInterval=1s",
+    "-rule.resendDelay=1m",
+    "-disableAlertgroupLabel",
+    "-datasource.lookback=5s",
+)
 """As docs/scale.md says."""
 _ANSWER_SECONDS: Final = 10
 _ALERTMANAGER: Final = """\
@@ -40,6 +45,7 @@ class Setup:
     configs: Configs
     store: list[str]
     vmalert: list[str]
+    agents: list[str]
 
 
 @dataclass(slots=True)
@@ -76,7 +82,7 @@ class Victoria(Beside):
                 f"-promscrape.config={shared}",
                 f"-promscrape.cluster.membersCount={AGENTS}",
                 f"-promscrape.cluster.memberNum={number}",
-                f"-remoteWrite.url={self.urls['whole']}/api/v1/write",
+                f"-remoteWrite.url={self.urls['whole']}/api/v1/write", *setup.agents,
             )  # fmt: skip
         alertmanager = self._alertmanager(held)
         self._victoria(
@@ -101,7 +107,9 @@ class Victoria(Beside):
         url = self.urls["whole"]
         written = [f"-{what}.url={url}" for what in ("datasource", "remoteWrite", "remoteRead")]
         asked = f"-vmalert.proxyURL={self.address('vmalert')}"
-        return Setup(configs=configs, store=[*STORE_FLAGS, asked], vmalert=[*written, *VMALERT_FLAGS])
+        return Setup(
+            configs=configs, store=[*STORE_FLAGS, asked], vmalert=[*written, *VMALERT_FLAGS], agents=[]
+        )
 
     def settles(self) -> float:
         """Each rule on the way costs an evaluation."""

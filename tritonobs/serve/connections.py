@@ -1,6 +1,8 @@
-"""Connections that are closed before their time: half a request, an answer that is not read, too many.
+"""Connections that are closed: half a request, an answer that is not read, too many. Kept ones stay open.
 
-uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds.
+uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And uvicorn
+closes what is idle after 5 s, the very time after which Triton sends its next spans: a POST that meets the close
+is lost, because it is not repeated.
 """
 
 from __future__ import annotations
@@ -11,11 +13,18 @@ import resource
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 90.0
 """From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
+IDLE_SECONDS = 3600
+"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton until a
+request is traced."""
+_LIVE_SECONDS = 90.0
+"""What sent a request within this time is a client that will send the next."""
+_REST_SECONDS = 5
 _MOST, _SHARE_OF_FILES = 2048, 0.75
 _WANTED_FILES = 4096
 
@@ -40,6 +49,8 @@ class Careful(H11Protocol):
     request_seconds: ClassVar[float]
     _timer: asyncio.TimerHandle | None = None
     _whole = False
+    _answered: float | None = None
+    """When the last answer was complete."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin with the time for a header, in the place of another where all are taken."""
@@ -67,10 +78,17 @@ class Careful(H11Protocol):
             self._limit(self.request_seconds, "request_time")
 
     def on_response_complete(self) -> None:
-        """The next request has its own time."""
+        """The next request has its own time, and may be long in coming."""
         self._unlimited()
         self._whole = False
+        self._answered = self.loop.time()
         super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY and self.timeout_keep_alive_task is not None:
+            # Answered before it was sent whole: this is no client that waits for its next request.
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                _REST_SECONDS, self.timeout_keep_alive_handler
+            )
 
     @property
     def waits_for_header(self) -> bool:
@@ -95,8 +113,17 @@ class Careful(H11Protocol):
         others: list[Any] = [one for one in self.connections if one is not self]
         unfinished = [one for one in others if one.waits_for_body and not one.transport.is_closing()]
         # Where every other request is whole, the newest connection is dropped.
-        victim = min(unfinished, key=lambda one: (not one.waits_for_header, one.since), default=self)
+        victim = min(unfinished, key=lambda one: one.worth, default=self)
         victim.drop("crowded")
+
+    @property
+    def worth(self) -> tuple[int, float]:
+        """The least is dropped first: long idle, without a whole header, between two requests, half sent."""
+        if not self.waits_for_header:
+            return 3, self.since
+        if self._timer is not None or self._answered is None:
+            return 1, self.since
+        return (2 if self.loop.time() - self._answered < _LIVE_SECONDS else 0), self._answered
 
     @property
     def since(self) -> float:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from tritonobs.errors import TritonobsError
-from tritonobs.serve.connections import careful_protocol, most_connections
+from tritonobs.serve.connections import IDLE_SECONDS, careful_protocol, most_connections
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _LAST_ANSWERS_SECONDS = 10
+_SILENT_SECONDS = 60
 _ACCEPTED_AT_ONCE, _BACKLOG = 16, 1024
 """asyncio accepts so many before it looks at any of them; so many more wait in the kernel."""
 
@@ -54,6 +55,7 @@ async def until_told(
         access_log=False,
         server_header=False,
         lifespan="off",
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
     )
     server = _Server(config)
@@ -108,4 +110,9 @@ def listening(listen: Listen, usual_port: int) -> socket.socket:
     # Connections inherit it; asyncio sets it only where the protocol of the socket was named. Without it the
     # body of an answer waits 40 ms until the caller has acknowledged the header.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # A client that is gone without a word would else hold its connection for an hour.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENT_SECONDS)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _SILENT_SECONDS // 3)
     return made
