@@ -84,7 +84,7 @@ async def served(idle: int = IDLE_SECONDS) -> AsyncIterator[Callable[[], Awaitab
 
 @pytest.mark.parametrize(("idle", "there"), [(IDLE_SECONDS, True), (5, False)])
 def test_a_sender_that_waits_finds_its_connection(idle: int, *, there: bool) -> None:
-    """Triton sends a batch every five seconds and never again what met a close; uvicorn's own five lose it."""
+    """Triton sends a batch every five seconds, and never again what met a close."""
 
     async def main() -> list[bool]:
         async with served(idle) as call:

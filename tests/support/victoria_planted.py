@@ -29,7 +29,7 @@ def answers_of_half_a_minute_ago(setup: Setup) -> None:
 
 
 def rules_ask_too_early(setup: Setup) -> None:
-    """Vmalert evaluates before what agents scraped has come: growth that is shown late is in no evaluation."""
+    """Vmalert evaluates before what agents scraped has come: late growth is in no evaluation."""
     setup.vmalert = [flag for flag in setup.vmalert if not flag.startswith("-datasource.lookback")]
     setup.agents = ["-remoteWrite.flushInterval=3s"]
 

@@ -1,8 +1,8 @@
 """Connections that are closed: half a request, an answer that is not read, too many. Kept ones stay open.
 
 uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And uvicorn
-closes what is idle after 5 s, the very time after which Triton sends its next spans: a POST that meets the close
-is lost, because it is not repeated.
+closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is lost, because
+it is not repeated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 90.0
 """From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
 IDLE_SECONDS = 3600
-"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton until a
-request is traced."""
+"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton for
+a request to trace."""
 _LIVE_SECONDS = 90.0
 """What sent a request within this time is a client that will send the next."""
 _REST_SECONDS = 5
