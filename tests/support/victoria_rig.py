@@ -45,7 +45,6 @@ class Setup:
     configs: Configs
     store: list[str]
     vmalert: list[str]
-    agents: list[str]
 
 
 @dataclass(slots=True)
@@ -82,7 +81,7 @@ class Victoria(Beside):
                 f"-promscrape.config={shared}",
                 f"-promscrape.cluster.membersCount={AGENTS}",
                 f"-promscrape.cluster.memberNum={number}",
-                f"-remoteWrite.url={self.urls['whole']}/api/v1/write", *setup.agents,
+                f"-remoteWrite.url={self.urls['whole']}/api/v1/write",
             )  # fmt: skip
         alertmanager = self._alertmanager(held)
         self._victoria(
@@ -107,9 +106,7 @@ class Victoria(Beside):
         url = self.urls["whole"]
         written = [f"-{what}.url={url}" for what in ("datasource", "remoteWrite", "remoteRead")]
         asked = f"-vmalert.proxyURL={self.address('vmalert')}"
-        return Setup(
-            configs=configs, store=[*STORE_FLAGS, asked], vmalert=[*written, *VMALERT_FLAGS], agents=[]
-        )
+        return Setup(configs=configs, store=[*STORE_FLAGS, asked], vmalert=[*written, *VMALERT_FLAGS])
 
     def settles(self) -> float:
         """Each rule on the way costs an evaluation."""
