@@ -1,8 +1,8 @@
 """How many alerts start and how many messages people get in each of many incidents, and after it.
 
-Every incident is lived through in a simulated fleet with the rules of production at their own intervals. The built
-configuration of Alertmanager is applied by a model of it, which tests/render/test_alertmanager_model.py compares
-with a real one. The incidents are in tests/support/incidents.
+Every incident is lived through in a simulated fleet with the rules of production at their own intervals. The
+built configuration of Alertmanager is applied by a model of it, which tests/render/test_alertmanager_model.py
+compares with a real one. The incidents are in tests/support/incidents.
 """
 
 from __future__ import annotations

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from support.incidents import deploys
+from support.incidents import deploys, loads, ours, servers
 
-INCIDENTS: Final = (*deploys.INCIDENTS,)
+INCIDENTS: Final = (*deploys.INCIDENTS, *servers.INCIDENTS, *loads.INCIDENTS, *ours.INCIDENTS)
