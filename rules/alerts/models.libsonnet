@@ -128,7 +128,7 @@ function(config)
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
                      ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at who sends such requests, and at what was rolled out.',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
-      }, wait='1m', keep='5m'),
+      }, wait='1m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (
           model_version:triton_cache_hits_per_lookups:ratio5m

@@ -12,16 +12,24 @@ from tritonobs.render.matchers import matcher
 
 _SUBJECT = ("cluster", "model", "version")
 _LIMITS = ("TritonQpsNearLimit", "TritonQpsWillExceedLimit", "TritonQpsSpike")
+_PAGES = ("TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium")
 _BURNS = tuple(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superfluous:
-    """While one of `causes` fires, `effects` with the same `equal` labels are not sent."""
+    """While one of `causes` fires, `effects` with the same `equal` labels are not sent.
+
+    An effect that outlives its cause is sent when the cause is over, as if something new had happened: what
+    stands in the table ends with its cause, or is worth to be known after it (`bench/incidents.py`). With
+    `cause_slo` or `effect_slo` only alerts about the SLO of that name are meant.
+    """
 
     causes: tuple[str, ...]
     effects: tuple[str, ...]
     equal: tuple[str, ...]
+    cause_slo: str = ""
+    effect_slo: str = ""
 
 
 TABLE: Final = (
@@ -60,6 +68,17 @@ TABLE: Final = (
         Superfluous(causes=(fast,), effects=_BURNS[place + 1 :], equal=(*_SUBJECT, names.SLO))
         for place, fast in enumerate(_BURNS[:-1])
     ),
+    # Errors that spend the budget at the rate of a page: why is in the page.
+    Superfluous(
+        causes=_PAGES,
+        cause_slo="availability",
+        effects=("TritonErrorReasonSurge",),
+        equal=("cluster", "model"),
+    ),
+    # A request that failed was not answered in time either. Its budget is larger, so that it is over sooner.
+    Superfluous(
+        causes=_PAGES, cause_slo="availability", effects=_BURNS, effect_slo="latency", equal=_SUBJECT
+    ),
     # All model instances busy means that requests wait.
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
@@ -79,10 +98,16 @@ def _table(plan: Plan) -> Iterator[dict[str, Any]]:
     own = {names.CLUSTER: plan.rules.cluster_label, names.REPLICA: plan.rules.replica_label}
     for one in TABLE:
         yield {
-            "source_matchers": [matcher("alertname", one.causes)],
-            "target_matchers": [matcher("alertname", one.effects)],
+            "source_matchers": list(_about(one.causes, one.cause_slo)),
+            "target_matchers": list(_about(one.effects, one.effect_slo)),
             "equal": [label for name in one.equal if (label := own.get(name, name))],
         }
+
+
+def _about(alerts: tuple[str, ...], slo: str) -> Iterator[str]:
+    yield matcher("alertname", alerts)
+    if slo:
+        yield matcher(names.SLO, (slo,))
 
 
 def _pipelines(plan: Plan) -> Iterator[dict[str, Any]]:

@@ -78,7 +78,7 @@ def _rollout() -> Shop:
 
 def _pods() -> Shop:
     shop = Shop(5, servers=0)
-    for number in range(8):
+    for number in range(15):
         born = 1200.0 * number
         shop.servers.append(shop.server(f"pod-{number}", life=(born, born + 4800)))
     shop.add("nms", qps=16)
@@ -248,11 +248,10 @@ INCIDENTS: Final = (
     ),
     Incident(
         name="reload-loop",
-        says="a model is loaded again every 40 s for 20 min",
+        says="a model is loaded again every 40 s for 20 min (info: TritonModelReloaded)",
         world=lambda: _models(reloads=tuple(AT + 40 * turn for turn in range(30))),
         begins=AT,
         ends=AT + 40 * 29,
-        needs=(_LOOP, _DEAD, "TritonModelReloaded"),
     ),
     Incident(
         name="slow-machine",

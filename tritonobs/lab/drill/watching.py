@@ -70,7 +70,7 @@ def _unmeasured_promise(rig: Rig) -> AbstractContextManager[None]:
 @contextmanager
 def _robot_fails(rig: Rig, fault: str, times: int) -> Iterator[None]:
     """The robot fails while a message is to be delivered."""
-    labels = {"alertname": "TritonobsRehearsal", "severity": "warning", "rehearsal": fault}
+    labels = {"alertname": "TritonobsRehearsal", "severity": "critical", "rehearsal": fault}
     said, begins_at = {"summary": "A rehearsal."}, _moment(0)
     try:
         rig.robot.post_json("/faults", {"fault": fault, "times": times}).required()
