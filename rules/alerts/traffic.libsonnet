@@ -7,19 +7,16 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
   local yesterday = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
-  // A pod, which has a namespace, is scraped from when it runs, and answers when its models are loaded. One that ends
-  // may be dark until it is gone.
-  local down = text.part('replica:triton_down:info', shards.max, |||
-    up{%(triton)s} == 0
-      unless
+  // One that was down for the third time in three hours is not well before it has answered for an hour.
+  local down = fit(|||
+    %(down)s
+    or
     (
-      (max_over_time(up{%(triton)s,namespace!=""}[%(span10m)s]) == 0)
-        unless
-      up{%(triton)s} offset %(span10m)s
+      last_over_time(replica:triton_outage:info[%(span1h)s])
+        and on (%(replica_only)s)
+      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 3)
     )
-      unless
-    (max_over_time(up{%(triton)s,namespace!=""}[%(span2m)s]) == 1)
-  |||);
+  |||, { down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down) });
   local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
   local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
   // Servers of a shard or agent that is missing may be there.
@@ -48,6 +45,8 @@ function(config)
     %(answers)s
       unless on (%(subject)s)
     model_version:triton_servers_unreachable:count
+      unless on (%(cluster)s)
+    replica:triton_starting:info
   |||, { answers: answers.here });
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
   // Models that get less than half of what they got then, where that is not chance.
@@ -60,11 +59,11 @@ function(config)
   |||, { before: text.span(before) });
   {
     soon: text.group('alerts.traffic', config.evaluationInterval, [
-      text.alert('TritonServerDown', 'critical', down.here, {
+      text.alert('TritonServerDown', 'critical', down, {
         summary: 'A Triton server cannot be scraped.',
-        description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models. Look whether it runs and what its log says.',
+        description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Look whether it runs and what its log says.',
         board: boards.link('hosts', [], 'up'),
-      }, wait=config.serverDownFor) + shards.parts([down]),
+      }, wait=config.serverDownFor),
       // Every server of a cluster at once: gone from discovery, so that nothing is down.
       text.alert('TritonServersLost', 'critical', fit(|||
         group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
@@ -72,9 +71,9 @@ function(config)
         %(targets)s
       |||, { targets: targets }), {
         summary: 'Prometheus scrapes no Triton server any more.',
-        description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, or the job was renamed or lost the label. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
+        description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
         board: boards.link('hosts', [], 'up'),
-      }, wait='15s'),
+      }, wait=config.serversLostFor),
       // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
       // gets far fewer requests than before; otherwise they replaced it.
       text.alert('TritonModelUnloaded', 'critical', fit(|||

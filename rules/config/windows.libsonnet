@@ -30,10 +30,19 @@ local scrapes = 4;
     stepBefore: duration.text((read + 1) * stepSeconds),
     stepsBefore: duration.text((read + 2) * stepSeconds),
     local evaluationSeconds = duration.seconds(config.evaluationInterval),
+    evaluationSeconds: evaluationSeconds,
     local stepSeconds = std.max(config.scrapeSeconds, evaluationSeconds),
     // A server is down after four scrapes that failed, and not before half a minute: one scrape in a hundred is lost
     // where nothing is wrong.
     serverDownFor: duration.text(std.max(30, (scrapes - 1) * config.scrapeSeconds)),
+    // Older than three scrapes, and than what samples need on their way: no one sends samples of this target any more,
+    // whatever Prometheus goes on showing of it for five minutes.
+    freshWindow: duration.text(std.max(30, 3 * config.scrapeSeconds)),
+    // A Prometheus that starts has read every page after one scrape.
+    serversLostFor: duration.text(std.max(15, 2 * stepSeconds)),
+    // An outage is so many evaluations at which it was down: the alert has waited by then.
+    outageSamples: std.ceil(duration.seconds(config.serverDownFor) / evaluationSeconds) + 1,
+    outageWindow: duration.text(config.outageSamples * evaluationSeconds - 0.001),
     // So long does a server that hung catch up with what came meanwhile.
     returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed))),
 

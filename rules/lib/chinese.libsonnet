@@ -68,11 +68,11 @@ function(config)
     },
     TritonServerDown: {
       summary: '无法抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton。',
-      description: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。请查看进程是否在运行以及它的日志。',
+      description: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
     },
     TritonServersLost: {
       summary: 'Prometheus 不再抓取任何 Triton 服务器。',
-      description: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，或 job 被改名、丢失标签。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
+      description: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名、丢失标签，或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
     },
     TritonModelUnloaded: {
       summary: model + ' 没有在任何服务器上加载。',

@@ -22,6 +22,7 @@
 
   local pending = 'with printf "sum by (%(model)s) (model_version:triton_requests_pending:sum{%(clusterIs)smodel=%%q}) > 0" %(clusterValue)s(print $labels.model) | query',
   local busy = 'with printf "max by (%(model)s) (model_version:tritonobs_workers_busy:ratio5m{%(clusterIs)smodel=%%q}) > %(busyRatio)s" %(clusterValue)s(print $labels.model) | query',
+  local outages = 'with printf "count_over_time(replica:triton_outage_begins:info{%(clusterIs)s%(replicaLabel)s=%%q}[%(span3h)s]) >= 3" %(clusterValue)s(print $labels.%(replicaLabel)s) | query',
   local members = 'with printf "ALERTS{%(clusterIs)salertstate=\\"firing\\",pipeline=%%q,model!=%%q,alertname=~\\"Triton(Saturated|QueueWaitHigh|WorkerDead|StageSlow|ErrorReasonSurge|ErrorBudgetBurn.*|Model.*)\\"}" %(clusterValue)s(print $labels.pipeline) (print $labels.model) | query',
   local first = '{{ . | first | value | printf "%%.4g" }}',
 
@@ -32,6 +33,12 @@
   waiting_zh:
     '{{ ' + pending + ' }}队列中有 ' + first + ' 个请求在等待{{ ' + busy + ' }}，模型实例 {{ . | first | value | humanizePercentage }} 的时间在工作{{ end }}' +
     '；队列满时被拒的请求 Triton 不计，真实来量可能更大。{{ end }}',
+
+  // How often a server went down, where it comes and goes.
+  comes_and_goes:
+    '{{ ' + outages + ' }} It comes and goes: {{ . | first | value }} outages in three hours, and this lasts until it has answered for an hour.{{ end }}',
+  comes_and_goes_zh:
+    '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
 
   // What fires for other models of the same pipeline and may be why: members are slow, full or dead before it is.
   causes:

@@ -16,7 +16,7 @@ function(config) {
   span(text):: if duration.seconds(text) < 120 then text else faster(text, 60),
 
   // What expressions are formatted with, besides the knobs.
-  local spans = ['2m', '5m', '10m', '15m', '70m', '1h', '1d', '7d'],
+  local spans = ['2m', '5m', '10m', '15m', '70m', '1h', '3h', '1d', '7d'],
   local words = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
     ['span' + name]: $.span(name)
     for name in spans
@@ -121,7 +121,9 @@ function(config) {
   page_read:: 'max_over_time(up{%(triton)s}[%(sloInterval)s]) == 1',
 
   // Clusters with servers to scrape.
-  targets:: $.part('cluster:triton_targets:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s})'),
+  targets:: $.part('cluster:triton_targets:info', shards.max, |||
+    group by (%(cluster)s) (up{%(triton)s} and count_over_time(up{%(triton)s}[%(freshWindow)s]))
+  |||),
 
   // What the tier in use makes of a rule: nothing, the rule, what a shard must record for it, or what shards recorded.
   of_tier(rule)::

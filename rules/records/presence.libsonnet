@@ -2,15 +2,26 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  local down = import '../lib/down.libsonnet';
   local shards = import '../lib/shards.libsonnet';
   local parts = shards.parts_of(config);
   local where_shared(expr) = if parts.missing == '' then '' else '\nor\n' + expr;
   local succeeded = 'sum by (%(replica_only)s) (nv_inference_request_success{%(triton)s})';
-  local unreachable = text.part('replica:triton_unreachable:info', shards.max, |||
+  local unreachable_now = |||
     group by (%(replica_only)s) (
-      ((sum_over_time(up{%(triton)s}[%(short)s]) <= 1) and (up{%(triton)s} == 0))
+      (up{%(triton)s} unless (sum_over_time(up{%(triton)s}[%(short)s]) > 1))
       or
       ((scrape_samples_post_metric_relabeling{%(triton)s} == 0) and (up{%(triton)s} == 1))
+    )
+    or
+    %(silent)s
+  |||;
+  local unreachable = text.part('replica:triton_unreachable:info', shards.max, fit(unreachable_now, { silent: down.silent }));
+  local young = text.part('replica:triton_young:info', shards.max, |||
+    group by (%(replica_only)s) (
+      (up{%(triton)s} and (count_over_time(up{%(triton)s}[%(span10m)s]) < 0.9 * %(seconds10m)s / %(scrapeSeconds)s))
+      or
+      (up{%(triton)s} == 1)
     )
   |||);
   [
@@ -22,16 +33,49 @@ function(config)
       or
       group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
     |||, { targets: text.targets.here })) + shards.parts([text.targets]),
+    // This Prometheus evaluates; where it did not, it was away, and what it shows may be of before.
+    text.record('cluster:tritonobs_evaluated:info', 'group by (%(cluster)s) (up{%(triton)s})') + shards.kept,
+    // Servers of which no samples come any more, although nothing has ended their series: those who send them, agents or
+    // remote write, are gone. Prometheus shows `up` as it was last for five minutes, and nothing then.
+    text.record('replica:triton_silent:info', |||
+      group by (%(replica_only)s) (
+        (up{%(triton)s} unless count_over_time(up{%(triton)s}[%(freshWindow)s]))
+          and on (%(cluster)s)
+        (
+          count_over_time(cluster:tritonobs_evaluated:info[%(span5m)s])
+            >= 0.9 * %(seconds5m)s / %(evaluationSeconds)s
+        )
+      )
+    |||) + shards.max,
     // So few answers that no rate is known, or empty ones; what this server does is unknown. A lost scrape or two are none
-    // of it.
+    // of it. What was silent stays so for an hour, or until samples come.
     // Nor can servers be asked whose shard or agent is missing.
     text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
-    // Servers that answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.
+    // Servers that were there and answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.
     text.record('replica:triton_returned:info', |||
       group by (%(replica_only)s) (max_over_time(replica:triton_unreachable:info[%(returnWindow)s]))
         unless
       replica:triton_unreachable:info
+        and on (%(replica_only)s)
+      up{%(triton)s} offset %(span5m)s
     |||) + shards.max,
+    // Servers that are down; those that have been for long, and when that began.
+    text.record('replica:triton_down:info', down.down) + shards.max,
+    text.record('replica:triton_outage:info', |||
+      count_over_time(replica:triton_down:info[%(outageWindow)s]) >= %(outageSamples)s and replica:triton_down:info
+    |||),
+    text.record('replica:triton_outage_begins:info', |||
+      replica:triton_outage:info unless replica:triton_outage:info offset %(stepBefore)s
+    |||),
+    // Servers that were found within ten minutes or answer now, have not answered twice and had no models before: what
+    // they have no one knows yet. The same is so of all servers when Prometheus starts.
+    text.record('replica:triton_starting:info', fit(|||
+      replica:triton_unreachable:info
+        and on (%(replica_only)s)
+      %(young)s
+        unless on (%(replica_only)s)
+      replica_model_version:triton_loaded:last_seen_seconds
+    |||, { young: young.here })) + shards.parts([young]),
     // Servers that had the model within the last hour and cannot be asked now: the traffic may be there.
     // For longer than the hour nobody knows what a shard or agent had that is missing.
     text.record('model_version:triton_servers_unreachable:count', |||

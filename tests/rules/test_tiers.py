@@ -25,6 +25,7 @@ OBJECTIVES = {
 KEPT = {
     "replica:triton_requests_succeeded:sum",
     "target:triton_requests_bad:last",
+    "cluster:tritonobs_evaluated:info",
     "replica:triton_pages_new:count",
     "target:triton_page_read:bool",
     "worker_stage_le:tritonobs_stage_duration_seconds_bucket:last",

@@ -53,6 +53,8 @@ _RECORDS: Final = (
     "cluster:tritonobs_known:info",
     "replica:triton_unreachable:info",
     "replica:triton_returned:info",
+    "cluster:tritonobs_evaluated:info",
+    *(f"replica:triton_{what}:info" for what in ("silent", "starting", "down", "outage", "outage_begins")),
     "replica:triton_requests_succeeded:sum",
     "replica:triton_restarted:bool",
     *(f"replica_model_version:triton_loaded:{when}_seconds" for when in ("timestamp", "last_seen")),

@@ -1,0 +1,32 @@
+// Servers that are down, and those of which no one sends samples any more.
+local fit = import 'fit.libsonnet';
+{
+  // Within the hour, and no samples have come since.
+  silent:: |||
+    (
+      last_over_time(replica:triton_silent:info[%(span1h)s])
+        unless on (%(replica_only)s)
+      count_over_time(up{%(triton)s}[%(freshWindow)s])
+    )
+  |||,
+
+  // A pod, which has a namespace, is scraped from when it runs, and answers when its models are loaded. One that ends
+  // may be dark until it is gone. Where nothing comes of a whole cluster, no server of it is down: TritonServersLost.
+  down:: fit(|||
+    up{%(triton)s} == 0
+      unless
+    (
+      (max_over_time(up{%(triton)s,namespace!=""}[%(span10m)s]) == 0)
+        unless
+      up{%(triton)s} offset %(span10m)s
+    )
+      unless
+    (max_over_time(up{%(triton)s,namespace!=""}[%(span2m)s]) == 1)
+    or on (%(replica_only)s)
+    (
+      %(silent)s
+        and on (%(cluster)s)
+      count_over_time(up{%(triton)s}[%(freshWindow)s])
+    )
+  |||, { silent: $.silent }),
+}
