@@ -23,7 +23,7 @@ def _pair(alert, model: str, began: str = LATER):
 
 
 def test_an_end_nobody_knows_the_beginning_of_is_not_told(bench, alert, payload) -> None:
-    """In the group of an alert that was told: Alertmanager posts both, and people hear of one."""
+    """In the group of an alert that was told: Alertmanager posts both, and neither is news."""
     stays, _ = _pair(alert, "stays")
     _, gone = _pair(alert, "gone")
 
@@ -31,7 +31,31 @@ def test_an_end_nobody_knows_the_beginning_of_is_not_told(bench, alert, payload)
         one = bench()
         assert (await one.committer.commit(payload(stays))).accepted
         assert (await one.committer.commit(payload(stays, gone))).accepted
-        assert one.named == ["stays:firing", "stays:firing"]
+        assert one.named == ["stays:firing"]
+
+    run_virtual(main())
+
+
+def test_beside_such_an_end_news_and_reminders_are_told(bench, alert, payload) -> None:
+    """A new alert brings its group along; a call without any end is a reminder."""
+    stays, over = _pair(alert, "stays")
+    new, _ = _pair(alert, "new")
+    _, gone = _pair(alert, "gone")
+
+    async def main() -> None:
+        one = bench()
+        assert (await one.committer.commit(payload(stays))).accepted
+        assert (await one.committer.commit(payload(stays, new, gone))).accepted
+        assert (await one.committer.commit(payload(stays, new))).accepted
+        assert (await one.committer.commit(payload(over, new, gone))).accepted
+        told = [sorted(one.named[start:end]) for start, end in ((0, 1), (1, 3), (3, 5), (5, 7))]
+        assert told == [
+            ["stays:firing"],
+            ["new:firing", "stays:firing"],
+            ["new:firing", "stays:firing"],
+            ["new:firing", "stays:resolved"],
+        ]
+        assert len(one.named) == 7
 
     run_virtual(main())
 

@@ -38,9 +38,9 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flushed:
-    """Which alerts were named in every chat they are for, and which were resolved before any chat named them.
+    """Which alerts were named in every chat they are for, and which need no telling.
 
-    The latter need no telling. `slip` is what kept a robot's messages from being made.
+    Those were resolved before any chat named them, or go on beside such ones and are known. `slip` is what kept a robot's messages from being made.
     """
 
     named: frozenset[State] = frozenset()
@@ -61,6 +61,9 @@ class Line:
         now = asyncio.get_running_loop().time()
         needless = frozenset(alert.state for alert in alerts if self._unsent(alert))
         rest = [alert for alert in alerts if alert.state not in needless]
+        if needless and all(alert.firing and self._known(alert) for alert in rest):
+            # Alertmanager called because of those ends alone: the rest of their group is no news.
+            needless, rest = needless.union(alert.state for alert in rest), []
         named: set[State] = set()
         slip = None
         for lane in self.lanes:

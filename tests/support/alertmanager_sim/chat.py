@@ -55,11 +55,13 @@ def messages(calls: Iterable[Call], receiver: str) -> list[Message]:
 
 def _message(calls: Iterable[Call], at: float, sent: set[Key]) -> Message | None:
     firing = {one.key: one for call in calls for one in call.firing}
-    resolved = {one.key: one for call in calls for one in call.resolved if one.key in sent}
+    ends = {one.key: one for call in calls for one in call.resolved}
+    resolved = {key: one for key, one in ends.items() if key in sent}
     begun = tuple(one for key, one in firing.items() if key not in sent)
     reminded = tuple(one for key, one in firing.items() if key in sent)
     sent.update(firing)
     sent.difference_update(resolved.keys() - firing.keys())
-    if not (firing or resolved):
+    needless = len(ends) > len(resolved)
+    if not (begun or resolved or (reminded and not needless)):
         return None
     return Message(at=at, begun=begun, reminded=reminded, over=tuple(resolved.values()))
