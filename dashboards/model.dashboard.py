@@ -52,9 +52,10 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "Latency from traces, queue included",
                 heatmap(traces.HEATMAP),
-                timeseries(traces.P50, traces.P99, logarithmic=True, size=(8, 8), title="Request"),
-                timeseries(traces.QUEUE_P99, size=(8, 8)),
-                timeseries(traces.SAMPLES, size=(8, 8)),
+                timeseries(traces.P50, traces.P99, logarithmic=True, size=(6, 8), title="Request"),
+                timeseries(traces.QUEUE_P99, size=(6, 8)),
+                timeseries(traces.SAMPLES, size=(6, 8)),
+                timeseries(traces.SHARE, size=(6, 8)),
             ),
             row(
                 "Queue and compute",

@@ -74,6 +74,7 @@ TRACE_DURATION: Final = "tritonobs_trace_duration_seconds"
 TRACE_REQUESTS: Final = "tritonobs_trace_requests_total"
 TRACE_SAMPLES: Final = "tritonobs_trace_samples_total"
 TRACE_WEIGHT: Final = "tritonobs_trace_weight"
+TRACE_RATE: Final = "tritonobs_trace_rate"
 TRACE_SPANS: Final = "tritonobs_trace_spans_total"
 TRACE_DROPPED: Final = "tritonobs_trace_dropped_total"
 TRACE_UNWEIGHTED: Final = "tritonobs_trace_unweighted_total"
@@ -182,6 +183,7 @@ ALERTS: Final = (
         "TritonobsRulesFailing",
         "TritonobsTaskFailing",
         "TritonobsTracesLost",
+        "TritonobsTracesIncomplete",
         "TritonobsNobodyDelivers",
         "TritonPoolShort",
         "TritonAutoscalerBlind",

@@ -61,3 +61,15 @@ SAMPLES = Signal(
         "on a server. From `model_version:tritonobs_trace_samples:rate5m`."
     ),
 )
+SHARE = Signal(
+    title="Traced of counted",
+    unit="percentunit",
+    expr="replica_model:tritonobs_requests_traced:ratio1h{%(model)s}",
+    legend="{{%(replica)s}} {{model}}",
+    description=(
+        "What the traces of the last hour stand for, as a share of the requests that Triton counted, by "
+        "server: of models that only clients call, while they are traced at one rate. Good: 100 %, and a "
+        "little more in the first hour; a sample is off by chance. From "
+        "`replica_model:tritonobs_requests_traced:ratio1h`."
+    ),
+)

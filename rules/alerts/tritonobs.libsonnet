@@ -77,6 +77,25 @@ function(config)
       description: 'The receiver of traces on {{ $labels.instance }} loses some of what it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, rest on fewer requests, or the collector misses some.',
       board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
     }, wait='5m'),
+    // A batch lost on its way is in no counter of the receiver. Chance is that of a sample: none where all are traced.
+    text.alert('TritonobsTracesIncomplete', 'warning', text.owned_whole(fit(|||
+      (1 - replica_model:tritonobs_requests_traced:ratio1h)
+        >
+      %(untracedRatio)s
+        + (
+          %(untracedNoise)s * sqrt(
+            replica_model:triton_requests_traceable:sum1h
+              * on (%(model)s, %(replica)s)
+            clamp_min(replica_model:tritonobs_trace_rate:max1h - 1, 0)
+          ) + %(untracedRequests)s
+        )
+          / on (%(model)s, %(replica)s)
+        replica_model:triton_requests_traceable:sum1h
+    |||, {})), {
+      summary: 'Traces stand for fewer requests than Triton counted.',
+      description: 'Traces stand for {{ $value | humanizePercentage }} fewer requests to {{ $labels.model }} on {{ $labels.%(replicaLabel)s }} than Triton counted in the last hour: batches are lost between the server and the receiver, or the sample is not what its rate says. Percentiles from traces, and SLOs on them, do not know these requests.',
+      board: boards.link('model', ['model'], 'replica_model:tritonobs_requests_traced:ratio1h'),
+    }, wait='10m'),
     text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
       summary: 'Rules of tritonobs fail.',
       description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of group {{ $labels.group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',

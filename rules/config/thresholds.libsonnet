@@ -56,6 +56,12 @@
     // A pool that grew and shrank three times in an hour. A day's traffic turns it twice a day, a campaign twice more;
     // one that waits five minutes before it shrinks turns ten times at most.
     autoscalerTurns: 6,
+    // Traces that stand for less than all but this share of what Triton counted, by more than chance leaves out of a
+    // sample.
+    untracedRatio: 0.01,
+    // Beyond that so many standard deviations, and so many requests: those under way at either end of the hour.
+    untracedNoise: 4,
+    untracedRequests: 10,
     // Above these, the next allocation may fail.
     hostMemoryRatio: 0.95,
     // Inference engines reserve nine tenths at start, so only the very top means trouble.

@@ -210,6 +210,10 @@ function(config)
       summary: '追踪数据丢失。',
       description: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
     },
+    TritonobsTracesIncomplete: {
+      summary: '追踪所代表的请求少于 Triton 的计数。',
+      description: '最近一小时，{{ $labels.%(replicaLabel)s }} 上 {{ $labels.model }} 的追踪所代表的请求比 Triton 计数的少 {{ $value | humanizePercentage }}：服务器与接收器之间丢失了批次，或样本与采样率不符。来自追踪的分位数及其 SLO 不包含这些请求。',
+    },
     TritonPoolShort: {
       summary: '服务器池中的服务器少于应有数量。',
       description: '命名空间 {{ $labels.namespace }} 中的{{ with $labels.deployment }} Deployment {{ . }}{{ end }}{{ with $labels.statefulset }} StatefulSet {{ . }}{{ end }} 应有 {{ $value }} 台服务器，就绪的更少，其余服务器承担它的流量。对缺少的 Pod 执行 `kubectl describe` 可知原因：没有资源、没有镜像或探针失败。',

@@ -4,6 +4,7 @@ local fit = import 'fit.libsonnet';
 local increase = import 'increase.libsonnet';
 local buckets = 'tritonobs_trace_duration_seconds_bucket{%(traces)s, phase="request"}';
 local requests = 'tritonobs_trace_requests_total{%(traces)s}';
+local answered = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
 local spans = 'tritonobs_trace_spans_total{%(traces)s}';
 // Receivers whose page nobody has read before: what it holds is history.
 local fresh = 'on (%(receiver)s) (' + increase.now(spans) + ' unless ' + increase.before(spans) + ')';
@@ -27,6 +28,8 @@ local by_bound(aggregation, rows) = fit(|||
   within: by_bound('sum', increase.each(within(increase.now), within(increase.before), fresh)),
   // Which bounds there are, and which models: a row of each.
   bounded: by_bound('group', within(increase.now)),
+  // Of requests that Triton may count as done, by all that the receiver says of them.
+  answered: increase.each(increase.now(answered), increase.before(answered), fresh),
   known: 'group by (%(subject)s) (' + increase.now(requests) + ')',
   all: fit(|||
     sum by (%(subject)s) (

@@ -9,6 +9,7 @@
   local language = (import 'language.libsonnet')(config),
   local stages = (import 'stages.libsonnet')(config),
   local traces = (import 'traces.libsonnet')(config),
+  local traced_share = (import 'traced_share.libsonnet')(config),
   local shown = (import 'slo_shown.libsonnet')(config),
   local ratios = (import 'slo_ratios.libsonnet')(config),
   local budget = (import 'slo_budget.libsonnet')(config),
@@ -61,6 +62,8 @@
         (import 'slo_events.libsonnet')(config) + ratios.recent + burns.recent + alerts.recent
       ),
       text.group('slo.samples', config.sloInterval, traces.samples + burns.begins),
+      text.group('traces.counted', config.sloInterval, traced_share.counted),
+      text.group('traces.compared', config.slowInterval, traced_share.compared),
       text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
       text.group('slo.shown', config.stageInterval, shown.ratio + budget.shown),
       text.group('slo.slow', config.slowInterval, ratios.slow + burns.slow + alerts.slow),

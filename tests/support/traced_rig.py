@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from tritonobs.clients.exposition import MetricsPage
 
 PATIENCE_SECONDS = 60.0
-SOON = "--trace-config=opentelemetry,bsp_schedule_delay=300"
+_DELAY = "--trace-config=opentelemetry,bsp_schedule_delay="
+SOON = f"{_DELAY}300"
+_IDLE = """
+from tritonobs.serve import server
+server.IDLE_SECONDS = {seconds}
+from tritonobs.cli import run
+run()
+"""
 FLEET = """\
 fleet: traced
 replicas: [{{name: a, url: "{url}"}}]
@@ -71,8 +78,13 @@ class TracedRig:
 
 
 @contextmanager
-def traced_rig(tmp_path: Path, *, rate: int = 1, more: str = "") -> Iterator[TracedRig]:
-    """Start both, on free ports; `more` is added to the fleet file's section `traces`."""
+def traced_rig(
+    tmp_path: Path, *, rate: int = 1, more: str = "", every_ms: int = 300, idle: float | None = None
+) -> Iterator[TracedRig]:
+    """Start both, on free ports; `more` is added to the fleet file's section `traces`.
+
+    A batch of spans is sent `every_ms`. The receiver closes connections that were `idle` for so many seconds.
+    """
     models = tmp_path / "models"
     add_timed(models, "quick")
     add_timed(models, "slow", instances=2)
@@ -81,10 +93,11 @@ def traced_rig(tmp_path: Path, *, rate: int = 1, more: str = "") -> Iterator[Tra
     add_caller(models, "nested", "inner")
     port = free_port()
     receiver = f"http://127.0.0.1:{port}"
-    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=rate), SOON)
+    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=rate), f"{_DELAY}{every_ms}")
     with lone_triton(models, tmp_path / "server", extra=flags) as server:
         fleet = tmp_path / "fleet.yaml"
         fleet.write_text(FLEET.format(url=server.http_url, receiver=receiver) + more)
-        argv = [sys.executable, "-m", "tritonobs", "traces", "serve", str(fleet)]
+        program = ["-m", "tritonobs"] if idle is None else ["-c", _IDLE.format(seconds=idle)]
+        argv = [sys.executable, *program, "traces", "serve", str(fleet)]
         with Program(argv, tmp_path / "receiver.log", f"{receiver}/healthz"):
             yield TracedRig(server.http_url, receiver, fleet)

@@ -30,8 +30,7 @@ def answers_of_half_a_minute_ago(setup: Setup) -> None:
 
 
 def samples_come_late(setup: Setup) -> None:
-    """What counters are now is read without the last scrape, what they were before with all: so it is where
-    agents write after an evaluation."""
+    """What counters are now lacks the last scrape, what they were has it, as where agents write too late."""
     for group in setup.configs["whole"]["rules"]["groups"]:
         for rule in group["rules"]:
             if rule.get("record", "").endswith(":increase"):

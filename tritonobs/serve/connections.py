@@ -1,8 +1,8 @@
 """Connections that are closed: half a request, an answer that is not read, too many. Kept ones stay open.
 
 uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And uvicorn
-closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is lost, because
-it is not repeated.
+closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is lost,
+because it is not repeated.
 """
 
 from __future__ import annotations

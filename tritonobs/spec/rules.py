@@ -172,6 +172,15 @@ class ThresholdsSpec(Section):
         default=None,
         description="And above the usual number by so many standard deviations and so many errors.",
     )
+    untraced: Annotated[Share | None, Knob("untracedRatio", share=True)] = Field(
+        default=None, description="Traces stand for fewer requests than Triton counted, by this share."
+    )
+    untraced_noise: Annotated[Deviations | None, Knob("untracedNoise")] = Field(
+        default=None, description="And by more than so many standard deviations of the sample."
+    )
+    untraced_requests: Annotated[Count | None, Knob("untracedRequests")] = Field(
+        default=None, description="And by so many requests: some are under way at both ends of the hour."
+    )
     restarts: Annotated[Restarts | None, Knob("restartsPerQuarterHour")] = Field(
         default=None, description="A server or worker starts so often in a quarter of an hour."
     )

@@ -95,6 +95,14 @@ def _buckets(edges: tuple[str, ...], times: Times) -> list[tuple[str, float] | t
 
 def _own(receiver: Receiver) -> Iterator[Metric]:
     """What became of what was sent here."""
+    rate = GaugeMetricFamily(
+        names.TRACE_RATE,
+        "Every so many requests to the model are traced, as its server says; 0 while none are.",
+        labels=(names.MODEL, names.REPLICA),
+    )
+    for (replica, model), every in receiver.settings.items():
+        rate.add_metric((model, replica), every)
+    yield rate
     yield CounterMetricFamily(
         names.TRACE_SPANS.removesuffix("_total"), "Spans that were read.", value=receiver.spans
     )

@@ -70,6 +70,18 @@ class Rates:
         earlier = traced.call.request.start_ns < found.since_ns and found.before
         return float((found.before if earlier else found.rate) or 1)
 
+    def setting(self, replica: str, model: str) -> int | None:
+        """Every so many requests to the model are traced now; 0 for none, None where no one can say."""
+        server = self.servers.get(replica)
+        if server is None or self._clock() < self._away.get(replica, 0.0):
+            return None
+        try:
+            found = server.trace_setting(model)
+        except ClientError:
+            self._away[replica] = self._clock() + _AWAY_SECONDS
+            return None
+        return found.rate if found.on else 0
+
     def _ask(self, replica: str, model: str) -> _Known | None:
         key, now = (replica, model), self._clock()
         known = self._known.get(key)

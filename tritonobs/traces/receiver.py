@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections import Counter
@@ -33,6 +34,9 @@ _log = logging.getLogger(__name__)
 MOST_WAITING, MOST_WAITING_BYTES = 256, 64 * 2**20
 _READ_SECONDS = 60.0
 _ASK_SECONDS = 2.0
+_SETTINGS_SECONDS = 15.0
+_MOST_SETTINGS_SECONDS = 300.0
+_MOST_ASKED = 1000
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 
@@ -55,11 +59,17 @@ class Receiver:
         self.rates = Rates({})
         self.refused: Counter[str] = Counter()
         self.spans = 0
+        self.settings: Mapping[tuple[str, str], int] = {}
+        """Of each model and replica of which a client's request was traced, the rate that holds now."""
+        self._asked: dict[tuple[str, str], None] = {}
+        self._called: set[str] = set()
+        self._by_fleet: frozenset[str] = frozenset()
         self._hosts: Mapping[str, str] = {}
         self._clients: dict[str, TritonClient] = {}
-        self._threads = Threads("traces")
+        self._threads, self._asking = Threads("traces"), Threads("trace settings")
         self.apply(plan)
         supervisor.keep("traces", self._work)
+        supervisor.keep("trace settings", self._follow_settings)
         if self.forwarder:
             supervisor.keep("traces forwarded", self.forwarder.deliver)
 
@@ -80,6 +90,7 @@ class Receiver:
             client.close()
         with self.lock:
             self.rates.servers = self._clients
+            self._by_fleet = frozenset(call.model for model in plan.models for call in model.calls)
             hosts = [(urlsplit(replica.http_url).hostname or "", replica.name) for replica in plan.replicas]
             alone = Counter(host for host, _ in hosts)
             # The address of a host with several replicas does not tell which one sent.
@@ -116,6 +127,22 @@ class Receiver:
         self.queue.drop()
         await self._threads.run(lambda: self.read(body), seconds=_READ_SECONDS)
 
+    async def _follow_settings(self) -> None:
+        """Ask for the rates that hold, also of what sends no more."""
+        await asyncio.sleep(_SETTINGS_SECONDS)
+        await self._asking.run(self.ask_settings, seconds=_MOST_SETTINGS_SECONDS)
+
+    def ask_settings(self) -> None:
+        """Which requests are traced, as the servers say.
+
+        Of models that only clients ask: what a pipeline calls is traced with the pipeline, or not at all.
+        """
+        with self.lock:
+            called = self._called | self._by_fleet
+            wanted = [(replica, model) for replica, model in self._asked if model not in called]
+        found = {subject: self.rates.setting(*subject) for subject in wanted}
+        self.settings = {subject: rate for subject, rate in found.items() if rate is not None}
+
     def read(self, body: Body) -> None:
         """Count what is in the body; one that cannot be read is counted as refused."""
         try:
@@ -132,9 +159,13 @@ class Receiver:
     def _keep(self, traced: Traced) -> None:
         # A server may answer late: the lock is free meanwhile.
         weight = self.rates.weight(traced)
+        first, *inner = traced.call.everything()
         with self.lock:
-            for call in traced.call.everything():
+            for call in (first, *inner):
                 self.histograms.add(traced.replica, call, weight)
+            self._called |= {call.model for call in inner} if len(self._called) < _MOST_ASKED else set()
+            if len(self._asked) < _MOST_ASKED:
+                self._asked[(traced.replica, first.model)] = None
             self.slowest.add(traced)
 
 

@@ -1,0 +1,72 @@
+"""Every request that a real Triton counts is traced and arrives; a receiver that closes early is seen."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.traced_rig import traced_rig
+from tritonobs import names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.traced_rig import TracedRig
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+SECONDS, PAUSE_SECONDS = 60, 0.05
+EVERY_MS = 1000
+
+
+def test_nothing_is_lost_between_triton_and_the_receiver(tmp_path: Path) -> None:
+    """A minute of batches over one connection, exactly; the setting is shown, so both can be compared."""
+    with traced_rig(tmp_path, every_ms=EVERY_MS) as rig:
+        counted = _asked(rig)
+        assert rig.settle(names.TRACE_REQUESTS, counted, model="quick") == counted
+        assert rig.settle(names.TRACE_RATE, 1, model="quick") == 1
+
+
+def test_connections_that_are_closed_too_soon_lose_batches(tmp_path: Path) -> None:
+    """The same minute at a receiver that closes what is idle for as long as Triton waits, as uvicorn does."""
+    with traced_rig(tmp_path, every_ms=EVERY_MS, idle=EVERY_MS / 1000) as rig:
+        counted = _asked(rig)
+        time.sleep(3)
+        assert rig.count(names.TRACE_REQUESTS, model="quick") < counted
+        assert rig.count(names.TRACE_DROPPED) == 0
+
+
+def test_a_model_that_a_pipeline_calls_shows_no_rate(tmp_path: Path) -> None:
+    """Its requests are traced with the pipeline's; and tracing that is off is shown as 0."""
+    with traced_rig(tmp_path) as rig:
+        for model in ("slow", "nested", "quick"):
+            rig.ask(model, 0.001)
+        rig.settle(names.TRACE_REQUESTS, 1, model="quick")
+        assert rig.settle(names.TRACE_RATE, 1, model="nested") == 1
+        rig.api.trace("quick", {"trace_level": ["OFF"]})
+        deadline = time.monotonic() + 60
+        while rig.count(names.TRACE_RATE, model="quick") and time.monotonic() < deadline:
+            time.sleep(0.5)
+        shown = {
+            row.labels[names.MODEL]: row.value for row in rig.page().samples if row.name == names.TRACE_RATE
+        }
+        assert shown == {"nested": 1, "quick": 0}
+
+
+def _asked(rig: TracedRig) -> float:
+    """Send for a while; how many requests Triton has counted, once it has counted all."""
+    sent, end = 0, time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        rig.ask("quick", 0.001)
+        sent += 1
+        time.sleep(PAUSE_SECONDS)
+    deadline = time.monotonic() + 10
+    while (found := _counted(rig)) < sent and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert found == sent
+    return found
+
+
+def _counted(rig: TracedRig) -> float:
+    return sum(each.successes for each in rig.api.stats("quick"))
