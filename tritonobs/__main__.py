@@ -1,5 +1,6 @@
 """`python -m tritonobs` and the `tritonobs` command."""
 
+import os
 import sys
 
 import tritonobs
@@ -9,11 +10,27 @@ _COULD_NOT, _INTERRUPTED = 3, 130
 
 def main() -> None:
     """Run the command line, or say which extra brings it; `--version` works without any."""
+    _open_closed()
     try:
         _run()
     except KeyboardInterrupt:
         # Before the command line could say so itself.
         sys.exit(_INTERRUPTED)
+
+
+def _open_closed() -> None:
+    """Put something in the place of closed standard streams: the next file opened would get their number.
+
+    What is written to stdout fails as a write to a closed one does, and the command line says so.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            # In ascending order, so that each gets the number that is free.
+            found = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if found != number:
+                os.dup2(found, number)
+                os.close(found)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _run() -> None:

@@ -139,6 +139,11 @@ def run() -> None:
             sys.stdout.flush()
         except OSError as error:
             status = _lost(error)
+        # Nobody can be told that stderr is full; the status stands.
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _silence(sys.stderr)
     sys.exit(status)
 
 
@@ -201,9 +206,10 @@ def _lost(error: OSError) -> int:
         _silence(sys.stdout)
         return _SIGNALLED + signal.SIGPIPE
     # A failed write to stdout names no file, and what is left of the text would fail again at the end.
-    if error.filename is None and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}:
+    unwritten = error.filename is None and error.errno in {errno.ENOSPC, errno.EIO, errno.EBADF}
+    if unwritten:
         _silence(sys.stdout)
-    about = f"{error.filename}: " if error.filename else ""
+    about = f"{error.filename}: " if error.filename else "the output: " if unwritten else ""
     say(f"tritonobs: {about}{error.strerror or error}", err=True)
     return COULD_NOT_LOOK
 

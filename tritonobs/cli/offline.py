@@ -39,7 +39,8 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
     else:
         for finding in findings:
             say(line_of(finding))
-        say(_summary(fleet, findings), err=True)
+        # That there is nothing to find is the result. A number below findings is none.
+        say(_summary(fleet, findings), err=bool(findings))
     found = worst(findings)
     return int(found is not None and found >= Severity[fail_on.upper()])
 

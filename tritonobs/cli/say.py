@@ -10,4 +10,11 @@ from tritonobs.escapes import shown_lines
 def say(text: str, *, err: bool = False, nl: bool = True, bold: bool = False) -> None:
     """Print a text: results to stdout, all else (`err`) to stderr."""
     # click writes a code that ends bold for False, and none for None.
-    secho(shown_lines(text), err=err, nl=nl, bold=bold or None)
+    try:
+        secho(shown_lines(text), err=err, nl=nl, bold=bold or None)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        # Nobody can be told that stderr is full; the result is on stdout.
+        if not err:
+            raise

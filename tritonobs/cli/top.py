@@ -117,7 +117,7 @@ def _refuse_unseen(view: TopView, chosen: str) -> None:
 
 def _replicas(
     fleet: Path | None, pages: tuple[str, ...]
-) -> tuple[tuple[str, ...], dict[Subject, float], frozenset[str]]:
+) -> tuple[tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str]]:
     """Which pages to read, and what a fleet file knows: limits in force, and which models are ensembles."""
     if fleet is None:
         return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset()
@@ -129,13 +129,13 @@ def _replicas(
 
     plan = asked_plan(fleet)
     limits = limits_at(plan.limits, datetime.now(timezone.utc))
-    urls = pages or tuple(replica.metrics_url for replica in find_replicas(plan))
+    urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
     ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
     return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles
 
 
 def _pages(
-    urls: tuple[str, ...],
+    urls: tuple[str, ...] | dict[str, str],
     limits: dict[Subject, float],
     ensembles: frozenset[str],
     interval: float,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -178,6 +180,7 @@ class _Where:
     serve: str = ""
     traces: str = ""
     replicas: tuple[str, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 def _where(
@@ -195,6 +198,7 @@ def _where(
     from tritonobs.cli.running import found_replicas  # noqa: PLC0415
 
     plan = asked_plan(fleet)
+    found = found_replicas(plan)
     return _Where(
         prometheus=plan.addresses.prometheus_url if _is_default("prometheus_url") else prometheus,
         prometheus_link=plan.addresses.prometheus_link if _is_default("prometheus_url") else prometheus,
@@ -203,7 +207,13 @@ def _where(
         grafana=plan.addresses.grafana_url,
         serve=plan.addresses.serve_link,
         traces=plan.traces.receiver_url,
-        replicas=replicas or tuple(replica.http_url for replica in found_replicas(plan)),
+        replicas=replicas or tuple(replica.http_url for replica in found),
+        # Without the scheme, as the label `instance` has it.
+        called={
+            urlsplit(url).netloc: replica.name
+            for replica in found
+            for url in (replica.http_url, replica.metrics_url)
+        },
     )
 
 
@@ -227,6 +237,7 @@ def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) ->
         prometheus=asked_prometheus(where.prometheus, where.cluster),
         alertmanager=AlertmanagerClient(where.alertmanager) if where.alertmanager else None,
         replicas=tuple(TritonClient(url, timeout_seconds=2.0) for url in where.replicas),
+        called=where.called,
     )
     return take_snapshot(sources, incident=spans[0], baseline=spans[1], model=model, version=version)
 

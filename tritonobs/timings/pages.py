@@ -23,7 +23,7 @@ A shorter time shows nothing.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
-    """What the replicas said, by address; `at` is Unix time. `unseen` are those that said nothing."""
+    """What the replicas said, by name or address; `at` is Unix time. `unseen` are those that said nothing."""
 
     at: float
     pages: Mapping[str, MetricsPage]
@@ -39,20 +39,24 @@ class Pages:
         return rows
 
 
-def read_pages(urls: Iterable[str]) -> Pages:
-    """Read every page; one that cannot be read is noted, not left out silently."""
+def read_pages(urls: Iterable[str] | Mapping[str, str]) -> Pages:
+    """Read every page; one that cannot be read is noted, not left out silently.
+
+    Addresses may have names, by which their servers are then called.
+    """
     readings = Readings()
     look = partial(read_page, prefixes=_PREFIXES, timeout_seconds=_TIMEOUT_SECONDS)
     at = time.time()
-    pages = readings.take({url: partial(look, url) for url in urls})
+    named = urls if isinstance(urls, Mapping) else {url: url for url in urls}
+    pages = readings.take({name: partial(look, url) for name, url in named.items()})
     return Pages(at=at, pages=pages, unseen=tuple(readings.unseen))
 
 
 def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
     """How much a counter grew, replica by replica and series by series; a restart counts from 0.
 
-    The label `instance` is the page's address. A series that was not there before counts from its first
-    sight: its age is unknown.
+    The label `instance` is the name or address of the page. A series that was not there before counts from
+    its first sight: its age is unknown.
     """
     grown: dict[tuple[str, ...], float] = {}
     for own, step in _steps(before, now, name):

@@ -9,6 +9,7 @@ from tritonobs import names
 from tritonobs.timings.ask import Unseen
 from tritonobs.timings.span import Span
 from tritonobs.triage.budgets import burning_still
+from tritonobs.triage.called import by_name, called
 from tritonobs.triage.case import Case
 from tritonobs.triage.cause import Cause
 from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_THE_SAME_MODEL
@@ -71,7 +72,8 @@ def triage(snapshot: Snapshot) -> Verdict:
     # A reason may be explained itself; `EXPLAINS` has no circles, so a first cause always remains.
     # Identity tells causes apart, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
-    causes = tuple(_dated(view, cause) for cause in found if id(cause) not in explained)
+    known = called(snapshot)
+    causes = tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) not in explained)
     # Nothing found is healthy only where everything was read and some model had requests in both windows.
     status: Status = "wrong" if causes else "blind" if snapshot.unseen or _lacking(view) else "healthy"
     return Verdict(
@@ -80,7 +82,7 @@ def triage(snapshot: Snapshot) -> Verdict:
         incident=snapshot.incident,
         baseline=snapshot.baseline,
         causes=causes,
-        following=tuple(_dated(view, cause) for cause in found if id(cause) in explained),
+        following=tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) in explained),
         slowdowns=tuple(_slowdown(case) for case in view.cases if case.slower),
         firing=tuple(
             sorted({alert.name for alert in snapshot.alerts if _is_news(alert.labels, alert.state)})

@@ -105,6 +105,7 @@ def _snapshot(body: _Json) -> Snapshot:
         # Those of tritonobs 0.5 have neither.
         trend_seconds=float(body.get("trend_seconds", 0.0)),
         baseline_note=body.get("baseline_note", ""),
+        called={str(address): str(name) for address, name in body.get("called", {}).items()},
     )
 
 

@@ -41,6 +41,8 @@ class Sources:
     prometheus: PrometheusClient
     alertmanager: AlertmanagerClient | None = None
     replicas: tuple[TritonClient, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
+    """Names of servers by the addresses, without a scheme, of their API and of their page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ class Snapshot:
     `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds`
     before it;
     `usual` are those of the baseline's parts. `baseline_note` says why another baseline was taken than was
-    asked for.
+    asked for. `called` are names of servers by their addresses.
     """
 
     model: str
@@ -69,6 +71,7 @@ class Snapshot:
     unseen: tuple[Unseen, ...] = ()
     trend_seconds: float = 0.0
     baseline_note: str = ""
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 def take_snapshot(
@@ -132,7 +135,11 @@ def take_snapshot(
         alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
     silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
     replicas = readings.take(
-        {triton.address: partial(look_at, triton) for triton in sources.replicas}, called="replica {}"
+        {
+            sources.called.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
+            for triton in sources.replicas
+        },
+        called="replica {}",
     )
     return Snapshot(
         model=model,
@@ -151,6 +158,7 @@ def take_snapshot(
         unseen=tuple(readings.unseen),
         trend_seconds=trend_seconds,
         baseline_note=calm.note,
+        called=sources.called,
     )
 
 

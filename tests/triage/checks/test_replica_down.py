@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +36,22 @@ def test_a_replica_that_refuses_or_hangs_is_down(
     assert verdict.causes[0].check == "replica_down"
     assert f"replica a:8002 {word}" in verdict.sentence
     assert "scrape_problem" in [cause.check for cause in verdict.following]
+
+
+def test_a_server_with_a_name_is_called_by_it(fleet: Fleet, make_target: Callable[..., Target]) -> None:
+    """In every sentence, number and step of every check; an error is quoted as it was."""
+    error = 'Get "http://a:8002/metrics": dial tcp a:8002: connect: connection refused'
+    target = make_target("triton", "a:8002", health="down", error=error)
+    fleet.targets[0] = replace(target, labels={**target.labels, "replica": "triton-1"})
+    fleet.now.put("up", 0.0, job="triton", instance="a:8002")
+
+    verdict = fleet.verdict()
+
+    first = verdict.causes[0]
+    assert first.sentence == f"replica triton-1 is gone: {error}"
+    assert first.place == ("", "", "triton-1")
+    assert [one.what for one in first.evidence] == ["up of triton-1"]
+    assert verdict.following[0].sentence == f"triton-1 is not scraped: {error}"
 
 
 def test_a_page_that_cannot_be_read_is_no_replica_down(

@@ -115,6 +115,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "unseen": _some(Unseen),
     "trend_seconds": MOMENTS,
     "baseline_note": WORDS,
+    "called": LABELS,
 }
 """How to make any snapshot: a new field needs its place here, so that it cannot be forgotten in the file."""
 
