@@ -31,6 +31,7 @@ CLUSTER: Final = "cluster"
 # --- objectives and limits, from the rules file or from `tritonobs serve` (design 2.2) ---
 QPS_LIMIT: Final = "tritonobs_qps_limit"
 SLO_OBJECTIVE: Final = "tritonobs_slo_objective_ratio"
+SLO_INVALID_CHARGED: Final = "tritonobs_slo_invalid_charged"
 LATENCY_TARGET: Final = "tritonobs_latency_target_seconds"
 MODEL_INFO: Final = "tritonobs_model_info"
 PIPELINE_CALLS: Final = "tritonobs_pipeline_calls"
@@ -171,7 +172,13 @@ ALERTS: Final = (
     ),
     *(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long")),
     *("TritonErrorBudgetExhausted", "TritonSliMissing", "TritonQueueWaitHigh", "TritonSaturated"),
-    *("TritonBatchInefficient", "TritonStageSlow", "TritonErrorReasonSurge", "TritonCacheCollapse"),
+    *(
+        "TritonBatchInefficient",
+        "TritonStageSlow",
+        "TritonErrorReasonSurge",
+        "TritonInvalidInputSurge",
+        "TritonCacheCollapse",
+    ),
     *("TritonModelReloaded", "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"),
     *("TritonRestartLoop", "TritonReplicaSlow", "TritonHostMemoryPressure", "TritonServerScrapedTwice"),
     *("TritonAcceleratorMemoryPressure", "TritonAcceleratorFault"),

@@ -55,6 +55,48 @@ function(config)
     )
   |||);
   local errors = 'model_version_stage_reason:tritonobs_stage_errors';
+  // Input that a stage refused: the caller's fault. What was usual is a reason's over a day, whoever's fault it was called.
+  local refused = errors + ':rate5m{outcome="invalid"}';
+  local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
+  // Stages of pipelines that pass on what a member refused.
+  local passed_on = fit(|||
+    (
+      label_replace(
+        group by (%(pipeline)s, stage) (
+          %(calls)s
+            and on (%(model)s)
+          (%(refused)s > 0)
+        ),
+        "model", "$1", "pipeline", "(.*)"
+      )
+      or
+      label_replace(
+        label_replace(
+          group by (%(pipeline)s) (
+            %(calls)s
+              and on (%(model)s)
+            (%(refused)s > 0)
+          ),
+          "model", "$1", "pipeline", "(.*)"
+        ),
+        "stage", "total", "", ""
+      )
+    )
+  |||, { calls: calls, refused: refused });
+  local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
+  local of_requests = ', of ' + all + ' that it gets';
+  // What fails in Triton's eyes beside bad input, without which a model or a pipeline of it fails too seldom for a surge.
+  local callers_fault = fit(|||
+    (
+      (
+        group by (%(subject)s) (
+          model_version:triton_requests_invalid:increase5m > 0
+        )
+      )
+      unless on (%(subject)s)
+      (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
+    )
+  |||, {});
   {
     // They end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
@@ -120,14 +162,52 @@ function(config)
       }, wait='5m'),
       text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(
         text.all([
-          surges(errors + ':rate5m', errors + ':mean1h', 'stage, reason'),
-          surges(mean(failures + ':rate%(short)s'), failures + ':mean1h', 'reason'),
+          surges(
+            'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""})',
+            'sum by (%(subject)s, stage, reason) (' + errors + ':mean1h)',
+            'stage, reason'
+          ),
+          fit(|||
+            (
+              %(surges)s
+            )
+            unless on (%(subject)s)
+            %(callers_fault)s
+          |||, {
+            surges: surges(mean(failures + ':rate%(short)s'), failures + ':mean1h', 'reason'),
+            callers_fault: callers_fault,
+          }),
         ])
       ), {
         summary: 'Requests fail far more often for one reason.',
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
                      ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at who sends such requests, and at what was rolled out.',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
+      }, wait='1m', keep='1m'),
+      // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
+      // as bad for a third of a day.
+      text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(fit(|||
+        (
+          (
+            %(refused)s
+              >= on (%(subject)s) group_left ()
+            %(invalidRatio)s * model_version:triton_requests:rate5m
+          )
+            >= %(surgeErrors)s / %(seconds5m)s
+        )
+        unless on (%(subject)s, stage, reason)
+        (
+          %(refused)s
+            <= on (%(subject)s, stage, reason, outcome)
+          %(surgeRatio)s * model_version_stage_reason:tritonobs_stage_invalid:mean1d
+        )
+        unless on (%(model)s, stage)
+        %(passed_on)s
+      |||, { refused: refused, passed_on: passed_on })), {
+        summary: 'Callers send input that cannot be used.',
+        description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
+                     ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for. Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.",
+        board: on_stage(errors + ':rate5m'),
       }, wait='1m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (

@@ -42,6 +42,8 @@
     surgeErrors: 5,
     // And above the usual number by so many standard deviations, and so many errors: chance gives 1 in 10^6 or less.
     surgeNoise: 4,
+    // Bad input of one stage and reason is told from this share of a model's requests on: fewer are an everyday mistake.
+    invalidRatio: 0.02,
     // A heartbeat comes every half scrape interval, at least every 5 s; a worker without one for a medium window is dead or hangs.
     restartsPerQuarterHour: 3,
     // A hit ratio below this share of the last hour's, where that was worth having.

@@ -74,6 +74,10 @@ local scrapes = 4;
     gapHeldWindow: duration.text(duration.seconds(config.gapWindow) + duration.seconds(config.sloInterval)),
     gapKnownWindow: duration.text(duration.seconds(config.gapWindow) - duration.seconds(config.sloInterval)),
 
+    // So long after Triton models may tell how a request ended: they hand over every half scrape interval, at least every
+    // 5 s, and take a moment.
+    lateSeconds: std.min(5, std.max(0.5, config.scrapeSeconds / 2)) + 1,
+
     sloPeriodSeconds: duration.seconds(config.sloPeriod),
     sloPeriodDays: config.sloPeriodSeconds / 86400,
     // Both windows of a tier must burn faster than what spends `share` of the budget in the long one. The first tier is

@@ -130,6 +130,10 @@ function(config)
       summary: model + ' 因 {{ $labels.reason }} 失败的次数大增。',
       description: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + model + ' 每秒因 {{ $labels.reason }} 失败 ' + number + ' 次，远多于之前一小时。请查看是谁发出这些请求，以及最近发布了什么。',
     },
+    TritonInvalidInputSurge: {
+      summary: '调用方发来无法使用的输入。',
+      description: model + ' 的阶段 {{ $labels.stage }} 每秒以 {{ $labels.reason }} 拒绝 ' + number + ' 个请求，它每秒共收到 ' + say.look('model_version:triton_requests:rate5m', ['model', 'version']) + ' 个：这是调用方的问题，不计入任何错误预算。请从调用该模型的服务的日志中找出是哪个客户端，Triton 不知道调用方是谁；若刚有发布，请查看新版本接受什么输入。',
+    },
     TritonCacheCollapse: {
       summary: model + ' 的响应缓存几乎不再起作用。',
       description: '对 ' + model + ' 的请求中，缓存只应答 ' + percent + '，不到一小时前的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',

@@ -16,5 +16,7 @@
     by: '%(subject)s, slo, stage, le',
     keep: '%(subject)s, slo',
   },
+  // SLOs of availability that charge the caller's fault, too.
+  'subject_slo:tritonobs_slo_invalid_charged': { series: 'tritonobs_slo_invalid_charged', by: '%(subject)s, slo' },
   'subject_slo:tritonobs_slo_objective': { series: 'tritonobs_slo_objective_ratio', by: '%(subject)s, slo' },
 }

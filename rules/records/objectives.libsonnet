@@ -32,6 +32,7 @@ function(config)
     // What error budgets are judged by, and all that follows from it alone.
     promises: [
       recorded('subject_slo:tritonobs_latency_target_seconds'),
+      recorded('subject_slo:tritonobs_slo_invalid_charged'),
       // The labels Sloth's boards select on: a service is a model, and "latency-v2" its SLO for version 2.
       text.record('slo:objective:ratio', fit(|||
         label_join(

@@ -8,6 +8,7 @@
   local objectives = (import 'objectives.libsonnet')(config),
   local language = (import 'language.libsonnet')(config),
   local stages = (import 'stages.libsonnet')(config),
+  local members = (import '../lib/members.libsonnet')(config),
   local traces = (import 'traces.libsonnet')(config),
   local traced_share = (import 'traced_share.libsonnet')(config),
   local shown = (import 'slo_shown.libsonnet')(config),
@@ -61,11 +62,11 @@
         (import 'events.libsonnet')(config) + (import 'timed.libsonnet')(config) +
         (import 'slo_events.libsonnet')(config) + ratios.recent + burns.recent + alerts.recent
       ),
-      text.group('slo.samples', config.sloInterval, traces.samples + burns.begins),
+      text.group('slo.samples', config.sloInterval, traces.samples + burns.begins + members.records),
       text.group('traces.counted', config.sloInterval, traced_share.counted),
       text.group('traces.compared', config.slowInterval, traced_share.compared),
       text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
-      text.group('slo.shown', config.stageInterval, shown.ratio + budget.shown),
+      text.group('slo.shown', config.stageInterval, shown.ratio + shown.invalid + budget.shown),
       text.group('slo.slow', config.slowInterval, ratios.slow + burns.slow + alerts.slow),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
       text.group('slo.period', config.slowInterval, ratios.period + budget.period),

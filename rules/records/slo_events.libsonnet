@@ -3,16 +3,24 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   // Availability: SLOs without a latency threshold, of every version, and of the model over all of them. All rows carry
-  // the labels of their objective.
-  local available(series) = fit(|||
-    slo:tritonobs_counted:info{stage=""}
-      * on (%(subject)s) group_left ()
-    (
-      %(series)s
-      or
-      sum by (%(model)s) (%(series)s)
-    )
-  |||, { series: series });
+  // the labels of their objective. `series` leaves out the caller's fault; SLOs that charge it count `with_invalid`.
+  local available(series, with_invalid) =
+    local of(which, series) = fit(|||
+      (
+        slo:tritonobs_counted:info{stage=""}
+          %(which)s on (%(subject)s, slo)
+        subject_slo:tritonobs_slo_invalid_charged:held
+      )
+        * on (%(subject)s) group_left ()
+      (
+        %(series)s
+        or
+        sum by (%(model)s) (%(series)s)
+      )
+    |||, { which: which, series: series });
+    text.all([of('unless', series), of('and', with_invalid)]);
+  local invalid = import '../lib/invalid.libsonnet';
+  local told_invalid = 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}';
   // Latency: by the bound that the threshold names.
   local by_bound(series) = fit(|||
     sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (
@@ -27,11 +35,27 @@ function(config)
   |||, { series: series });
   [
     text.record('slo:sli_valid_requests:increase', text.all([
-      available('model_version:triton_requests:increase'),
+      available(fit(|||
+        (
+          model_version:triton_requests:increase
+            - on (%(subject)s)
+          %(invalid)s
+          or
+          model_version:triton_requests:increase
+        )
+      |||, { invalid: invalid }), 'model_version:triton_requests:increase'),
       by_bound('model_version_stage_le:tritonobs_requests_timed:increase' + text.late('sloInterval')),
     ])),
     text.record('slo:sli_bad_requests:increase', text.all([
-      available('model_version:triton_requests_bad:increase'),
+      available('model_version:triton_requests_bad:increase', fit(|||
+        sum by (%(subject)s) (
+          replica_model_version_seen_by:triton_requests_bad:increase
+          or
+          %(told)s
+          or
+          model_version:triton_requests:increase * 0
+        )
+      |||, { told: told_invalid })),
       fit(|||
         (
           slo:sli_valid_requests:increase%(late)s

@@ -23,6 +23,25 @@ function(config)
       and
       model_version:triton_requests:rate5m
     |||)],
+    // The caller's fault: what no budget is charged for.
+    invalid: [text.record('model_version:triton_requests_invalid:increase5m', fit(|||
+      sum by (%(subject)s) (
+        sum_over_time(%(told)s[%(span5m)s])
+        or
+        sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase[%(span5m)s])
+        or
+        (
+          -sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s])
+            and on (%(subject)s)
+          (
+            sum_over_time(%(told)s[%(span5m)s])
+            or
+            sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase[%(span5m)s])
+          )
+        )
+      )
+      > 0.001
+    |||, { told: 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}' }))],
     // Requests of a promised stage that no bucket bound of their worker can tell from slow ones.
     unmeasured: [text.record('slo:sli_unmeasured_requests:increase', fit(|||
       sum without (stage, le, before) (

@@ -8,12 +8,13 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local vendors = import '../lib/vendors.libsonnet';
   local added = import '../lib/bounds.libsonnet';
+  local callers_fault = import '../lib/invalid.libsonnet';
   local timed = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase';
   local by = '%(subject)s, %(replica)s, worker, stage, le';
   local buckets(only='') = 'tritonobs_stage_duration_seconds_bucket{%(triton)s' + only + '}';
   // What failed, on servers where the stage is measured. Only the whole request fails; its parts just take their time.
   // Few servers have failures: only their rows are grouped.
-  local failed(seen_by) = fit(|||
+  local ended(bad) = fit(|||
     group by (%(subject)s, %(replica)s, stage, le) (
       %(timed)s{stage="total"}
         and on (%(subject)s, %(replica)s)
@@ -23,7 +24,12 @@ function(config)
     %(bad)s
   |||, {
     timed: timed,
-    bad: 'replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}',
+    bad: bad,
+  });
+  local failed(seen_by) = ended('replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}');
+  // The caller's fault counts nowhere: it is taken off all requests, and as a fast one off those in time.
+  local invalid = fit('label_replace(\n  -%(ended)s,\n  "part", "invalid", "", ""\n)', {
+    ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
   });
   local read = buckets('%(named_bounds)s');
   local named = '\nand on (%(model)s, stage, le)\nmodel_stage_le:tritonobs_latency_bound:info';
@@ -64,8 +70,10 @@ function(config)
       )
       or
       %(failed)s
+      or
+      %(invalid)s
     )
-  |||, { timed: timed, failed: failed('triton') })));
+  |||, { timed: timed, failed: failed('triton'), invalid: invalid })));
   // Neither slow requests nor failed ones are in time. Which of the failed ones were slow, too, no series tells: all
   // are taken for fast.
   local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, added(rows, fit(|||
@@ -73,8 +81,10 @@ function(config)
       %(timed)s
       or
       -%(failed)s
+      or
+      %(invalid)s
     )
-  |||, { timed: timed, failed: failed('model') })));
+  |||, { timed: timed, failed: failed('model'), invalid: invalid })));
   (
     if !kept then [] else [text.record(last, text.all([
       '(' + increase.now(read) + named + ')',
@@ -96,16 +106,28 @@ function(config)
       (
         %(bounded)s * 0
           + on (%(subject)s) group_left ()
-        %(all)s
+        (
+          %(all)s
+            - on (%(subject)s)
+          %(invalid)s
+          or
+          %(all)s
+        )
       )
-    |||, { bounded: traced.bounded, all: traced.all })])) + shards.parts([by_bound]),
+    |||, { bounded: traced.bounded, all: traced.all, invalid: callers_fault })])) + shards.parts([by_bound]),
     text.record('model_version_stage_le:tritonobs_requests_in_time:increase', text.all([in_time.here + asked, fit(|||
       %(within)s
         - on (%(subject)s) group_left ()
       (
+        (
+          model_version:triton_requests_bad:increase
+            + on (%(subject)s)
+          %(invalid)s
+        )
+          or on (%(subject)s)
         model_version:triton_requests_bad:increase
           or on (%(subject)s)
         %(known)s * 0
       )
-    |||, { within: traced.within, known: traced.known })])) + shards.parts([in_time]),
+    |||, { within: traced.within, known: traced.known, invalid: callers_fault })])) + shards.parts([in_time]),
   ]

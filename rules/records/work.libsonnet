@@ -7,7 +7,7 @@ function(config)
   // server shows that showed no such series a window ago, though it was scraped, all happened since.
   local errors(name, window, seconds) =
     text.record('model_version_stage_reason:tritonobs_stage_errors:rate' + name, fit(|||
-      sum by (%(subject)s, stage, reason) (
+      sum by (%(subject)s, stage, reason, outcome) (
         (
           tritonobs_stage_errors_total{%(triton)s} / %(seconds)s
             unless

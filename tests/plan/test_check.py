@@ -69,6 +69,16 @@ CASES = [
         id="a threshold between two bounds names both",
     ),
     pytest.param(
+        "models: {a: {slos: {fast: {objective: 99%, threshold: 250ms, invalid: bad}}}}",
+        [
+            (
+                "ERROR fleet.yaml:3:71: models.a.slos.fast.invalid: "
+                "latency never counts invalid requests; only availability can charge them"
+            )
+        ],
+        id="latency that charges the caller's fault",
+    ),
+    pytest.param(
         """\
         rules: {latency_thresholds: [100ms, 1s]}
         models: {a: {slos: {fast: {objective: 99%, threshold: 250ms}, slow: {objective: 99%, threshold: 1s},

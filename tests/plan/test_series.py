@@ -52,6 +52,24 @@ def test_the_series_are_those_of_the_contract(plan_of: Callable[[str], Plan]) ->
     ]
 
 
+def test_what_charges_the_callers_fault_is_inherited(plan_of: Callable[[str], Plan]) -> None:
+    """A row for each SLO that does; `ignored` ends it."""
+    plan = plan_of(
+        """\
+        defaults: {slos: {availability: {objective: 99.9%, invalid: bad}}}
+        models:
+          a: {versions: {1: {slos: {availability: {objective: 99%}}}}}
+          b: {slos: {availability: {invalid: ignored}, strict: {objective: 95%, invalid: bad}}}
+        """
+    )
+
+    assert [line for line in _lines(plan) if "invalid" in line] == [
+        'tritonobs_slo_invalid_charged{model="a",version="",slo="availability"} 1',
+        'tritonobs_slo_invalid_charged{model="a",version="1",slo="availability"} 1',
+        'tritonobs_slo_invalid_charged{model="b",version="",slo="strict"} 1',
+    ]
+
+
 def test_limits_of_tokens_are_inherited_by_kind(plan_of: Callable[[str], Plan]) -> None:
     """Fleet, model, version; each kind by itself, `unlimited` ends it, other models have none of it."""
     plan = plan_of(

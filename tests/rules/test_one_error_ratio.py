@@ -16,6 +16,7 @@ from tritonobs.clients.exposition import MetricsPage, PageSample
 from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.history.suggest import operations_in_history
 from tritonobs.timings import questions
+from tritonobs.timings.measured import calls_question
 from tritonobs.timings.pages import Pages
 from tritonobs.timings.promql import Scope
 from tritonobs.timings.span import Span
@@ -38,7 +39,14 @@ TRUTH = {
     ("left", "1"): 0.0,
     ("well", "1"): 0.0,
     ("ensemble", "1"): 0.20,
+    ("declines", "1"): 0.10,
+    ("throws", "1"): 0.10,
+    ("passes", "1"): 0.10,
+    ("passes_on", "1"): 0.10,
 }
+INVALID = {("declines", "1"): 0.30, ("throws", "1"): 0.30, ("passes", "1"): 0.30, ("passes_on", "1"): 0.30}
+"""Of some models' requests, the share that was the caller's fault."""
+CALLS = {("passes", "declines"), ("passes_on", "throws")}
 """Of each model's requests, the share whose clients got no good answer."""
 _LABEL = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 
@@ -64,6 +72,12 @@ def _world() -> World:
         # What never reached the model only Triton saw, what the client gave up is no error.
         serve("refused", 6, {"REJECTED": 2}, {"ok": 6})
         serve("left", 8, {"CANCELED": 2}, {"ok": 8})
+        # Bad input, which one model answers and another raises, beside a worker that dies and an error. An
+        # ensemble and a pipeline model pass both on.
+        serve("declines", 9, {"BACKEND": 1}, {"ok": 6, "invalid": 3})
+        serve("throws", 6, {"BACKEND": 4}, {"ok": 6, "invalid": 3, "error": 1})
+        serve("passes", 6, {"OTHER": 8}, {})
+        serve("passes_on", 10, {}, {"ok": 6, "error": 4})
         # Its successes under version 1; each failure once more there than under its own version 3.
         serve("ensemble", 8, {"OTHER": 2}, {})
         world.counter(
@@ -76,7 +90,9 @@ def _world() -> World:
             version="3",
             reason="OTHER",
         )
-    world.info("ensemble", "3", kind="ensemble")
+    world.info("ensemble", "3", kind="ensemble").info("passes", "1", kind="ensemble")
+    for pipeline, member in CALLS:
+        world.gauge(names.PIPELINE_CALLS, 1, pipeline=pipeline, stage=member, model=member)
     # One server's worker told of errors, the other one's did not live to: the worse of both views on each.
     world.triton("both", replica="triton-1", qps=10, failures={"BACKEND": 0})
     world.worker("both", replica="triton-1", outcomes={"ok": 9, "error": 1})
@@ -93,10 +109,8 @@ class _Asked:
     answers: Mapping[str, tuple[Reading, ...]] | None = None
 
     def ask(self, text: str) -> tuple[Reading, ...]:
-        if self.answers is None:
-            self.texts[text] = None
-            return ()
-        return self.answers[text]
+        self.texts.setdefault(text)
+        return (self.answers or {}).get(text, ())
 
 
 class _Prometheus(PrometheusClient):
@@ -124,6 +138,7 @@ def _rules(prometheus: PrometheusClient) -> Ratios:
 
 def _triage(prometheus: PrometheusClient) -> Ratios:
     asked = questions.window_questions(Scope(), SECONDS) | questions.moment_questions(Scope(), SCRAPE)
+    asked["calls"] = calls_question(Scope())
     now = {name: prometheus.query(text) for name, text in asked.items()}
     span = Span(start=0.0, end=SECONDS)
     view = View(
@@ -157,25 +172,28 @@ WAYS: dict[str, Callable[[PrometheusClient], Ratios]] = {
 def _prometheus(
     promtool: Path, generated: Callable[[float], tuple[dict[str, object], ...]], tmp_path_factory
 ) -> PrometheusClient:
-    """What all ways ask, answered in one run."""
+    """What all ways ask, answered in two runs: who calls whom decides what else is asked."""
     client = _Prometheus("http://127.0.0.1:1")
     client.asked = _Asked(texts={})
-    for way in WAYS.values():
-        way(client)
-    checks = [*client.asked.texts]
-    case = Case(
-        says="one world",
-        world=_world(),
-        rules=(names.ERROR_RATIO,),
-        # A sample nobody has: promtool tells what there is instead.
-        checks=tuple(Check(expr=text, minute=MINUTE, samples={'{no="such"}': 1}) for text in checks),
-    )
-    answers = seen(promtool, generated(SCRAPE), case, tmp_path_factory.mktemp("world"))
-    assert len(answers) == len(checks)
-    client.asked.answers = {
-        text: tuple(Reading(labels=dict(key), value=value, time=60 * MINUTE) for key, value in found.items())
-        for text, found in zip(checks, answers, strict=True)
-    }
+    for _ in range(2):
+        for way in WAYS.values():
+            way(client)
+        checks = [*client.asked.texts]
+        case = Case(
+            says="one world",
+            world=_world(),
+            rules=(names.ERROR_RATIO,),
+            # A sample nobody has: promtool tells what there is instead.
+            checks=tuple(Check(expr=text, minute=MINUTE, samples={'{no="such"}': 1}) for text in checks),
+        )
+        answers = seen(promtool, generated(SCRAPE), case, tmp_path_factory.mktemp("world"))
+        assert len(answers) == len(checks)
+        client.asked.answers = {
+            text: tuple(
+                Reading(labels=dict(key), value=value, time=60 * MINUTE) for key, value in found.items()
+            )
+            for text, found in zip(checks, answers, strict=True)
+        }
     return client
 
 
@@ -193,8 +211,10 @@ def test_top_tells_it_from_the_pages_too(prometheus: PrometheusClient) -> None:
     world = _world()
     before, now = (_pages(world, minute) for minute in (MINUTE - SECONDS / 60, MINUTE))
 
-    rows = view_of_pages(before, now, {}, {"ensemble"}).rows
+    rows = view_of_pages(before, now, {}, {"ensemble", "passes"}, CALLS).rows
 
+    invalid = {(row.model, row.version): row.invalid_ratio for row in rows}
+    assert {subject: invalid[subject] for subject in INVALID} == pytest.approx(INVALID, abs=0.002)
     told = {(row.model, row.version): row.error_ratio for row in rows}
     assert {subject: told[subject] for subject in TRUTH} == pytest.approx(TRUTH, abs=0.002)
 

@@ -117,10 +117,10 @@ def _refuse_unseen(view: TopView, chosen: str) -> None:
 
 def _replicas(
     fleet: Path | None, pages: tuple[str, ...]
-) -> tuple[tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str]]:
-    """Which pages to read, and what a fleet file knows: limits in force, and which models are ensembles."""
+) -> tuple[tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]]:
+    """Which pages to read, and what a fleet file knows: limits in force, ensembles, who calls whom."""
     if fleet is None:
-        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset()
+        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
@@ -131,13 +131,15 @@ def _replicas(
     limits = limits_at(plan.limits, datetime.now(timezone.utc))
     urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
     ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
-    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles
+    calls = frozenset((model.name, call.model) for model in plan.models for call in model.calls)
+    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles, calls
 
 
 def _pages(
     urls: tuple[str, ...] | dict[str, str],
     limits: dict[Subject, float],
     ensembles: frozenset[str],
+    calls: frozenset[tuple[str, str]],
     interval: float,
     *,
     live: bool,
@@ -150,7 +152,7 @@ def _pages(
 
     def look() -> TopView:
         looks.append(read_pages(urls))
-        return view_of_pages(looks[0], looks[-1], limits, ensembles)
+        return view_of_pages(looks[0], looks[-1], limits, ensembles, calls)
 
     return look
 

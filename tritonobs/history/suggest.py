@@ -10,6 +10,7 @@ from statistics import median
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Series
 from tritonobs.timings import promql
+from tritonobs.timings.measured import calls_question, pipeline_calls
 from tritonobs.timings.outcomes import LABELS, Ended, ended
 from tritonobs.timings.questions import ensemble_question
 from tritonobs.timings.span import Span
@@ -102,14 +103,20 @@ def operations_in_history(prometheus: PrometheusClient, span: Span, *, model: st
     step = max(span.seconds / _MOST_POINTS, _WINDOW_SECONDS)
     scope = promql.Scope.asked(prometheus, (model,))
     ensembles = {model} if prometheus.query(ensemble_question(scope), at=span.end) else set[str]()
+    called = pipeline_calls(prometheus.query(calls_question(scope), at=span.end))
+    calls = {(call.pipeline, call.model) for call in called if call.pipeline == model}
+    # What its members call invalid is not failed.
+    scope = scope.about({model, *(member for _, member in calls)})
     ask = partial(prometheus.query_range, start=span.start, end=span.end, step_seconds=step)
     seen = {name: _by_moment(ask(text), labels) for name, (text, labels) in _questions(scope, step).items()}
     operations = []
     for at, succeeded in seen["succeeded"].items():
-        whole = _all(
-            ended(succeeded, seen["failed"].get(at, {}), seen["outcomes"].get(at, {}), ensembles).values()
+        every = ended(succeeded, seen["failed"].get(at, {}), seen["outcomes"].get(at, {}), ensembles, calls)
+        whole = _all(one for (name, _), one in every.items() if name == model)
+        good, spent = (
+            sum(value for key, value in found.items() if key[1] == model)
+            for found in (succeeded, seen["spent"].get(at, {}))
         )
-        good, spent = sum(succeeded.values()), sum(seen["spent"].get(at, {}).values())
         if whole.requests > 0 and good > 0:
             operations.append(
                 Operation(qps=whole.requests, seconds=spent / 1e6 / good, failed_ratio=whole.ratio or 0.0)

@@ -58,6 +58,11 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
     if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
         message = f"{shown(promise.threshold)} is none of rules.latency_thresholds"
         yield promise.threshold_written, f"{message}; allowed are {listed([*map(shown, allowed)])}"
+    if promise.threshold is not None and promise.charges_invalid:
+        yield (
+            promise.invalid_written,
+            "latency never counts invalid requests; only availability can charge them",
+        )
     if promise.traced:
         yield from _untraceable(promise)
     elif promise.threshold is not None and spec.models[promise.model].pipeline == "ensemble":

@@ -77,6 +77,8 @@ class Slo:
     stage: str = ""
     threshold_seconds: Decimal | None = None
     source: Literal["stages", "traces"] = "stages"
+    charges_invalid: bool = False
+    """Whether availability charges what models call the caller's fault; else it counts nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Promise:
     stage: str = ""
     stage_written: Path = ()
     traced: bool = False
+    charges_invalid: bool = False
+    invalid_written: Path = ()
 
 
 def promises(spec: Spec) -> Iterator[Promise]:
@@ -68,6 +70,7 @@ def slo(promise: Promise) -> Slo:
         stage=promise.stage,
         threshold_seconds=promise.threshold,
         source="traces" if promise.traced else "stages",
+        charges_invalid=promise.charges_invalid,
     )
 
 
@@ -111,6 +114,9 @@ def _merge(
             # The stage may be the default of the other source, which must not stay with this one.
             if promise.stage in {TOTAL, TRACED_REQUEST}:
                 promise = replace(promise, stage="")
+        if written.invalid is not None:
+            charged = written.invalid == "bad"
+            promise = replace(promise, charges_invalid=charged, invalid_written=(*here, "invalid"))
         if written.stage is not None:
             promise = replace(promise, stage=written.stage, stage_written=(*here, "stage"))
         if promise.threshold is not None and not promise.stage:

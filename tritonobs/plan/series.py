@@ -59,6 +59,8 @@ def _objectives(plan: Plan) -> Iterator[Sample]:
         subject = {**_subject(slo.model, version), names.SLO: slo.name}
         tier = {names.TIER: models[slo.model].tier}
         yield Sample(name=names.SLO_OBJECTIVE, labels={**subject, **tier}, value=slo.objective_ratio)
+        if slo.charges_invalid:
+            yield Sample(name=names.SLO_INVALID_CHARGED, labels=subject, value=_ONE)
         if slo.threshold_seconds is not None:
             # The rules join on the text of `le`, so the bound is written in the same form as the stages' own.
             bound = {names.STAGE: slo.stage, names.LE: format_bound(float(slo.threshold_seconds))}

@@ -26,6 +26,7 @@ _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _WIDE, _WIDEST = 110, 150
 _NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
+_NOTABLY_INVALID = 0.005
 """Rows keep their places that long: models that call each other have the same rate, and would change them."""
 _HELP = "q quit · space pause · s sort · / filter · p99 in: without Triton's queue"
 _LIMIT_OF_MODEL = ("", "Σ")
@@ -159,6 +160,8 @@ def _row(row: TopRow, width: int) -> Text:
     line.append("  ")
     if row.silent_workers:
         line.append(f"{row.silent_workers} DEAD ", style="bold red")
+    if (row.invalid_ratio or 0.0) >= _NOTABLY_INVALID:
+        line.append(f"{share(row.invalid_ratio)} invalid ", style="yellow")
     line.append_text(stage_bar(row.stages, max(0, width - len(line.plain))))
     line.truncate(width)
     return line

@@ -181,6 +181,10 @@ class ThresholdsSpec(Section):
     untraced_requests: Annotated[Count | None, Knob("untracedRequests")] = Field(
         default=None, description="And by so many requests: some are under way at both ends of the hour."
     )
+    invalid_share: Annotated[Share | None, Knob("invalidRatio", share=True)] = Field(
+        default=None,
+        description="Bad input of one stage and reason is this share of the requests of a model.",
+    )
     restarts: Annotated[Restarts | None, Knob("restartsPerQuarterHour")] = Field(
         default=None, description="A server or worker starts so often in a quarter of an hour."
     )

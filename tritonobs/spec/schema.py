@@ -75,6 +75,11 @@ class SloSpec(Section):
         description="Latency: what measures it. `stages` (default) is the time in models with our stages; "
         "`traces` is the whole request, queue included, of any model, from the requests that Triton traces.",
     )
+    invalid: Literal["ignored", "bad"] | None = Field(
+        default=None,
+        description="Availability: requests that models call `invalid`, the caller's fault. `ignored` "
+        "(default) counts them neither as good nor as bad, `bad` charges them like errors.",
+    )
 
     # Private, so that no file can set it: the only way is `none` in place of the SLO.
     _promised: bool = PrivateAttr(default=True)

@@ -1,9 +1,12 @@
 """How requests ended: the one error ratio that triage and `top` show, counted as the rules count it.
 
 An error reply is a success to Triton, and a dead worker counts nothing itself: of both views of what a
-model did, on
-each replica, the worse is true. What never reached the model only Triton saw. A failed ensemble request
-counts twice as OTHER, once under version 1 and once under its own: halved, and under 1 as its successes are.
+model did, on each replica, the worse is true. What never reached the model only Triton saw. A failed
+ensemble request counts twice as OTHER, once under version 1 and once under its own: halved, and under 1 as
+its successes are.
+
+What a model calls invalid is the caller's fault and no error, also where Triton counts a failure: in the
+model, and in the pipelines that pass it on without saying so.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ _BY_MODEL = frozenset({"BACKEND", ""})
 """Reasons of failures that happened in the model; before 24.07 there was none."""
 _CANCELED, _OTHER, _ENSEMBLE_VERSION = "CANCELED", "OTHER", "1"
 _BAD = frozenset({"error", "rejected"})
+_INVALID, _CANCELLED = "invalid", "cancelled"
+_LATE = 0.02
+"""Of all requests: what models have not handed over yet is not missing."""
 
 Rates = Mapping[tuple[str, ...], float]
 Subject = tuple[str, str]
@@ -28,10 +34,11 @@ Subject = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Requests a second to a model version, and those that ended in an error."""
+    """Requests a second to a model version, those that ended in an error, and those that callers spoiled."""
 
     requests: float = 0.0
     bad: float = 0.0
+    invalid: float = 0.0
 
     @property
     def ratio(self) -> float | None:
@@ -39,37 +46,92 @@ class Ended:
         # Models and Triton count at two moments: bad ones may be there before their request is.
         return min(1.0, self.bad / self.requests) if self.requests > 0 else None
 
+    @property
+    def invalid_ratio(self) -> float | None:
+        """The share that was the caller's fault; None without requests."""
+        return min(1.0, self.invalid / self.requests) if self.requests > 0 else None
+
 
 def ended(
-    succeeded: Rates, failed: Rates, reported: Rates, ensembles: Collection[str] = ()
+    succeeded: Rates,
+    failed: Rates,
+    reported: Rates,
+    ensembles: Collection[str] = (),
+    calls: Collection[tuple[str, str]] = (),
 ) -> dict[Subject, Ended]:
     """By model version, from rates a second.
 
     `succeeded` by `LABELS`, `failed` by these and the reason, `reported` by these and the outcome as models
-    count it; `ensembles` are the models that are one.
+    count it; `ensembles` are the models that are one, `calls` pairs of a pipeline and a model that it calls.
     """
+    done, inside, before = (defaultdict[tuple[str, ...], float](float) for _ in range(3))
     requests = defaultdict[tuple[str, ...], float](float)
-    before, inside, said = (defaultdict[tuple[str, ...], float](float) for _ in range(3))
     for key, rate in succeeded.items():
         requests[key[:3]] += rate
+        done[key[:3]] += rate
     for (replica, model, version, reason), rate in failed.items():
         twice = model in ensembles and reason == _OTHER
         key = (replica, model, _ENSEMBLE_VERSION if model in ensembles else version)
         requests[key] += rate / 2 if twice else rate
         if reason in _BY_MODEL:
             inside[key] += rate
+            done[key] += rate
         # What the client gave up is a request, but no error.
         elif reason != _CANCELED:
             before[key] += rate / 2 if twice else rate
-    answered = defaultdict[tuple[str, ...], float](float)
+    answered, told, said, invalid = (defaultdict[tuple[str, ...], float](float) for _ in range(4))
     for (replica, model, version, outcome), rate in reported.items():
-        answered[replica, model, version] += rate
-        if outcome in _BAD:
-            said[replica, model, version] += rate
-    totals = defaultdict[Subject, list[float]](lambda: [0.0, 0.0])
+        key = (replica, model, version)
+        answered[key] += rate
+        told[key] += 0.0 if outcome == _CANCELLED else rate
+        said[key] += rate if outcome in _BAD else 0.0
+        invalid[key] += rate if outcome == _INVALID else 0.0
+    totals = defaultdict[Subject, list[float]](lambda: [0.0, 0.0, 0.0])
     for key in {*requests, *answered}:
+        bad = max(inside[key], said[key])
+        if invalid[key]:
+            # They may be in either of Triton's counts; what the model told nothing of Triton alone saw.
+            missing = done[key] - told[key]
+            bad = said[key] + (min(missing, inside[key]) if missing > _LATE * done[key] else 0.0)
         total = totals[key[1], key[2]]
         # Models hand over every few seconds: in a short look they may have counted what Triton did not yet.
         total[0] += requests[key] or answered[key]
-        total[1] += max(inside[key], said[key]) + before[key]
-    return {subject: Ended(requests=total, bad=bad) for subject, (total, bad) in totals.items()}
+        total[1] += bad + before[key]
+        total[2] += invalid[key]
+    counted = {
+        subject: Ended(requests=requests, bad=bad, invalid=fault)
+        for subject, (requests, bad, fault) in totals.items()
+    }
+    return {**counted, **_passed_on(counted, calls)}
+
+
+def _passed_on(counted: Mapping[Subject, Ended], calls: Collection[tuple[str, str]]) -> dict[Subject, Ended]:
+    """Pipelines that tell of no invalid requests themselves, charged what their members do not call so."""
+    whole = defaultdict[str, Ended](Ended)
+    for (model, _), one in counted.items():
+        sums = whole[model]
+        whole[model] = Ended(
+            requests=sums.requests + one.requests, bad=sums.bad + one.bad, invalid=sums.invalid + one.invalid
+        )
+    pipelines = {pipeline for pipeline, _ in calls if whole[pipeline].bad and not whole[pipeline].invalid}
+    charged: dict[str, float] = {}
+    for pipeline in pipelines:
+        own, fault, failed = whole[pipeline], 0.0, 0.0
+        for member in {model for caller, model in calls if caller == pipeline}:
+            others = {caller for caller, model in calls if model == member}
+            fault += max(0.0, whole[member].invalid - sum(whole[other].invalid for other in others))
+            if whole[member].requests:
+                failed += whole[member].bad * min(1.0, own.requests / whole[member].requests)
+        if fault:
+            missing = own.bad - fault - failed
+            rest = failed + (missing if missing > _LATE * own.requests else 0.0)
+            charged[pipeline] = min(1.0, rest / own.bad)
+    return {
+        (model, version): Ended(
+            requests=one.requests,
+            bad=one.bad * charged[model],
+            invalid=one.bad * (1 - charged[model]),
+        )
+        for (model, version), one in counted.items()
+        if model in charged
+    }

@@ -46,7 +46,9 @@ def window_questions(
             "size_sum": rates(f"{names.STAGE_SIZE}_sum", *stage_kind),
             "size_count": rates(f"{names.STAGE_SIZE}_count", *stage_kind),
             "items": rates(names.STAGE_ITEMS, *stage_kind),
-            "stage_errors": rates(names.STAGE_ERRORS, *_MODEL_VERSION, names.STAGE, names.REASON),
+            "stage_errors": rates(
+                names.STAGE_ERRORS, *_MODEL_VERSION, names.STAGE, names.REASON, names.OUTCOME
+            ),
             "outcomes": rates(names.REQUESTS, *replica, names.OUTCOME),
             "failures": rates(names.TRITON_FAILURE, *replica, names.REASON),
             "inferences": rates(names.TRITON_INFERENCES, *_MODEL_VERSION),

@@ -15,7 +15,7 @@ from tritonobs.timings import alive, outcomes, promql, questions
 from tritonobs.timings.alive import Worker, workers
 from tritonobs.timings.ask import Unseen, ask_all
 from tritonobs.timings.buckets import bucket_quantile
-from tritonobs.timings.measured import Subject, mean_questions
+from tritonobs.timings.measured import Subject, calls_question, mean_questions, pipeline_calls
 from tritonobs.timings.outcomes import Ended, ended
 from tritonobs.timings.pages import Pages, moved, rates
 from tritonobs.timings.scrapes import scrape_interval_seconds
@@ -50,6 +50,8 @@ class TopRow:
     workers: int
     silent_workers: int
     bounds: tuple[float, float] | None = None
+    invalid_ratio: float | None = None
+    """The share that was the caller's fault, and no error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,16 @@ class TopView:
 
 
 def view_of_pages(
-    before: Pages, now: Pages, limits: Mapping[Subject, float], ensembles: Collection[str] = ()
+    before: Pages,
+    now: Pages,
+    limits: Mapping[Subject, float],
+    ensembles: Collection[str] = (),
+    calls: Collection[tuple[str, str]] = (),
 ) -> TopView:
-    """What happened between two readings of the pages; `ensembles` are the models that are one."""
+    """What happened between two readings of the pages.
+
+    `ensembles` are the models that are one, `calls` pairs of a pipeline and a model that it calls.
+    """
     grew = partial(rates, before, now)
 
     buckets: dict[tuple[str, ...], dict[float, float]] = {}
@@ -82,6 +91,7 @@ def view_of_pages(
             grew(names.TRITON_FAILURE, *outcomes.LABELS, names.REASON),
             grew(names.REQUESTS, *outcomes.LABELS, names.OUTCOME),
             ensembles,
+            calls,
         ),
         requests=grew(names.TRITON_SUCCESS, *_SERVER),
         request=grew(names.TRITON_REQUEST_US, *_SERVER),
@@ -125,6 +135,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         promql.rate(f"{names.STAGE_DURATION}_bucket", total, window_seconds),
         (*promql.MODEL_VERSION, names.LE),
     )
+    asked["calls"] = calls_question(scope)
     answers = ask_all(prometheus, asked, at=at)
 
     def rows(name: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -140,6 +151,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
             rows("failures", *outcomes.LABELS, names.REASON),
             rows("outcomes", *outcomes.LABELS, names.OUTCOME),
             {model for (model,) in rows("ensembles", names.MODEL)},
+            {(call.pipeline, call.model) for call in pipeline_calls(answers["calls"])},
         ),
         requests=rows("requests"),
         request=rows("request"),
@@ -242,6 +254,7 @@ class _Numbers:
             limit=limit,
             limited_qps=limited_qps,
             error_ratio=end.ratio,
+            invalid_ratio=end.invalid_ratio,
             mean=self._mean(subject),
             p99=bucket_quantile(0.99, buckets),
             bounds=(finite[0], finite[-1]) if finite else None,

@@ -162,6 +162,10 @@ class View:
         """The share of requests that ended in an error, by the model's own count and by Triton's."""
         return self._ended(before=before).get(subject, _NO_END).ratio
 
+    def invalid_ratio(self, subject: Subject, *, before: bool = False) -> float | None:
+        """The share of requests that were the caller's fault, by the model's own count or its members'."""
+        return self._ended(before=before).get(subject, _NO_END).invalid_ratio
+
     def failing(self, model: str) -> bool:
         """Whether a model answers notably more errors than before."""
         subjects = [subject for subject in self._ended(before=False) if subject[0] == model]
@@ -252,6 +256,7 @@ class View:
             self.rows("failures", *labels, names.REASON, before=before),
             self.rows("outcomes", *labels, names.OUTCOME, before=before),
             self._ensembles,
+            {(call.pipeline, call.model) for call in self.now.calls or self.before.calls},
         )
 
     @cached_property

@@ -7,7 +7,8 @@ READ, NEW = "target:triton_page_read:bool", "replica:triton_pages_new:count"
 OWNER, KNOWN = "subject:tritonobs_owner:info", "subject:tritonobs_model_info:held"
 LAST = "target:triton_requests_bad:last"
 FAILED = "replica_model_version_reason:triton_requests_failed:increase"
-OWN_BAD = "replica_model_version:tritonobs_requests_bad:increase"
+TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
+OWN_BAD = f'{TOLD}{{outcome="bad"}}'
 SEEN = "replica_model_version_seen_by:triton_requests_bad:increase"
 DONE = "model_version:triton_requests:increase"
 SUCCESS, OUTCOMES = "nv_inference_request_success", "tritonobs_requests_total"
@@ -118,13 +119,13 @@ def own_bad():
     return Case(
         says="errors that workers told add up; those of a worker long gone and of a new server are history",
         world=world,
-        rules=(LAST, OWN_BAD),
+        rules=(LAST, TOLD),
         given=(NEW,),
         checks=(
             absent(OWN_BAD, 19),
-            reads(OWN_BAD, 20, ({**NMS, "replica": "r"}, 16)),
+            reads(OWN_BAD, 20, ({**NMS, "replica": "r", "outcome": "bad"}, 16)),
             absent(OWN_BAD, 20.25),
-            reads(OWN_BAD, 25, ({**NMS, "replica": "single"}, 1)),
+            reads(OWN_BAD, 25, ({**NMS, "replica": "single", "outcome": "bad"}, 1)),
             absent(OWN_BAD, 25.25),
         ),
     )
@@ -142,7 +143,7 @@ def seen():
     ):
         labels = {"model": model, "version": "1", "replica": "r"}
         if own is not None:
-            world.gauge(OWN_BAD, own, **labels)
+            world.gauge(TOLD, own, **labels, outcome="bad")
         for reason, value in reasons.items():
             world.gauge(FAILED, value, **labels, reason=reason)
 
@@ -156,7 +157,7 @@ def seen():
         says="what the backend failed is told by the model as far as it knows, and by Triton beyond that",
         world=world,
         rules=(SEEN,),
-        given=(OWN_BAD, FAILED),
+        given=(TOLD, FAILED),
         checks=(
             reads(
                 SEEN,

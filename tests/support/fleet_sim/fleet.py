@@ -116,6 +116,7 @@ class Fleet(FleetFile):
         reloads: Sequence[float] = (),
         workers: int = 1,
         ensemble: bool = False,
+        refuses: tuple[str, str] = ("decode", "corrupt_image"),
         **shares: Curve,
     ) -> None:
         """A model version on a server; `shares` say how much of its requests end how: `raised=0.1`.
@@ -160,6 +161,7 @@ class Fleet(FleetFile):
                 reloads=reloads,
                 workers=workers,
                 ensemble=ensemble,
+                refuses=refuses,
             )
         )
         self.truth.happened.append(

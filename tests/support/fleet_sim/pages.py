@@ -16,7 +16,7 @@ from support.fleet_sim import truth
 from support.fleet_sim.scraping import Row
 from support.fleet_sim.series import NAME
 from tritonobs import names
-from tritonobs.stage.series import format_bound
+from tritonobs.stage.series import OUTCOMES, format_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _FAILED_AS = {
     truth.RAISED: "BACKEND",
+    truth.REFUSED: "BACKEND",
     truth.DEAD: "BACKEND",
     truth.EXPIRED: "REJECTED",
     truth.CANCELLED: "CANCELED",
@@ -35,9 +36,11 @@ _OUTCOME_OF = {
     truth.SLOW: "ok",
     truth.SOFT: "error",
     truth.RAISED: "error",
+    truth.INVALID: "invalid",
+    truth.REFUSED: "invalid",
     truth.CANCELLED: "cancelled",
 }
-_SUCCEEDED = (truth.FAST, truth.SLOW, truth.SOFT)
+_SUCCEEDED = (truth.FAST, truth.SLOW, truth.SOFT, truth.INVALID)
 _ERROR_SECONDS = 0.003
 _BEAT_SECONDS = 1.0
 _NOISE = 0.001
@@ -70,6 +73,8 @@ class Version:
     """When the version is reloaded in place: Triton's counters go on, the workers are new processes."""
     workers: int = 1
     ensemble: bool = False
+    refuses: tuple[str, str] = ("decode", "corrupt_image")
+    """Stage and reason of bad input."""
 
     def rows(self, began: float) -> Iterator[Row]:
         """All lines of the page about it; `began` is when the world did, in Unix time."""
@@ -93,9 +98,9 @@ class Version:
         done = self._sum(*_SUCCEEDED)
         yield self._counter(names.TRITON_SUCCESS, labels, done)
         yield self._counter(names.TRITON_INFERENCES, labels, done)
-        executed = done if self.ensemble else done + self._sum(truth.RAISED, truth.DEAD)
+        executed = done if self.ensemble else done + self._sum(truth.RAISED, truth.REFUSED, truth.DEAD)
         yield self._counter(names.TRITON_EXECUTIONS, labels, executed)
-        slow, fast = self._sum(truth.SLOW), self._sum(truth.FAST, truth.SOFT)
+        slow, fast = self._sum(truth.SLOW), self._sum(truth.FAST, truth.SOFT, truth.INVALID)
         compute = 1e6 * (slow * self.slow_seconds + fast * self.seconds)
         compute += np.round(1e6 * self.seconds * _NOISE * np.sqrt(slow + fast) * self.noise)
         waited = 1e6 * done * self.queue
@@ -146,12 +151,16 @@ class Version:
             total = np.cumsum(self._sum(*kinds))
             return np.diff((total + self.workers - 1 - slot) // self.workers, prepend=0)
 
-        for outcome in ("ok", "error", "cancelled", "rejected"):
+        for outcome in OUTCOMES:
             kinds = [kind for kind, as_outcome in _OUTCOME_OF.items() if as_outcome == outcome]
             labels = {**own, names.OUTCOME: outcome}
             yield self._counter(names.REQUESTS, labels, share(*kinds), [life])
+        if {truth.INVALID, truth.REFUSED} & self.ends.keys():
+            where = dict(zip((names.STAGE, names.REASON), self.refuses, strict=True))
+            labels = {**own, **where, names.OUTCOME: "invalid"}
+            yield self._counter(names.STAGE_ERRORS, labels, share(truth.INVALID, truth.REFUSED), [life])
         fast, slow = share(truth.FAST), share(truth.SLOW)
-        errors = share(truth.SOFT, truth.RAISED)
+        errors = share(truth.SOFT, truth.RAISED, truth.INVALID, truth.REFUSED)
         took = ((self.seconds, fast), (self.slow_seconds, slow), (_ERROR_SECONDS, errors))
         stage = {**own, names.STAGE: names.TOTAL_STAGE}
         for bound in (*(self.bounds or ()), float("inf")):

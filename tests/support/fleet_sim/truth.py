@@ -27,12 +27,18 @@ EXPIRED: Final = "expired"
 """Waited too long in the queue; Triton counts a failure, the model never saw it."""
 CANCELLED: Final = "cancelled"
 """Cancelled by the client; not an error."""
+INVALID: Final = "invalid"
+"""Bad input, answered with an error: the caller's fault. Triton counts a success, our counter `invalid`."""
+REFUSED: Final = "refused"
+"""Bad input that the model raised, or that a step of an ensemble refused: but a failure to Triton."""
 UNSEEN: Final = "unseen"
 """Refused where Triton counts nothing: a full queue, a model that is not there."""
 
 BAD: Final = frozenset({SOFT, RAISED, DEAD, EXPIRED})
 """Charged to the availability budget."""
-COUNTED: Final = BAD | {FAST, SLOW, CANCELLED}
+VALID: Final = BAD | {FAST, SLOW, CANCELLED}
+"""What an availability budget is a share of: bad input is none of the service's business."""
+COUNTED: Final = VALID | {INVALID, REFUSED}
 """What Triton's counters show."""
 
 
@@ -66,8 +72,8 @@ class Truth:
         return self.count(*sorted(BAD), start=start, end=end, **where)
 
     def requests(self, *, start: float = 0, end: float = np.inf, **where: str) -> float:
-        """Requests that Triton counted, however they ended."""
-        return self.count(*sorted(COUNTED), start=start, end=end, **where)
+        """Requests that count for an SLO, however they ended: all that Triton counted but bad input."""
+        return self.count(*sorted(VALID), start=start, end=end, **where)
 
     def offered(self, *, start: float = 0, end: float = np.inf, **where: str) -> float:
         """Requests that clients sent, also those still waiting and those refused unseen."""

@@ -30,6 +30,40 @@ def test_the_reason_is_found_where_the_error_began(fleet: Fleet) -> None:
     assert "answers 20.0% of requests with an error, was 0.0% in decode: corrupt_image" in cause.sentence
 
 
+def _refuse(fleet: Fleet, model: str, rate: float, *, stage: str) -> None:
+    fleet.now.outcome(model, invalid=rate, ok=10.0 - rate)
+    labels = {"model": model, "version": "1", "stage": stage, "reason": "odd_shape", "outcome": "invalid"}
+    fleet.now.put("stage_errors", rate, **labels)
+
+
+@pytest.mark.parametrize("told", ["invalid", "error"])
+def test_bad_input_is_the_callers_fault_whatever_its_reason_is_called(fleet: Fleet, told: str) -> None:
+    """The model is well: its pipeline is not named, whether it tells of bad input or only of errors."""
+    _refuse(fleet, "preprocess", 3.0, stage="decode")
+    fleet.now.outcome("inspect", **{told: 3.0, "ok": 7.0})
+
+    (cause,) = fleet.verdict().causes
+
+    assert cause.place == ("preprocess", "1", "decode", "odd_shape")
+    assert "refuses 30.0% of requests as bad input, was 0.0% in decode: odd_shape" in cause.sentence
+    assert cause.next_steps == ("find the client that sends them; the model is well, what it gets is not",)
+
+
+def test_errors_beside_bad_input_are_a_cause_of_their_own(fleet: Fleet) -> None:
+    """Each with its own stage and reason."""
+    _refuse(fleet, "preprocess", 3.0, stage="decode")
+    fleet.now.outcome("preprocess", invalid=3.0, error=1.0, ok=6.0)
+    own = {"model": "preprocess", "version": "1", "stage": "letterbox", "reason": "out_of_memory"}
+    fleet.now.put("stage_errors", 1.0, **own)
+
+    found = {cause.place for cause in fleet.verdict().causes}
+
+    assert found == {
+        ("preprocess", "1", "decode", "odd_shape"),
+        ("preprocess", "1", "letterbox", "out_of_memory"),
+    }
+
+
 def test_failures_only_triton_counts_are_seen(fleet: Fleet) -> None:
     """A model that raises never gets to count its own error."""
     fleet.now.put("failures", 3.0, model="detector", version="1", reason="BACKEND")

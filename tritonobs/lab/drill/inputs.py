@@ -23,7 +23,12 @@ def _bad_images(name: str, breaks: str, kind: str, reason: str) -> Drill:
         breaks=breaks,
         cause=only_traffic,
         traffic=(steady(4.0, mix=f"1280x720=3,{kind}=1"),),
-        alerts=(Alert(name="TritonErrorReasonSurge", labels={"model": "preprocess", "reason": reason}),),
+        alerts=(
+            Alert(
+                name="TritonInvalidInputSurge",
+                labels={"model": "preprocess", "stage": "decode", "reason": reason},
+            ),
+        ),
         check="error_surge",
         model="preprocess",
         fires=_SURGE_FIRES,

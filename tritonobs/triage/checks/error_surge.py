@@ -1,8 +1,9 @@
-"""More requests fail than before; with the stage and the reason where the models tell it."""
+"""More requests fail, or are refused as bad input; with the stage and the reason where the models tell it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tritonobs import names
@@ -10,13 +11,13 @@ from tritonobs.timings.promql import labels_of
 from tritonobs.triage import inputs
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.trends import BAD
+from tritonobs.triage.view import View
 from tritonobs.triage.wording import titled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _NOTABLE = 0.01
 _GROWTH = 3.0
@@ -26,31 +27,64 @@ _PASSED_ON = 1.2
 
 
 def judge(view: View) -> Iterator[Cause]:
-    """Models that answer notably more errors; those that only pass on a callee's errors are left out."""
-    surges = {subject: ratio for subject in view.asked() if (ratio := _surge(view, subject))}
+    """Models that answer notably more errors, or refuse notably more input; what a callee did is left out."""
+    for fault in (_ERRORS, _INVALID):
+        yield from _surges(view, fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    """Whose fault requests are: how many are, how a cause says it, what the stage's own count calls them."""
+
+    ratio: Callable[..., float | None]
+    says: str
+    measures: str
+    outcome: str
+    trend: str
+
+
+_ERRORS = _Fault(
+    ratio=View.error_ratio,
+    says="answers {now:.1%} of requests with an error",
+    measures="error ratio of {model}",
+    outcome="",
+    trend=BAD,
+)
+_INVALID = _Fault(
+    ratio=View.invalid_ratio,
+    says="refuses {now:.1%} of requests as bad input",
+    measures="share of bad input of {model}",
+    outcome="invalid",
+    trend="requests",
+)
+
+
+def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
+    surges = {subject: ratio for subject in view.asked() if (ratio := _surge(view, fault, subject))}
     callees = defaultdict[str, set[str]](set)
     for call in view.now.calls:
         callees[call.pipeline].add(call.model)
     for subject, (now, before) in surges.items():
-        reason = _reason(view, subject)
+        reason = _reason(view, fault, subject)
         called = [other for other in surges if other[0] in callees[subject[0]]]
         # As many errors as its callees have: they are theirs.
-        own = _more(view, subject) - _PASSED_ON * sum(_more(view, other) for other in called)
+        own = _more(view, fault, subject) - _PASSED_ON * sum(_more(view, fault, other) for other in called)
         if called and own * view.snapshot.incident.seconds < _FEWEST:
             continue
         at = f" in {reason[0]}: {reason[1]}" if reason else ""
+        refused = fault is _INVALID
         yield Cause(
             place=(*subject, *(reason or ())),
-            sentence=f"{titled(subject)} answers {now:.1%} of requests with an error, was {before:.1%}{at}",
+            sentence=f"{titled(subject)} {fault.says.format(now=now)}, was {before:.1%}{at}",
             confidence=min(0.95, 0.75 + now),
             evidence=(
-                Evidence(f"error ratio of {subject[0]}", before, now, "ratio"),
-                *_reasons(view, subject),
+                Evidence(fault.measures.format(model=subject[0]), before, now, "ratio"),
+                *_reasons(view, fault, subject),
             ),
-            next_steps=_STEPS.get(reason[1] if reason else "", _OTHER_STEPS),
+            next_steps=_INPUT_STEPS if refused else _STEPS.get(reason[1] if reason else "", _OTHER_STEPS),
             trend=("errors", {**labels_of(subject), names.REASON: reason[1]})
             if reason
-            else (BAD, labels_of(subject)),
+            else (fault.trend, labels_of(subject)),
             asked=("outcomes", "stage_errors", "failures"),
         )
 
@@ -60,34 +94,40 @@ _INPUT_STEPS = ("find the client that sends them; the model is well, what it get
 _STEPS = dict.fromkeys(inputs.REASONS, _INPUT_STEPS)
 
 
-def _surge(view: View, subject: Subject) -> tuple[float, float] | None:
-    """Error ratio now and before, when it grew notably."""
-    now, before = view.error_ratio(subject), view.error_ratio(subject, before=True) or 0.0
+def _surge(view: View, fault: _Fault, subject: Subject) -> tuple[float, float] | None:
+    """The share now and before, when it grew notably."""
+    now, before = fault.ratio(view, subject), fault.ratio(view, subject, before=True) or 0.0
     if now is None or now < max(_NOTABLE, _GROWTH * before):
         return None
     failed = now * view.request_rate(subject) * view.snapshot.incident.seconds
     return (now, before) if failed >= _FEWEST else None
 
 
-def _more(view: View, subject: Subject) -> float:
-    """Errors a second that were added since the baseline."""
+def _more(view: View, fault: _Fault, subject: Subject) -> float:
+    """Such requests a second that were added since the baseline."""
     now, before = (
-        (view.error_ratio(subject, before=side) or 0.0) * view.request_rate(subject, before=side)
+        (fault.ratio(view, subject, before=side) or 0.0) * view.request_rate(subject, before=side)
         for side in (False, True)
     )
     return max(0.0, now - before)
 
 
-def _reason(view: View, subject: Subject) -> tuple[str, str] | None:
-    """Stage and reason of most of the added errors, as the model counts them."""
-    added = _added(view, subject)
+def _reason(view: View, fault: _Fault, subject: Subject) -> tuple[str, str] | None:
+    """Stage and reason of most of what was added, as the model counts it."""
+    added = _added(view, fault, subject)
     worst = max(added, key=lambda key: added[key], default=None)
     return worst if worst and added[worst] > 0 else None
 
 
-def _reasons(view: View, subject: Subject) -> Iterator[Evidence]:
-    for stage, reason in sorted(_added(view, subject), key=lambda key: -_added(view, subject)[key])[:3]:
-        labels = {**labels_of(subject), names.STAGE: stage, names.REASON: reason}
+def _reasons(view: View, fault: _Fault, subject: Subject) -> Iterator[Evidence]:
+    added = _added(view, fault, subject)
+    for stage, reason in sorted(added, key=lambda key: -added[key])[:3]:
+        labels = {
+            **labels_of(subject),
+            names.STAGE: stage,
+            names.REASON: reason,
+            names.OUTCOME: fault.outcome,
+        }
         yield Evidence(
             f"{reason} in {stage}",
             view.value("stage_errors", labels, before=True),
@@ -96,11 +136,11 @@ def _reasons(view: View, subject: Subject) -> Iterator[Evidence]:
         )
 
 
-def _added(view: View, subject: Subject) -> dict[tuple[str, str], float]:
-    labels = (names.MODEL, names.VERSION, names.STAGE, names.REASON)
+def _added(view: View, fault: _Fault, subject: Subject) -> dict[tuple[str, str], float]:
+    labels = (names.MODEL, names.VERSION, names.STAGE, names.REASON, names.OUTCOME)
     before = view.rows("stage_errors", *labels, before=True)
     return {
         (key[2], key[3]): rate - before.get(key, 0.0)
         for key, rate in view.rows("stage_errors", *labels).items()
-        if key[:2] == subject
+        if key[:2] == subject and key[4] == fault.outcome
     }

@@ -1,0 +1,141 @@
+// Pipelines whose members call requests invalid. What fails in an ensemble only Triton counts, and a pipeline model may
+// not know the outcome `invalid`; so what its members called invalid is taken off what it failed. One that tells of
+// invalid requests itself is believed. All is of whole models: a pipeline and its members are on the same servers.
+function(config)
+  local text = (import 'text.libsonnet')(config);
+  local fit = import 'fit.libsonnet';
+  local unexplained = import 'unexplained.libsonnet';
+  local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
+  local seen = 'replica_model_version_seen_by:triton_requests_bad:increase';
+  local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
+  local rate = 'sum by (%(model)s) (model_version:triton_requests:rate%(short)s)';
+  local caused = 'pipeline_model:tritonobs_requests_caused:ratio';
+  local ends = 'model_outcome:tritonobs_pipeline_requests_told:increase';
+  local unseen = 'model:tritonobs_pipeline_requests_untold:increase';
+  local as_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "pipeline", "$1", "model", "(.*)"\n)', { rows: rows });
+  local of_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "model", "$1", "pipeline", "(.*)"\n)', { rows: rows });
+  // Pipelines that tell of invalid requests: within the longest gap, so that a pause makes no difference.
+  local believed = 'group by (%(model)s) (last_over_time(' + told + '{outcome="seen"}[%(gapWindow)s]))';
+  // What members called invalid and no believed pipeline did, and of what else failed in members the share of each other
+  // pipeline. `read` reads a record.
+  local invalid(read) =
+    local all = 'sum by (%(model)s) (' + read(told + '{outcome="invalid"}') + ')';
+    fit(|||
+      (
+        %(told)s
+          unless on (%(model)s)
+        %(believed)s
+      )
+    |||, {
+      believed: believed,
+      told: of_pipeline(fit(|||
+        sum by (%(pipeline)s) (
+          group by (%(pipeline)s, model) (%(calls)s)
+            * on (%(model)s) group_left ()
+          (
+            %(all)s
+              - on (%(model)s)
+            sum by (%(model)s) (
+              group by (%(pipeline)s, model) (%(calls)s)
+                * on (%(pipeline)s) group_left ()
+              %(believed)s
+            )
+            or
+            %(all)s
+          )
+        )
+      |||, { all: all, calls: calls, believed: as_pipeline(all) })),
+    });
+  local failed(read) = of_pipeline(fit(|||
+    sum by (%(pipeline)s) (
+      %(caused)s
+        * on (%(model)s) group_left ()
+      sum by (%(model)s) (%(bad)s)
+    )
+  |||, { caused: caused, bad: read(seen) }));
+  local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
+  local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
+  local ten(record) = 'sum_over_time(' + record + '[%(span10m)s])';
+  local now(record) = record;
+  local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
+  {
+    // An evaluation behind: what they are for takes longer.
+    records: [
+      // The share of a member's requests that a pipeline causes.
+      text.record(caused, fit(|||
+        clamp_max(
+          sum by (%(pipeline)s, model) (%(calls)s)
+            * on (%(pipeline)s) group_left ()
+          %(of_pipelines)s
+            / on (%(model)s) group_left ()
+          (%(rate)s > 0),
+          1
+        )
+      |||, { calls: calls, of_pipelines: as_pipeline(rate), rate: rate })),
+      // How many of its requests failed, and how many more than what its members tell of.
+      text.record(ends, fit(|||
+        label_replace(
+          (
+            %(own)s
+              and on (%(model)s)
+            %(lately)s
+          ),
+          "outcome", "seen", "", ""
+        )
+        or
+        label_replace(
+          (
+            sum by (%(model)s) (
+              %(own_part)s
+              or
+              %(invalid)s
+              or
+              %(failed)s
+            )
+              and on (%(model)s)
+            %(lately)s
+          ),
+          "outcome", "untold", "", ""
+        )
+      |||, {
+        own: own(one),
+        lately: invalid(ten),
+        own_part: part('own', own(one)),
+        invalid: part('invalid', '-' + invalid(one)),
+        failed: part('failed', '-' + failed(one)),
+      })),
+      text.record(unseen, unexplained(
+        '%(model)s',
+        ends + '{outcome="untold"}',
+        ends + '{outcome="seen"}',
+        'sum by (%(model)s) (' + ends + '{outcome="seen"})',
+        'sum by (%(model)s) (sum_over_time(' + ends + '{outcome="seen"}[%(span10m)s]))',
+        text.settled,
+      )),
+    ],
+    // The share of its failures that a pipeline is charged: what failed in its members, and what they tell nothing of.
+    charged_share: fit(|||
+      clamp_max(
+        sum by (%(model)s) (
+          %(failed)s
+          or
+          %(unseen)s
+          or
+          %(none)s
+        )
+          / on (%(model)s)
+        (
+          %(own)s
+            and on (%(model)s)
+          %(lately)s
+        ),
+        1
+      )
+    |||, {
+      failed: part('failed', failed(now)),
+      unseen: part('unseen', unseen),
+      none: own(now) + ' * 0',
+      own: own(now),
+      lately: invalid(ten),
+    }),
+  }
