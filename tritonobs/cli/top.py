@@ -117,7 +117,9 @@ def _refuse_unseen(view: TopView, chosen: str) -> None:
 
 def _replicas(
     fleet: Path | None, pages: tuple[str, ...]
-) -> tuple[tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]]:
+) -> tuple[
+    tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
+]:
     """Which pages to read, and what a fleet file knows: limits in force, ensembles, who calls whom."""
     if fleet is None:
         return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
