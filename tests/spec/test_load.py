@@ -187,15 +187,15 @@ ONE_PROBLEM = [
     pytest.param(
         "qps_limit: 8",
         "slos: {latency: {objective: 99%, target: 500ms}}",
-        "9:38: models.checkout.slos.latency.target: unknown field; allowed are objective, threshold, stage "
-        "and source (write threshold)",
+        "9:38: models.checkout.slos.latency.target: unknown field; allowed are objective, threshold, stage, "
+        "source and invalid (write threshold)",
         id="the old word for the threshold",
     ),
     pytest.param(
         "qps_limit: 8",
         "slos: {latency: {promised: false}}",
-        "9:22: models.checkout.slos.latency.promised: unknown field; allowed are objective, threshold, stage "
-        "and source (write none in place of the SLO)",
+        "9:22: models.checkout.slos.latency.promised: unknown field; allowed are objective, threshold, stage, "
+        "source and invalid (write none in place of the SLO)",
         id="the old word for none",
     ),
     pytest.param(
