@@ -70,7 +70,7 @@ local scrapes = 4;
     longSampleWindow: duration.text(duration.seconds(config.longInterval) - 0.001),
     // The longest time without a successful scrape across which counters are followed; the same and one interval more,
     // and one less.
-    gapWindow: duration.text(std.max(std.ceil(600 / config.speed), 2 * duration.seconds(config.sloInterval))),
+    gapWindow: duration.text(std.max(std.ceil(3600 / config.speed), 2 * duration.seconds(config.sloInterval))),
     gapHeldWindow: duration.text(duration.seconds(config.gapWindow) + duration.seconds(config.sloInterval)),
     gapKnownWindow: duration.text(duration.seconds(config.gapWindow) - duration.seconds(config.sloInterval)),
 

@@ -6,6 +6,20 @@ local fit = import 'fit.libsonnet';
   now(series):: 'last_over_time(' + series + '[%(sloInterval)s])',
   before(series):: 'last_over_time(' + series + '[%(gapWindow)s] offset %(sloInterval)s)',
 
+  // The same of a record that has no row where a counter is 0. One without a row at an evaluation at which its page was
+  // read was 0 then, whatever it was before: the server started again.
+  before_some(record):: fit(|||
+    (
+      %(record)s offset %(sloInterval)s
+      or
+      (
+        %(before)s
+          unless on (%(replica_only)s)
+        target:triton_page_read:bool offset %(sloInterval)s
+      )
+    )
+  |||, { record: record, before: $.before(record) }),
+
   // Of each series. One that is new grew from 0, unless Prometheus has just begun to read its page: then it is history.
   each(now, before, fresh='on (%(replica_only)s) %(pagesNew)s'):: fit(|||
     (%(now)s - %(before)s >= 0)

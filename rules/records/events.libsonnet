@@ -6,21 +6,25 @@ function(config)
   local increase = import '../lib/increase.libsonnet';
   local fit = import '../lib/fit.libsonnet';
   local succeeded = 'nv_inference_request_success{%(triton)s}';
-  // Most counters of bad requests are 0 for ever: what is recorded of the others is all that is read of them.
-  local last = 'target:triton_requests_bad:last';
+  // What counters showed at each evaluation: what was counted then, also where Prometheus was away after it. Most
+  // counters of bad requests are 0 for ever: what is recorded of the others is all that is read of them.
+  local last = 'target:triton_requests:last';
+  local done = last + '{counted="success"}';
   local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
   local counted(outcomes) = 'tritonobs_requests_total{%(triton)s, outcome' + outcomes + '}';
-  local replied = counted('=~"error|invalid|rejected"');
+  local replied = counted('=~"error|invalid|ok|rejected"');
   local failed(reasons) =
-    local known = last + '{outcome=""' + (if reasons == '' then '' else ', ' + reasons) + '}';
+    local known = last + '{outcome="", counted=""' + (if reasons == '' then '' else ', ' + reasons) + '}';
     local all = 'nv_inference_request_failure{%(triton)s' + (if reasons == '' then '' else ', ' + reasons) + '}';
     local each = if config.recordsAtOnce
-    then increase.each(known, increase.before(known))
+    then increase.each(known, increase.before_some(known))
     else increase.each(increase.now(all), increase.before(all));
     fit('((\n  %(each)s\n) > 0)', { each: each });
   local failures = 'replica_model_version_reason:triton_requests_failed:increase';
   local completed = 'model_version:triton_requests:increase';
-  local successes = increase.each(increase.now(succeeded), increase.before(succeeded));
+  local successes = if config.recordsAtOnce
+  then increase.each(done, increase.before(done))
+  else increase.each(increase.now(succeeded), increase.before(succeeded));
   // What workers told of these outcomes.
   local grown(outcomes) =
     local known = last + '{outcome' + outcomes + '}';
@@ -40,7 +44,11 @@ function(config)
     invalid: if config.recordsAtOnce then last + '{outcome="invalid"}' else increase.now(counted('="invalid"')),
     hits: increase.now('nv_cache_num_hits_per_model{%(triton)s}'),
   });
-  local ok = counted('="ok"');
+  local ok =
+    local known = last + '{outcome="ok"}';
+    local all = counted('="ok"');
+    if config.recordsAtOnce then increase.each(known, increase.before(known))
+    else increase.each(increase.now(all), increase.before(all));
   local ended(part, rows) = 'label_replace(\n  ' + std.strReplace(rows, '\n', '\n  ') + ',\n  "part", "' + part + '", "", ""\n)';
   // Failures inside of models, as Triton's counters show them.
   local members = (import '../lib/members.libsonnet')(config);
@@ -67,7 +75,13 @@ function(config)
         %(failed)s > 0
         or
         %(replied)s > 0
-      |||, { failed: increase.now('nv_inference_request_failure{%(triton)s}'), replied: increase.now(replied) })) + shards.kept,
+        or
+        label_replace(%(succeeded)s, "counted", "success", "", "")
+      |||, {
+        failed: increase.now('nv_inference_request_failure{%(triton)s}'),
+        replied: increase.now(replied),
+        succeeded: increase.now(succeeded),
+      })) + shards.kept,
     ]
   ) + [
     // (A shard does not know what is an ensemble.)
@@ -109,7 +123,7 @@ function(config)
       |||, {
         succeeded: successes,
         failed: ended('failed', in_model),
-        ok: ended('ok', '-(\n  ' + increase.each(increase.now(ok), increase.before(ok)) + '\n)'),
+        ok: ended('ok', '-(\n  ' + ok + '\n)'),
         bad: ended('bad', '-' + bad),
         invalid: ended('invalid', '-' + invalid),
         tell_invalid: tell_invalid,

@@ -2,12 +2,25 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  // A Prometheus that starts counts at once what came while it was away: for objectives as they were, until they are
+  // read again.
+  local counted(stage) = fit(|||
+    (
+      slo:tritonobs_counted:info{%(stage)s}
+      or
+      (
+        last_over_time(slo:tritonobs_counted:info{%(stage)s}[%(gapWindow)s])
+          unless on (%(cluster)s)
+        slo:tritonobs_counted:info
+      )
+    )
+  |||, { stage: stage });
   // Availability: SLOs without a latency threshold, of every version, and of the model over all of them. All rows carry
   // the labels of their objective. `series` leaves out the caller's fault; SLOs that charge it count `with_invalid`.
   local available(series, with_invalid) =
     local of(which, series) = fit(|||
       (
-        slo:tritonobs_counted:info{stage=""}
+        %(counted)s
           %(which)s on (%(subject)s, slo)
         subject_slo:tritonobs_slo_invalid_charged:held
       )
@@ -17,14 +30,14 @@ function(config)
         or
         sum by (%(model)s) (%(series)s)
       )
-    |||, { which: which, series: series });
+    |||, { which: which, series: series, counted: counted('stage=""') });
     text.all([of('unless', series), of('and', with_invalid)]);
   local invalid = import '../lib/invalid.libsonnet';
   local told_invalid = 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}';
   // Latency: by the bound that the threshold names.
   local by_bound(series) = fit(|||
     sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (
-      slo:tritonobs_counted:info{stage!=""}
+      %(counted)s
         * on (%(subject)s, stage, le) group_left ()
       (
         %(series)s
@@ -32,7 +45,7 @@ function(config)
         sum by (%(model)s, stage, le) (%(series)s)
       )
     )
-  |||, { series: series });
+  |||, { series: series, counted: counted('stage!=""') });
   [
     text.record('slo:sli_valid_requests:increase', text.all([
       available(fit(|||

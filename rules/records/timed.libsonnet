@@ -32,7 +32,19 @@ function(config)
     ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
   });
   local read = buckets('%(named_bounds)s');
-  local named = '\nand on (%(model)s, stage, le)\nmodel_stage_le:tritonobs_latency_bound:info';
+  // (A Prometheus that starts: as they were, until they are read again.)
+  local bound = |||
+    (
+      model_stage_le:tritonobs_latency_bound:info
+      or
+      (
+        last_over_time(model_stage_le:tritonobs_latency_bound:info[%(gapWindow)s])
+          unless on (%(cluster)s)
+        model_stage_le:tritonobs_latency_bound:info
+      )
+    )
+  |||;
+  local named = '\nand on (%(model)s, stage, le)\n' + text.trimmed(bound);
   // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
   local bounds = if config.tier == 'shard' then '' else named;
   local asked = if config.tier == 'global' then named else '';
@@ -42,7 +54,7 @@ function(config)
   local kept = config.tier != 'shard' && config.recordsAtOnce;
   local workers = last + '{bound=""}';
   local asked_for = last + '{bound="named"}';
-  local asked_before = asked_for + ' offset %(sloInterval)s';
+  local asked_before = increase.before(asked_for);
   // What was kept of a bound whose rows were read an evaluation before. A worker without such a row is new and began at
   // 0, unless its page or the bound is new.
   local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
@@ -88,7 +100,7 @@ function(config)
   (
     if !kept then [] else [text.record(last, text.all([
       '(' + increase.now(read) + named + ')',
-      'label_replace(model_stage_le:tritonobs_latency_bound:info, "bound", "named", "", "")',
+      'label_replace(' + text.trimmed(bound) + ', "bound", "named", "", "")',
     ])) + shards.kept]
   ) + [
     text.record(timed, vendors(

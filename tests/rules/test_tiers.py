@@ -24,7 +24,7 @@ OBJECTIVES = {
 # Records that stay on shards: what they are made for is recorded there, too.
 KEPT = {
     "replica:triton_requests_succeeded:sum",
-    "target:triton_requests_bad:last",
+    "target:triton_requests:last",
     "cluster:tritonobs_evaluated:info",
     "replica:triton_pages_new:count",
     "target:triton_page_read:bool",

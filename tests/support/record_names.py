@@ -137,7 +137,7 @@ _RECORDS: Final = (
     *(f"device:accelerator_{what}" for what in ("clock:hertz", "ecc_uncorrected:increase1h")),
     *(f"device:accelerator_{link}:bytes_per_second" for link in ("pcie", "nvlink")),
     "replica:triton_pages_new:count",
-    "target:triton_requests_bad:last",
+    "target:triton_requests:last",
     "replica_model_version_reason:triton_requests_failed:increase",
     "replica_model_version_seen_by:triton_requests_bad:increase",
     "model_version:triton_requests:increase",

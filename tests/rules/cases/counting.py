@@ -5,7 +5,7 @@ from support.simulate import World
 
 READ, NEW = "target:triton_page_read:bool", "replica:triton_pages_new:count"
 OWNER, KNOWN = "subject:tritonobs_owner:info", "subject:tritonobs_model_info:held"
-LAST = "target:triton_requests_bad:last"
+LAST = "target:triton_requests:last"
 FAILED = "replica_model_version_reason:triton_requests_failed:increase"
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
 OWN_BAD = f'{TOLD}{{outcome="bad"}}'
@@ -20,7 +20,7 @@ COUNTERS = {
     "steps": ([(20, 4), (25, 10), (99, 11)], {20: 6, 25: 1}),
     "resets": ([(20, 9), (99, 2)], {20: 2}),
     "comes_late": ([(20, None), (99, 3)], {20: 3}),
-    "away_for_long": ([(5, 4), (20, None), (99, 9)], {20: 9}),
+    "away_for_long": ([(5, 4), (20, None), (99, 9)], {20: 5}),
     "away_for_minutes": ([(15, 4), (20, None), (99, 9)], {20: 5}),
     "goes": ([(19.5, 4), (99, None)], {}),
     "history": ([(20, None), (99, 7)], {}),
@@ -207,9 +207,9 @@ def unmeasured():
 
 CASES = (
     Case(
-        says="a page is read while it answers, and new once, unless it was read in the ten minutes before",
-        world=World(minutes=40)
-        .gauge("up", [(5, 0), (10, 1), (15, 0), (20, 1), (33, 0), (99, 1)], job="triton", **R)
+        says="a page is read while it answers, and new once, unless it was read in the hour before",
+        world=World(minutes=95)
+        .gauge("up", [(5, 0), (10, 1), (15, 0), (20, 1), (85, 0), (99, 1)], job="triton", **R)
         .gauge("up", 1, job="other", replica="o"),
         rules=(READ, NEW),
         checks=(
@@ -219,7 +219,7 @@ CASES = (
             reads(READ, 9, ({"job": "triton", **R}, 1)),
             absent(READ, 10.5),
             absent(NEW, 15),
-            reads(NEW, 33, (R, 1)),
+            reads(NEW, 85, (R, 1)),
         ),
     ),
     Case(

@@ -35,7 +35,7 @@ COUNTERS = {
 # Of series that may begin again, as those of a server or receiver.
 BORN_AGAIN = {
     "resets": ([(20, 9), (99, 2)], {20: 2}),
-    "away_for_long": ([(5, 4), (20, None), (99, 9)], {20: 9}),
+    "away_for_long": ([(5, 4), (20, None), (99, 9)], {20: 5}),
 }
 
 
@@ -209,7 +209,7 @@ def of_traces():
         ]
 
     quiet = {"steps": 0, "away_for_minutes": 0, "comes_late": 0, "resets": 0, "history": 0, "away": 0}
-    stepped = {"steps": 9, "comes_late": 3, "away_for_minutes": 5, "resets": 2}
+    stepped = {"steps": 9, "comes_late": 3, "away_for_minutes": 5, "resets": 2, "away": 5}
     return Case(
         says="what traces tell counts once, over receivers and outcomes; what a new one holds is history",
         world=world,
