@@ -7,6 +7,10 @@ import palette
 from signals import Signal
 
 _KIND = "{{model}} {{version}}"
+_GAP = {
+    "p95": "A gap where fewer than 20 samples tell it. ",
+    "p99": "A gap where fewer than 100 samples tell it. ",
+}
 
 HEATMAP = Signal(
     title="Traced requests",
@@ -34,9 +38,9 @@ def _quantile(name: str, phase: str, title: str, words: str, colour: str = "") -
         legend=f"{name.upper()} {_KIND} {{{{source}}}}",
         colour=colour,
         description=(
-            f"{words} The legend says where it comes from: `traces`, or `stages_without_queue` where a model "
-            "is not traced but times its stages. Good: below the target, and steady. From "
-            f"`model_version_phase:tritonobs_request_seconds:{name}_5m`."
+            f"{words} {_GAP.get(name, '')}The legend says where it comes from: `traces`, or "
+            "`stages_without_queue` where a model is not traced but times its stages. Good: below the target, "
+            f"and steady. From `model_version_phase:tritonobs_request_seconds:{name}_5m`."
         ),
     )
 

@@ -6,6 +6,8 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local traced = 'model_version_phase:tritonobs_trace_duration_seconds:';
   local quantiles = [['p50', '0.5'], ['p95', '0.95'], ['p99', '0.99']];
+  // One in a hundred above the P99 takes a hundred samples. (A median of one is worth showing.)
+  local samples = { p50: 0, p95: 20, p99: 100 };
   local shown = [
     text.record('model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate%(medium)s', |||
       sum by (%(subject)s, phase, le) (
@@ -31,8 +33,14 @@ function(config)
             ) * 24 - 0.0001
           ) - 0.5
         ) / 24
-      )
-    |||, { ratio: quantile[1] }))
+      )%(enough)s
+    |||, {
+      ratio: quantile[1],
+      enough: if samples[quantile[0]] == 0 then '' else fit(
+        '\n  and on (%(subject)s)\n(model_version:tritonobs_trace_samples:rate5m * %(seconds5m)s > %(least)s)',
+        { least: std.toString(samples[quantile[0]] - 0.5) }
+      ),
+    }))
     for quantile in quantiles
   ] + [
     // From traces where there are any, else from the stages, which know no queue; `source` says which.

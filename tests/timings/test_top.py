@@ -59,6 +59,15 @@ def test_a_row_is_what_happened_between_two_looks() -> None:
     assert row.silent_workers == 0
 
 
+def test_a_p99_of_ten_requests_is_at_least_what_they_tell() -> None:
+    """Of a hundred it is a P99."""
+    before, now = _pages(990.0, _page(0)), _pages(1000.0, _page(10))
+
+    (row,) = _view(before, now).rows
+
+    assert (row.p99, row.known) == (None, pytest.approx(0.09))
+
+
 def test_of_two_limits_the_one_that_is_used_up_more_is_shown() -> None:
     """Here the narrower one: there is one version."""
     before, now = _pages(990.0, _page(0)), _pages(1000.0, _page(10))

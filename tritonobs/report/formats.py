@@ -57,6 +57,14 @@ def bounded(seconds: float | None, lowest: float | None, highest: float | None) 
     return latency(seconds)
 
 
+def few(known: float | None, lowest: float | None, highest: float | None) -> str:
+    """A quantile for which there are too few requests: at least the highest that is told."""
+    if known is None or (lowest is not None and known <= lowest):
+        return NOTHING
+    text = bounded(known, lowest, highest)
+    return text if text.startswith(">") else f"≥{text}"
+
+
 def share(ratio: float | None) -> str:
     """`61 %`, or a dash."""
     return NOTHING if ratio is None else f"{ratio:.1%}" if ratio < 0.1 else f"{ratio:.0%}"  # noqa: PLR2004 (one digit more below 10 %)

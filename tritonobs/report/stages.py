@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.report.console import Column, Line, Table, table_text
-from tritonobs.report.formats import bounded, latency, rate, share
+from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
@@ -74,4 +74,6 @@ def _times(timing: Timing) -> tuple[str, ...]:
 
 
 def _quantile(timing: Timing, value: float | None) -> str:
+    if value is None:
+        return few(timing.known, timing.lowest, timing.highest)
     return bounded(value, timing.lowest, timing.highest)

@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from tritonobs.report.console import plain, plain_console
-from tritonobs.report.formats import bounded, latency, rate, share
+from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.top import SORT_KEYS, SortKey, TopRow, TopView, sorted_rows
 
@@ -151,7 +151,7 @@ def _row(row: TopRow, width: int) -> Text:
         "-" if row.limit is None else _LIMIT_OF_MODEL[row.limited_qps > row.qps] + rate(row.limit),
         share(row.error_ratio),
         _short(row.mean),
-        bounded(row.p99, *(row.bounds or (None, None))).replace(" ", ""),
+        _p99(row).replace(" ", ""),
         _short(row.queue),
         f"{row.pending:.0f}",
         "-" if row.batch is None else f"{row.batch:.1f}",
@@ -165,6 +165,11 @@ def _row(row: TopRow, width: int) -> Text:
     line.append_text(stage_bar(row.stages, max(0, width - len(line.plain))))
     line.truncate(width)
     return line
+
+
+def _p99(row: TopRow) -> str:
+    bounds = row.bounds or (None, None)
+    return few(row.known, *bounds) if row.p99 is None else bounded(row.p99, *bounds)
 
 
 def _short(seconds: float | None) -> str:

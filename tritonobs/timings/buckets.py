@@ -26,3 +26,17 @@ def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | Non
             return lower + (bound - lower) * ((rank - below) / (count - below) if count > below else 1.0)
         lower, below = bound, count
     return lower
+
+
+def tells(ratio: float, samples: float | None) -> bool:
+    """Whether so many observations have this quantile: one in a hundred above the P99 takes a hundred.
+
+    None, where the number is not known, is taken for enough.
+    """
+    # Rates are read between scrapes, so their sums are whole numbers only nearly.
+    return samples is None or round(samples) * (1 - ratio) >= 1 - 1e-9
+
+
+def highest_told(buckets: Mapping[float, float], samples: float) -> float | None:
+    """The value of the highest quantile that so many observations have; at least the median."""
+    return bucket_quantile(max(0.5, 1 - 1 / samples), buckets) if samples > 0 else None

@@ -12,7 +12,7 @@ from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.plan.traced import BOUNDS, middle
 from tritonobs.timings import promql
 from tritonobs.timings.ask import ask_all
-from tritonobs.timings.buckets import bucket_quantile
+from tritonobs.timings.buckets import bucket_quantile, highest_told, tells
 
 Subject = tuple[str, str]
 """A model and its version."""
@@ -33,7 +33,8 @@ class Timing:
     """Requests a second and their durations in seconds over a window; None where not measured.
 
     Quantiles come from buckets. One at or below `lowest` lies somewhere in the first of them, one at
-    `highest` may be anything above; None where the buckets are not known.
+    `highest` may be anything above; None where the buckets are not known. A quantile is None where fewer
+    requests stand behind it than it takes; it is `known`, that of the highest which they have, or more.
     """
 
     rate: float
@@ -43,6 +44,7 @@ class Timing:
     p99: float | None = None
     lowest: float | None = None
     highest: float | None = None
+    known: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,12 +114,12 @@ def timings_from(answers: Answers, *, at: float, window_seconds: float) -> Timin
         at=at,
         window_seconds=window_seconds,
         servers=servers,
-        stages=_stages(answers),
+        stages=_stages(answers, window_seconds),
         calls=pipeline_calls(answers.get("calls", ())),
-        backends=_backends(answers),
+        backends=_backends(answers, window_seconds),
         # Until 25.12 only decoupled models have this histogram; later all do, and it tells nothing.
         streaming=frozenset(first if first < set(servers) else ()),
-        traced=_traced(answers),
+        traced=_traced(answers, window_seconds),
     )
 
 
@@ -160,6 +162,9 @@ def bucket_questions(scope: promql.Scope, window_seconds: float) -> dict[str, st
         promql.rate(f"{names.TRACE_DURATION}_{part}", chosen, window_seconds) for part in ("bucket", "sum")
     )
     return {
+        "traced_samples": promql.summed(
+            promql.rate(names.TRACE_SAMPLES, chosen, window_seconds), promql.MODEL_VERSION
+        ),
         "traced_buckets": promql.summed(traced, (*promql.MODEL_VERSION, names.PHASE, names.LE)),
         "traced_sum": promql.summed(spent, (*promql.MODEL_VERSION, names.PHASE)),
         "buckets": promql.summed(rates, (*promql.MODEL_VERSION_STAGE, names.LE)),
@@ -181,18 +186,20 @@ def _servers(answers: Answers) -> dict[Subject, ServerTiming]:
     }
 
 
-def _stages(answers: Answers) -> dict[StageSubject, Timing]:
-    timings = _timings(answers, "", promql.MODEL_VERSION_STAGE)
+def _stages(answers: Answers, seconds: float) -> dict[StageSubject, Timing]:
+    timings = _timings(answers, "", promql.MODEL_VERSION_STAGE, seconds)
     return {(key[0], key[1], key[2]): timing for key, timing in timings.items()}
 
 
-def _traced(answers: Answers) -> dict[Phase, Timing]:
+def _traced(answers: Answers, window_seconds: float) -> dict[Phase, Timing]:
     labels = (*promql.MODEL_VERSION, names.PHASE)
     counts: dict[Phase, dict[float, float]] = {}
     for (*subject, le), rate in _by(answers.get("traced_buckets", ()), (*labels, names.LE)).items():
         model, version, phase = subject
         counts.setdefault((model, version, phase), {})[float(le)] = rate
     seconds = _by(answers.get("traced_sum", ()), labels)
+    # Buckets are weighted: of one in a hundred, a hundred requests are one. (Older snapshots did not ask.)
+    samples = _by(answers.get("traced_samples", ()), promql.MODEL_VERSION)
     return {
         key: Timing(
             # That bucket holds all requests, so nothing asks for their count.
@@ -201,8 +208,7 @@ def _traced(answers: Answers) -> dict[Phase, Timing]:
             **{
                 # As the rules read traced times; a line through the bucket is up to 10 % off.
                 name: None if value is None else middle(value)
-                for name, ratio in _QUANTILES.items()
-                for value in (bucket_quantile(ratio, buckets),)
+                for name, value in _told(buckets, samples.get(key[:2]), window_seconds).items()
             },
             lowest=BOUNDS[0],
             highest=BOUNDS[-1],
@@ -212,12 +218,14 @@ def _traced(answers: Answers) -> dict[Phase, Timing]:
     }
 
 
-def _backends(answers: Answers) -> dict[Subject, Timing]:
-    timings = _timings(answers, "backend_", promql.MODEL_VERSION)
+def _backends(answers: Answers, seconds: float) -> dict[Subject, Timing]:
+    timings = _timings(answers, "backend_", promql.MODEL_VERSION, seconds)
     return {(key[0], key[1]): timing for key, timing in timings.items() if timing.rate > 0}
 
 
-def _timings(answers: Answers, prefix: str, labels: tuple[str, ...]) -> dict[tuple[str, ...], Timing]:
+def _timings(
+    answers: Answers, prefix: str, labels: tuple[str, ...], window_seconds: float
+) -> dict[tuple[str, ...], Timing]:
     """Timings of histograms: from the questions with this prefix, by these labels."""
     seconds = _by(answers.get(f"{prefix}sum", ()), labels)
     counts: dict[tuple[str, ...], dict[float, float]] = {}
@@ -230,7 +238,7 @@ def _timings(answers: Answers, prefix: str, labels: tuple[str, ...]) -> dict[tup
             rate=rate,
             mean=_mean(seconds.get(key, math.nan), rate),
             **(
-                _quantiles(counts[key])
+                _quantiles(counts[key], window_seconds)
                 if key in counts
                 else {name: _number(values.get(key, math.nan)) for name, values in asked.items()}
             ),
@@ -239,9 +247,23 @@ def _timings(answers: Answers, prefix: str, labels: tuple[str, ...]) -> dict[tup
     }
 
 
-def _quantiles(buckets: Mapping[float, float]) -> dict[str, float | None]:
+def _told(
+    buckets: Mapping[float, float], per_second: float | None, seconds: float
+) -> dict[str, float | None]:
+    """The percentiles that so many requests a second have, and the highest one where some are lacking."""
+    samples = None if per_second is None else per_second * seconds
+    # A single request has no quantiles, and its time is worth showing.
+    found = {
+        name: bucket_quantile(ratio, buckets) if name == "p50" or tells(ratio, samples) else None
+        for name, ratio in _QUANTILES.items()
+    }
+    lacking = samples is not None and not tells(_QUANTILES["p99"], samples)
+    return found | ({"known": highest_told(buckets, samples)} if lacking and samples is not None else {})
+
+
+def _quantiles(buckets: Mapping[float, float], seconds: float) -> dict[str, float | None]:
     """Percentiles from the buckets, and the bounds outside of which nothing exact is known."""
-    known = {name: bucket_quantile(ratio, buckets) for name, ratio in _QUANTILES.items()}
+    known = _told(buckets, buckets.get(math.inf), seconds)
     bounds = sorted(bound for bound in buckets if math.isfinite(bound))
     return known | ({"lowest": bounds[0], "highest": bounds[-1]} if bounds else {})
 

@@ -232,6 +232,11 @@ class Reader:
             yield "a request's percentiles are not known: Triton keeps none of the queue and of its own part"
         if (*subject, REQUEST_PHASE) in self._timings.traced:
             yield "percentiles of request and phases are those of the requests that Triton traced"
+        if any(timing.known is not None for timing in (request, *(row.timing for row in rows))):
+            yield (
+                "≥ is the highest percentile that so few requests tell, and the true one is that or more: "
+                "a p99 takes 100 requests, a p95 20"
+            )
         if any(row.overlaps for row in rows):
             yield (
                 "parts marked ‖ overlap, or belong to a model that takes longer for others; "

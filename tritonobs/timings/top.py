@@ -14,7 +14,7 @@ from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.timings import alive, outcomes, promql, questions
 from tritonobs.timings.alive import Worker, workers
 from tritonobs.timings.ask import Unseen, ask_all
-from tritonobs.timings.buckets import bucket_quantile
+from tritonobs.timings.buckets import bucket_quantile, highest_told, tells
 from tritonobs.timings.measured import Subject, calls_question, mean_questions, pipeline_calls
 from tritonobs.timings.outcomes import Ended, ended
 from tritonobs.timings.pages import Pages, moved, rates
@@ -30,6 +30,7 @@ class TopRow:
     """A model version now; durations in seconds, None where unmeasured. `stages` are seconds a request.
 
     `mean` is a whole request. `p99` is that of the time in the model, without its wait in Triton's queue;
+    None where fewer than a hundred requests stand behind it: it is `known`, or more.
     `bounds` are the lowest and the highest value its buckets can tell. `limited_qps` is the rate that `limit`
     is about: a limit of the model counts all its versions. Of two limits it is the one that is used up more.
     `silent_workers` are those that were not replaced.
@@ -52,6 +53,7 @@ class TopRow:
     bounds: tuple[float, float] | None = None
     invalid_ratio: float | None = None
     """The share that was the caller's fault, and no error."""
+    known: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,7 @@ def view_of_pages(
             buckets.setdefault((model, version), {})[float(le)] = rate
     succeeded = grew(names.TRITON_SUCCESS, *outcomes.LABELS)
     numbers = _Numbers(
+        seconds=max(0.0, now.at - before.at),
         ended=ended(
             succeeded,
             grew(names.TRITON_FAILURE, *outcomes.LABELS, names.REASON),
@@ -146,6 +149,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         buckets.setdefault(tuple(subject), {})[float(le)] = rate
     succeeded = rows("replica_requests", *outcomes.LABELS)
     numbers = _Numbers(
+        seconds=window_seconds,
         ended=ended(
             succeeded,
             rows("failures", *outcomes.LABELS, names.REASON),
@@ -181,13 +185,20 @@ def sorted_rows(rows: Iterable[TopRow], key: SortKey, chosen: str = "") -> tuple
     if key == "model":
         return tuple(by_name)
     field = "error_ratio" if key == "errors" else key
-    return tuple(sorted(by_name, key=lambda row: -(getattr(row, field) or 0.0)))
+    # A P99 that is not told is at least what is known.
+    return tuple(
+        sorted(
+            by_name,
+            key=lambda row: -(getattr(row, field) or (row.known if field == "p99" else None) or 0.0),
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Numbers:
     """Rates a second by labels (durations of Triton in microseconds), from either source."""
 
+    seconds: float
     ended: Mapping[Subject, Ended]
     requests: Mapping[tuple[str, ...], float]
     request: Mapping[tuple[str, ...], float]
@@ -246,6 +257,7 @@ class _Numbers:
         }
         buckets = self.buckets.get(subject, {})
         finite = sorted(bound for bound in buckets if math.isfinite(bound))
+        samples = buckets.get(math.inf, 0.0) * self.seconds
         limit, limited_qps = self._limit(subject)
         return TopRow(
             model=model,
@@ -256,7 +268,8 @@ class _Numbers:
             error_ratio=end.ratio,
             invalid_ratio=end.invalid_ratio,
             mean=self._mean(subject),
-            p99=bucket_quantile(0.99, buckets),
+            p99=bucket_quantile(0.99, buckets) if tells(0.99, samples) else None,
+            known=None if tells(0.99, samples) else highest_told(buckets, samples),
             bounds=(finite[0], finite[-1]) if finite else None,
             queue=self.queue.get(subject, 0.0) / 1e6 / good if good > 0 else None,
             pending=self.pending.get(subject, 0.0),

@@ -2,7 +2,7 @@
 
 import math
 
-from support.promtool import Case, fires, reads, silent
+from support.promtool import Case, absent, fires, reads, silent
 from support.simulate import World
 from tritonobs.plan.traced import BOUNDS, middle
 
@@ -20,8 +20,18 @@ LATENCY = {
 }
 
 
-def traced(times, *, minutes=120, weight=1, phase="request", bounds=(0.1, 0.5, 1.0), rejected=0, world=None):
-    """A model without our stages: `times` are requests a second by the seconds they take."""
+def traced(
+    times,
+    *,
+    minutes=120,
+    weight=1,
+    phase="request",
+    bounds=(0.1, 0.5, 1.0),
+    rejected=0,
+    world=None,
+    samples=4,
+):
+    """A model without our stages: `times` are requests a second by the seconds they take, from `samples`."""
     world = world or World(minutes=minutes).triton("nms", qps=4)
     own = {**JOB, **SUBJECT, "replica": "triton-1"}
     for bound in (*bounds, math.inf):
@@ -31,6 +41,7 @@ def traced(times, *, minutes=120, weight=1, phase="request", bounds=(0.1, 0.5, 1
     world.counter("tritonobs_trace_requests_total", _added(list(times.values())), **own, outcome="ok")
     world.counter("tritonobs_trace_requests_total", rejected, **own, outcome="rejected")
     world.gauge("tritonobs_trace_weight", weight, **own)
+    world.counter("tritonobs_trace_samples_total", samples, **own)
     return world.counter("tritonobs_trace_spans_total", 10, **JOB)
 
 
@@ -133,6 +144,25 @@ CASES = (
                 30,
                 ({**SUBJECT, "phase": "request", "source": "traces"}, round(middle(0.02), 4)),
             ),
+        ),
+    ),
+    Case(
+        says="a P99 of forty samples is none, and their P95 and P50 are",
+        world=traced({0.02: 95, 1.9: 5}, minutes=30, bounds=BOUNDS, weight=750, samples=40 / 300),
+        rules=(P99, P99.replace("p99", "p95"), P99.replace("p99", "p50")),
+        checks=(
+            absent(P99, 30),
+            reads(f'count({P99.replace("p99", "p95")}{{source="traces"}})', 30, ({}, 1)),
+            reads(f'count({P99.replace("p99", "p50")}{{source="traces"}})', 30, ({}, 1)),
+        ),
+    ),
+    Case(
+        says="a P95 of ten samples is none, and their P50 is",
+        world=traced({0.02: 95, 1.9: 5}, minutes=30, bounds=BOUNDS, weight=3000, samples=10 / 300),
+        rules=(P99.replace("p99", "p95"), P99.replace("p99", "p50")),
+        checks=(
+            absent(P99.replace("p99", "p95"), 30),
+            reads(f'count({P99.replace("p99", "p50")}{{source="traces"}})', 30, ({}, 1)),
         ),
     ),
     Case(
