@@ -39,8 +39,8 @@ def _quantile(name: str, phase: str, title: str, words: str, colour: str = "") -
         colour=colour,
         description=(
             f"{words} {_GAP.get(name, '')}The legend says where it comes from: `traces`, or "
-            "`stages_without_queue` where a model is not traced but times its stages. Good: below the target, "
-            f"and steady. From `model_version_phase:tritonobs_request_seconds:{name}_5m`."
+            "`stages_without_queue` where a model is not traced but times its stages. Good: below the "
+            f"target, and steady. From `model_version_phase:tritonobs_request_seconds:{name}_5m`."
         ),
     )
 
