@@ -62,7 +62,14 @@ function(config)
     ]),
     // They wait for minutes.
     later: text.group('alerts.limits.minutes', config.stageInterval, [
-      text.alert('TritonQpsNearLimit', 'warning', text.owned(exceeds('%(limitWarningRatio)s')), {
+      // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
+      text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
+        (
+          %(near)s
+        )
+        unless on (%(subject)s)
+        last_over_time(ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}[%(span5m)s])
+      |||, { near: exceeds('%(limitWarningRatio)s') })), {
         summary: 'Requests are near their limit.',
         description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.waiting +
                      ' Ask its callers what they plan, and add capacity before it is needed.',

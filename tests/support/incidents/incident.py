@@ -121,18 +121,19 @@ def _late(
 ) -> list[tuple[float, Life]]:
     ends = world.end if incident.ends is None else incident.ends
     every = {rule.get("alert"): _seconds(group["interval"]) for group in groups for rule in group["rules"]}
-    waits = {one.severity: float(one.wait_seconds + one.interval_seconds) for one in TIMINGS}
+    waits = {one.severity: float(one.wait_seconds + one.interval_seconds) + 1 for one in TIMINGS}
 
-    def allowed(life: Life) -> float:
-        """Two evaluations, and what Alertmanager waits."""
-        evaluations = _EVALUATIONS * every[life.labels["alertname"]]
-        return ends + evaluations + waits[life.labels["severity"]] + 1
+    def late(at: float, life: Life) -> bool:
+        """It began two evaluations after the end, or before and was kept back until after it."""
+        last = ends + _EVALUATIONS * every[life.labels["alertname"]]
+        kept_back = at > life.since + waits[life.labels["severity"]]
+        return at > last and (life.since > last or kept_back)
 
     return [
         (one.at, life)
         for one in said
         for life in one.begun
-        if _counted(life) and one.at > allowed(life) and life.labels["alertname"] not in incident.afterwards
+        if _counted(life) and late(one.at, life) and life.labels["alertname"] not in incident.afterwards
     ]
 
 
