@@ -1,4 +1,4 @@
-"""An incident is one page and its end: alert starts and messages, counted as bench/incidents.py counts them."""
+"""An incident is one page and its end: starts and messages, counted as bench/incidents.py does."""
 
 from dataclasses import replace
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from support.fleet_sim import curves
-from support.incidents.deploys import BURNS, failing
+from support.incidents.deploys import failing
 from support.incidents.incident import Incident
 from support.incidents.shop import HOUR, MINUTE, Shop, during
 
@@ -73,23 +73,12 @@ def _dropped() -> Shop:
 
 
 def _bad_client() -> Shop:
-    """One caller of four sends damaged images: an error reply, which the pipeline passes on."""
+    """One caller of four sends damaged images; the pipeline passes on that they are."""
     shop = Shop(11)
     bad = during(AT, 30 * MINUTE, 0.25)
-    shop.add("inspect", calls={"preprocess": 1, "nms": 2}, soft=bad)
-    shop.add("preprocess", soft=bad)
+    shop.add("inspect", calls={"preprocess": 1, "nms": 2}, invalid=bad)
+    shop.add("preprocess", invalid=bad)
     shop.add("nms", qps=9)
-    for number, server in enumerate(shop.servers):
-        shop.counts(
-            server,
-            "tritonobs_stage_errors_total",
-            during(AT, 30 * MINUTE, 0.75),
-            model="preprocess",
-            version="1",
-            stage="decode",
-            reason="corrupt_image",
-            worker=f"preprocess_0_0-10{number}-1a2b3c",
-        )
     return shop
 
 
@@ -230,7 +219,7 @@ INCIDENTS: Final = (
         world=_bad_client,
         begins=AT,
         ends=_after(30),
-        needs=("TritonErrorReasonSurge", *BURNS),
+        needs=("TritonInvalidInputSurge",),
     ),
     Incident(
         name="overload-and-errors",
