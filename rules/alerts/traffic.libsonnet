@@ -96,17 +96,30 @@ function(config)
                      ", but no server that answers has it loaded, and its callers get errors that Triton counts nowhere. Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
         board: board,
       }, wait='1m') + shards.parts([answers]),
-      // An instance that was taken away may leave its series behind. Where the model answers on that server without a
-      // failure for a quarter of an hour, nobody calls it any more.
+      // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
+      // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
+      // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
       text.alert('TritonWorkerDead', 'critical', text.owned_version(|||
         (model_instance:tritonobs_worker_alive:bool == 0)
         unless on (%(subject)s, %(replica)s, model_instance)
         (
-          (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
-            and on (%(subject)s, %(replica)s)
-          (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
+          (
+            (
+              model_instance:tritonobs_worker_alive:bool
+                and on (%(subject)s, %(replica)s)
+              (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+            )
+            or
+            (
+              (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
+                and on (%(subject)s, %(replica)s)
+              (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
+            )
+          )
             and on (%(subject)s)
           (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
+            unless on (%(subject)s, %(replica)s, model_instance)
+          model_instance:tritonobs_worker_answers:info
         )
       |||), {
         summary: 'A worker is dead although its model says it is ready.',

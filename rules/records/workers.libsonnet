@@ -24,6 +24,15 @@ function(config)
         and
       count_over_time(tritonobs_heartbeat_timestamp_seconds{%(triton)s}[%(medium)s]) >= 3
     |||) })) + shards.max,
+    // Model instances that answer, whatever their heartbeat does: one without a heartbeat that does not may have been
+    // taken away.
+    text.record('model_instance:tritonobs_worker_answers:info', fit(|||
+      group by (%(subject)s, %(replica)s, model_instance) (
+        %(answered)s
+      )
+    |||, {
+      answered: instance('rate(tritonobs_stage_duration_seconds_count{%(triton)s, stage="total"}[%(medium)s]) > 0'),
+    })) + shards.max,
     text.record('model_version:tritonobs_workers:count', |||
       count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
     |||),

@@ -68,6 +68,7 @@ _RECORDS: Final = (
     "replica:triton_unreachable:info",
     "replica:triton_returned:info",
     "cluster:tritonobs_evaluated:info",
+    "model_instance:tritonobs_worker_answers:info",
     *(f"replica:triton_{what}:info" for what in ("silent", "starting", "down", "outage", "outage_begins")),
     "replica:triton_requests_succeeded:sum",
     "replica:triton_restarted:bool",

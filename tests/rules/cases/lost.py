@@ -19,6 +19,7 @@ FAILED, SEEN = (
     "replica_model_version:triton_loaded:last_seen_seconds",
 )
 UNLOADED, NOT_LOADED, MISSING = "TritonModelUnloaded", "TritonVersionNotLoaded", "TritonModelMissing"
+ANSWERS = "model_instance:tritonobs_worker_answers:info"
 STOPPED, DROP, DEAD = "TritonTrafficStopped", "TritonTrafficDrop", "TritonWorkerDead"
 HOUR, DAY = 60, 24 * 60
 UP = {"job": "triton", "replica": "triton-1"}
@@ -134,12 +135,16 @@ def dead():
         ("fails", 0, 1, 0.01),
         ("failed_once", 0, 1, [(26, 0), (26.25, 0.01), (99, 0)]),
         ("failed_before", 0, 1, [(10, 1), (99, 0)]),
-        ("died", [(30, 1), (99, 0)], 1, 0),
+        ("taken_away", [(30, 1), (99, 0)], 1, 0),
+        ("taken_from_few", [(30, 1), (99, 0)], 0.1, 0),
+        ("half_dead", [(20, 1), (99, 0)], 1, 0),
         ("died_before", [(20, 1), (99, 0)], 1, 0),
         ("lives", 1, 0, 0),
     ):
         own = {"model": model, "version": "1"}
         world.gauge(OWNER, 1, **own).gauge(BEATS, beats, **own, replica="r", model_instance="i")
+        if model == "half_dead":
+            world.gauge(ANSWERS, 1, **own, replica="r", model_instance="i")
         world.gauge(DONE_THERE, done, **own, replica="r").gauge(FAILED, failed, **own, reason="BACKEND")
     return world
 
@@ -219,15 +224,23 @@ CASES = (
         ),
     ),
     Case(
-        says="a worker that does not beat is dead, unless its model answers well without it for long",
+        says="a worker that does not beat is dead, unless its model answers well without it",
         world=dead(),
         rules=(DEAD,),
-        given=(OWNER, BEATS, DONE_THERE, FAILED),
+        given=(OWNER, BEATS, DONE_THERE, FAILED, ANSWERS),
         checks=(
             told(
                 DEAD,
                 39.5,
-                *("hangs", "answers_little", "answered", "fails", "failed_once", "died"),
+                *(
+                    "hangs",
+                    "answers_little",
+                    "answered",
+                    "fails",
+                    "failed_once",
+                    "taken_from_few",
+                    "half_dead",
+                ),
             ),
         ),
     ),
