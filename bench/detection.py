@@ -26,8 +26,15 @@ HOUR, DAY = 3600, 86_400
 BEFORE = 4.4 * DAY
 BAD = 'nv_inference_request_failure{model="nms",reason!="CANCELED"}'
 VALID = '{__name__=~"nv_inference_request_(success|failure)",model="nms"}'
-# Share of errors, and how long it lasts: until the slowest alert of all has fired.
-INCIDENTS = {1.0: 5 * HOUR, 0.1: 7 * HOUR, 0.02: 11 * HOUR, 0.01: 15 * HOUR}
+# Share of errors, and how long it lasts: until the slowest alert has fired that reports it.
+INCIDENTS = {
+    1.0: 5 * HOUR,
+    0.1: 7 * HOUR,
+    0.02: 11 * HOUR,
+    0.01: 15 * HOUR,
+    0.005: 17 * HOUR,
+    0.002: 40 * HOUR,
+}
 
 
 def sloth() -> list[dict[str, Any]]:
@@ -69,7 +76,12 @@ def main() -> None:
                 for name, made in groups.items()
             }
     rows = [
-        [f"{share:.0%}", tier, *_cells("detected", share, tier, seen), *_cells("reset", share, tier, seen)]
+        [
+            f"{100 * share:g}%",
+            tier,
+            *_cells("detected", share, tier, seen),
+            *_cells("reset", share, tier, seen),
+        ]
         for share, seen in measured.items()
         for tier in TIERS
     ]
@@ -95,7 +107,12 @@ def main() -> None:
 def _cells(what: str, share: float, tier: str, seen: dict[str, dict[str, Seen]]) -> list[str]:
     every = [theory(TIERS[tier], share), *(one[tier] for one in seen.values())]
     times = [getattr(one, what) for one in every]
-    return [_minutes(seconds) for seconds in (times[0], getattr(IN_0_5_0[share][tier], what), *times[1:])]
+    before = IN_0_5_0.get(share)
+    return [
+        _minutes(times[0]),
+        _minutes(getattr(before[tier], what)) if before else "",
+        *map(_minutes, times[1:]),
+    ]
 
 
 def _minutes(seconds: float | None) -> str:

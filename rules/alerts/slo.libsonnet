@@ -23,41 +23,82 @@ function(config)
     ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
   local waited = (import '../lib/waited.libsonnet')(cluster).english;
-  // One incident, one message: of a model and those of its versions that burn, the only version if it burns no slower
-  // than the model, else the model over all its versions.
-  local once(burns) = fit(|||
+  local tiers = (import '../lib/tiers.libsonnet')(config);
+  local reported = (import '../lib/reported.libsonnet')(config);
+  local record(tier) = 'slo:error_budget_burn_' + tier.name + ':ratio';
+  // Versions that have nearly all bad requests of their model.
+  local fails(bad) = fit(|||
     (
-      %(burns)s{version=""}
-        unless on (%(model)s, slo)
+      %(bad)s{version!=""}
+        >= on (%(model)s, slo) group_left ()
+      %(burnVersionShare)s * %(bad)s{version=""}
+    )
+  |||, { bad: bad });
+  // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
+  // over all its versions. That share hardly moves while the windows run out, so the subject is the same to the end.
+  // A version is told of itself, too, where its model does not burn, and did not lately.
+  local once(burns, bad, interval, memory) = fit(|||
+    (
+      (
+        %(burns)s{version!=""}
+          and on (%(subject)s, slo)
+        %(fails)s
+      )
+      or
+      (
+        %(burns)s{version=""}
+          unless on (%(model)s, slo)
+        (
+          %(fails)s
+            and on (%(subject)s, slo)
+          present_over_time(%(burns)s{version!=""}[%(memory)s])
+        )
+      )
+      or
       (
         (
           %(burns)s{version!=""}
-            >= on (%(model)s, slo) group_left ()
-          %(burns)s{version=""}
+            and
+          (
+            %(burns)s offset %(interval)s
+            or
+            %(burns)s unless on (%(model)s, slo) slo:objective:ratio{version=""}
+          )
         )
-        and on (%(model)s, slo)
-        (count by (%(model)s, slo) (%(burns)s{version!=""}) == 1)
+          unless on (%(model)s, slo)
+        present_over_time(%(burns)s{version=""}[%(memory)s])
+          unless on (%(model)s, slo)
+        (
+          %(fails)s
+            and on (%(subject)s, slo)
+          present_over_time(%(burns)s{version!=""}[%(memory)s])
+        )
       )
     )
-    or
+  |||, { burns: burns, interval: interval, memory: memory, fails: fails(bad) });
+  // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
+  // itself; where members fail, too, it waits, for they may be paged for a little later.
+  local not_of_members(tier, burns, wait) = fit(|||
+
+    unless on (%(subject)s, slo)
+    %(explained)s
+    unless on (%(subject)s, slo)
     (
-      %(burns)s{version!=""}
+      (
+        slo:sli_bad_requests:sum%(long)s
+          < on (%(model)s) group_left ()
+        2 * %(failing)s
+      )
         unless on (%(subject)s, slo)
-      (
-        %(burns)s{version!=""}
-          < on (%(model)s, slo) group_left ()
-        %(burns)s{version=""}
-      )
-        unless on (%(model)s, slo)
-      (
-        %(burns)s{version=""}
-        and on (%(model)s, slo)
-        (count by (%(model)s, slo) (%(burns)s{version!=""}) > 1)
-      )
+      (%(burns)s offset %(wait)s)
     )
-  |||, { burns: burns });
-  local tiers = (import '../lib/tiers.libsonnet')(config);
-  local record(tier) = 'slo:error_budget_burn_' + tier.name + ':ratio';
+  |||, {
+    explained: reported.explained(tier, reported.of_members(tier), '%(model)s'),
+    failing: reported.members('slo:sli_bad_requests:sum' + tier.long),
+    burns: burns,
+    long: tier.long,
+    wait: wait,
+  });
   // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
@@ -69,18 +110,25 @@ function(config)
   ]);
   local burn(tier) =
     local name = 'TritonErrorBudgetBurn' + std.asciiUpper(tier.name[0]) + tier.name[1:];
+    local first = tier.name == tiers[0].name;
     text.alert(name, tier.severity, text.owned(fit(|||
       (
         %(once)s
       )
-        * slo:error_budget:ratio%(unless_paged)s
+        * slo:error_budget:ratio%(unless_paged)s%(not_of_members)s
     |||, {
-      once: once(record(tier)),
+      once: once(
+        record(tier),
+        'slo:sli_bad_requests:sum' + tier.long,
+        if first then '%(sloInterval)s' else '%(burnInterval)s',
+        text.span(tier.again)
+      ),
       unless_paged: unless_paged(tier),
+      not_of_members: not_of_members(tier, record(tier), if first then '%(sloInterval)s' else '%(burnInterval)s'),
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + ', and it goes on' + left + '.' + eater + waited + say.causes +
+                   tier.long + ', and it goes on' + left + '.' + eater + waited + say.called_by + say.causes +
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
       board: board,
     }, labels={ burn_tier: tier.name });
@@ -112,11 +160,27 @@ function(config)
     board: board,
   }, wait='10m');
   local exhausted =
-    text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(|||
-      (slo:period_error_budget_remaining:ratio <= 0)
-      and
-      (slo:sli_bad_requests:sum%(sloPeriod)s >= %(sloMinimumBad)s)
-    |||), {
+    text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(fit(|||
+      (
+        (
+          %(spent)s{version!=""}
+            and on (%(subject)s, slo)
+          %(fails)s
+        )
+        or
+        (
+          %(spent)s
+            unless on (%(subject)s, slo)
+          (%(spent)s{version!=""} and on (%(model)s, slo) %(spent)s{version=""})
+            unless on (%(model)s, slo)
+          (
+            %(spent)s{version!=""}
+              and on (%(subject)s, slo)
+            %(fails)s
+          )
+        )
+      )
+    |||, { spent: 'slo:period_error_budget_spent:ratio', fails: fails('slo:sli_bad_requests:sum%(sloPeriod)s') })), {
       summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows' + left +

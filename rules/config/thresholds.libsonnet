@@ -80,6 +80,14 @@
     sloMinimumBadSamples: 10,
     // A weak objective times a large factor could ask for more than 100 % errors: cut there.
     sloThresholdCap: 0.9,
+    // A burn that has begun lasts while its windows are above this part of their thresholds, one that came back while a
+    // longer window is above the smaller part: chance carries a share over its threshold and back.
+    burnLastingRatio: 0.8,
+    burnAgainRatio: 0.5,
+    // A spent budget counts as spent until this much of it is left.
+    budgetLeftRatio: 0.02,
+    // A version that has this share of its model's bad requests is the one that fails.
+    burnVersionShare: 0.9,
     // Above this share of requests that cannot be measured, an SLO says too little to be relied on.
     sloUnmeasuredRatio: 0.01,
   },

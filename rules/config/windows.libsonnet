@@ -65,6 +65,10 @@ local scrapes = 4;
     slowInterval: interval(120),
     slowFreshWindow: duration.text(2 * duration.seconds(config.slowInterval)),
     slowSampleWindow: duration.text(duration.seconds(config.slowInterval) - 0.001),
+    // Burns of hours are judged more often than the windows they are of: the sooner of two groups waits for the other.
+    burnInterval: interval(std.max(60, evaluationSeconds)),
+    burnFreshWindow: duration.text(2 * duration.seconds(config.burnInterval)),
+    burnSampleWindow: duration.text(duration.seconds(config.burnInterval) - 0.001),
     // One sample in 5 m is enough for the window of a month, and cheaper to sum.
     longInterval: interval(300),
     longSampleWindow: duration.text(duration.seconds(config.longInterval) - 0.001),
@@ -81,13 +85,13 @@ local scrapes = 4;
     sloPeriodSeconds: duration.seconds(config.sloPeriod),
     sloPeriodDays: config.sloPeriodSeconds / 86400,
     // Both windows of a tier must burn faster than what spends `share` of the budget in the long one. The first tier is
-    // evaluated with the budgets, the others at the slow interval. One that begins `again` within its long window lasts
-    // until a longer one is calm, too. The pairs are those of the SRE workbook, chapter 5, and a fourth.
+    // evaluated with the budgets. One that begins twice `lately` lasts until a longer window is calm, too (`again`). The
+    // pairs are those of the SRE workbook, chapter 5, and a fourth.
     burnTiers: [
-      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m' },
-      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '' },
-      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '' },
-      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '' },
+      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h' },
+      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d' },
+      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', lately: '3d' },
+      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', lately: '7d' },
     ],
 
     local follows(name, from) =

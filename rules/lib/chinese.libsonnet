@@ -18,7 +18,7 @@ function(config)
   local burn(window) = {
     summary: model + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
     description: '最近 ' + window + ' 内，' + model + ' 有 ' + percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + budget +
-                 '。' + waited + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
+                 '。' + waited + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
   };
   local tiers = { [tier.name]: tier.long for tier in config.burnTiers };
   {

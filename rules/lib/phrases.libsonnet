@@ -40,6 +40,11 @@
   comes_and_goes_zh:
     '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
 
+  // Whose requests fail with this model's: pipelines that call it.
+  local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
+  called_by: '{{ ' + callers + ' }} Pipelines that call it suffer with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own for that.{{ end }}',
+  called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
+
   // What fires for other models of the same pipeline and may be why: members are slow, full or dead before it is.
   causes:
     '{{ with $labels.pipeline }}{{ ' + members + ' }} Its pipeline has causes:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',

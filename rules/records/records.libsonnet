@@ -62,12 +62,14 @@
         (import 'events.libsonnet')(config) + (import 'timed.libsonnet')(config) +
         (import 'slo_events.libsonnet')(config) + ratios.recent + burns.recent + alerts.recent
       ),
-      text.group('slo.samples', config.sloInterval, traces.samples + burns.begins + members.records),
+      text.group('slo.samples', config.sloInterval, traces.samples + burns.kept + members.records),
       text.group('traces.counted', config.sloInterval, traced_share.counted),
       text.group('traces.compared', config.slowInterval, traced_share.compared),
       text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
       text.group('slo.shown', config.stageInterval, shown.ratio + shown.invalid + budget.shown),
-      text.group('slo.slow', config.slowInterval, ratios.slow + burns.slow + alerts.slow),
+      text.group('slo.slow', config.slowInterval, ratios.slow),
+      text.group('slo.burns', config.burnInterval, burns.slow + alerts.slow),
+      text.group('slo.begins', config.burnInterval, burns.begins),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
       text.group('slo.period', config.slowInterval, ratios.period + budget.period),
     ],

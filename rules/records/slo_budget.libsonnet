@@ -14,6 +14,18 @@ function(config)
       text.record('slo:time_period:days', 'slo:objective:ratio * 0 + %(sloPeriodDays)s'),
       text.record('slo:period_burn_rate:ratio', burning(config.sloPeriod)),
       text.record('slo:period_error_budget_remaining:ratio', '1 - slo:period_burn_rate:ratio'),
+      // Budgets that are spent, until a little of them is left again: chance carries what is left over and under 0.
+      text.record('slo:period_error_budget_spent:ratio', fit(|||
+        (
+          (slo:period_error_budget_remaining:ratio <= 0)
+          or
+          (slo:period_error_budget_remaining:ratio < %(left)s)
+            and
+          (min_over_time(slo:period_error_budget_remaining:ratio[%(window)s]) <= 0)
+        )
+        and
+        (slo:sli_bad_requests:sum%(sloPeriod)s >= %(sloMinimumBad)s)
+      |||, { window: text.span('6h'), left: '%(budgetLeftRatio)s', sloPeriod: config.sloPeriod, sloMinimumBad: '%(sloMinimumBad)s' })),
       // At the last hour's pace; nothing while that keeps the promise for ever.
       text.record('slo:time_to_exhaustion:seconds', fit(|||
         clamp_min(slo:period_error_budget_remaining:ratio, 0)

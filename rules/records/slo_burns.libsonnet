@@ -1,19 +1,25 @@
-// Budgets that burn too fast, tier by tier: rows only while they do, with the burn rate of the long window.
+// Budgets that burn too fast, tier by tier: rows only while they do, with the burn rate of the long window. What one tier
+// has reported no slower one reports again.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
+  local duration = import '../lib/duration.libsonnet';
   local fit = import '../lib/fit.libsonnet';
   local tiers = (import '../lib/tiers.libsonnet')(config);
+  local reported = (import '../lib/reported.libsonnet')(config);
   // Few budgets burn: all but those are left out by the smallest budget of the cluster, before each is compared with its
-  // own.
-  local exceeds(window, factor) = fit(|||
+  // own. `part` of the threshold is enough where a burn lasts.
+  local lasting = '%(burnLastingRatio)s * ';
+  local exceeds(window, factor, part='') = fit(|||
     (
       slo:sli_error:ratio_rate%(window)s
         > on (%(cluster)s) group_left ()
-      clamp_max(%(factor)s * cluster:slo_error_budget:min, %(sloThresholdCap)s)
+      %(part)sclamp_max(%(factor)s * cluster:slo_error_budget:min, %(sloThresholdCap)s)
         > ignoring (sloth_window)
-      clamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
+      %(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
-  |||, { window: window, factor: factor });
+  |||, { window: window, factor: factor, part: part });
+  // Chance carries a share over its threshold and back, again and again: a burn that has begun lasts until both windows
+  // are clearly below theirs.
   // More bad requests than chance makes. Where they are traced by sample, as many must have been seen themselves.
   local enough(bad, samples, window) = fit(|||
     (
@@ -22,8 +28,14 @@ function(config)
       (sum_over_time(slo:sli_bad_samples:%(samples)s[%(window)s]) < %(sloMinimumBadSamples)s)
     )
   |||, { bad: bad, samples: samples, window: window });
-  // What burns fast enough for a faster page, and by more than chance, is left to it: of a model that has been asked for
-  // less than the longer window, the share over it rises first.
+  // What is summed over the windows of a tier: its own samples, and those of its short window.
+  local samples(tier) = if tier.name == tiers[0].name then 'increase' else 'sampled';
+  local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
+  local named(tier, what) = 'slo:error_budget_burn_' + tier.name + ':' + what;
+  local faster(tier) = [one for one in tiers if one.seconds < tier.seconds];
+  // A burst that burns fast enough for a faster tier, and by more than chance, is left to that tier, and so is what comes
+  // while that tier's alert is out. (Of a model that has been asked for less than the longer window, the share over it
+  // rises first.)
   local left_to(tier) = std.join('', [
     fit(|||
 
@@ -33,50 +45,48 @@ function(config)
         and
         %(enough)s
       )
-    |||, { burns: exceeds(faster.short, faster.factor), enough: enough(
-      fit('sum_over_time(slo:sli_bad_requests:increase[%(window)s])', { window: text.span(faster.short) }),
-      'increase',
-      text.span(faster.short)
-    ) })
-    for faster in tiers
-    if tier.severity == 'critical' && faster.severity == 'critical' && faster.seconds < tier.seconds
+      unless on (%(model)s, slo)
+      %(out)s
+    |||, {
+      burns: exceeds(one.short, one.factor),
+      enough: enough(
+        fit('sum_over_time(slo:sli_bad_requests:%(samples)s[%(window)s])', {
+          samples: quick(one),
+          window: text.span(one.short),
+        }),
+        quick(one),
+        text.span(one.short)
+      ),
+      out: named(one, 'ratio'),
+    })
+    for one in faster(tier)
   ]);
-  local named(tier, what) = 'slo:error_budget_burn_' + tier.name + ':' + what;
-  // `samples` are what the long window is summed of, `fresh` is twice as long as the tier's interval.
-  local records(tier, samples, fresh) =
-    local again = tier.again != '';
+  // The rows of `burns` but for those in whose long window faster tiers have reported so much that the rest does not burn.
+  local not_reported(tier, burns, part='') =
+    if faster(tier) == [] then burns
+    else fit(|||
+      (
+        %(burns)s
+          unless on (%(subject)s, slo)
+        %(explained)s
+      )
+    |||, { burns: burns, explained: reported.explained(tier, reported.of_slo(tier), part=part) });
+  // `fresh` is twice the interval of the samples: no evaluation may miss a bad request.
+  local records(tier, fresh) =
     local begun = named(tier, 'begun');
     local placed(expr) = fit(expr, {
-      long: exceeds(tier.long, tier.factor),
+      long: not_reported(tier, exceeds(tier.long, tier.factor)),
       shorter: exceeds(tier.short, tier.factor),
-      still: if again then exceeds(tier.again, tier.factor) else '',
+      shorter_still: exceeds(tier.short, tier.factor, lasting),
+      longer_still: exceeds(tier.again, tier.factor, '%(burnAgainRatio)s * '),
       begun: begun,
       begins: named(tier, 'begins'),
       short_window: text.span(tier.short),
-      long_window: text.span(tier.long),
-      samples: samples,
+      lately: text.span(tier.lately),
       fresh: fresh,
       left_to: left_to(tier),
-      enough: enough('slo:sli_bad_requests:sum' + tier.long, samples, text.span(tier.long)),
+      enough: enough('slo:sli_bad_requests:sum' + tier.long, samples(tier), text.span(tier.long)),
     });
-    local begun_lately = placed(|||
-      (
-        %(shorter)s
-        and
-        present_over_time(%(begun)s[%(short_window)s])
-      )
-    |||);
-    // One that began twice within its long window lasts until a longer one is calm, too: errors now and then are one
-    // message, not many.
-    local begun_twice = placed(|||
-      (
-        %(still)s
-        and
-        (
-          count_over_time(%(begins)s[%(long_window)s]) >= 2
-        )
-      )
-    |||);
     [
       // A bad request was just counted, and with it both windows burn too fast. Without this a burn would begin after
       // the last request, when good ones leave the windows and bad ones stay.
@@ -100,27 +110,50 @@ function(config)
           /
         slo:error_budget:ratio
       |||, {
-        long: exceeds(tier.long, tier.factor),
-        lasting: text.all([begun_lately] + if again then [begun_twice] else []),
+        long: not_reported(tier, exceeds(tier.long, tier.factor, lasting), lasting),
+        lasting: text.all([
+          placed(|||
+            (
+              %(shorter_still)s
+              and
+              present_over_time(%(begun)s[%(short_window)s])
+            )
+          |||),
+          // One that began twice lately lasts until a longer window is calm, too: errors now and then are one message, not
+          // many.
+          placed(|||
+            (
+              %(longer_still)s
+              and
+              (
+                count_over_time(%(begins)s[%(lately)s]) >= 2
+              )
+            )
+          |||),
+        ]),
       })),
     ];
-  // Where a burn of the first tier did not go on from one before. Of the evaluation before, so it may be evaluated beside
-  // it, and vmalert, too, has written that by now.
-  local begins(tier) = text.record(named(tier, 'begins'), fit(|||
+  // Where a burn did not go on from one before. Of the evaluation before, so it may be evaluated beside it, and vmalert,
+  // too, has written that by now.
+  local begins(tier, interval, fresh) = text.record(named(tier, 'begins'), fit(|||
     present_over_time(%(begun)s[%(interval)s] offset %(interval)s)
       unless
     present_over_time(%(begun)s[%(short_window)s] offset %(fresh)s)
   |||, {
     begun: named(tier, 'begun'),
     short_window: text.span(tier.short),
-    interval: '%(sloInterval)s',
-    fresh: '%(sloFreshWindow)s',
+    interval: interval,
+    fresh: fresh,
   }));
   {
-    begins: [begins(tier) for tier in tiers if tier.again != ''],
-    recent: records(tiers[0], 'increase', '%(sloFreshWindow)s'),
+    recent: records(tiers[0], '%(sloFreshWindow)s'),
+    // Kept beside the first tier: what it has reported, and where it began.
+    kept: [begins(tiers[0], '%(sloInterval)s', '%(sloFreshWindow)s')] +
+          reported.records(tiers[0], 'sloInterval', '%(sloSampleWindow)s'),
     slow: std.flattenArrays([
-      records(tier, 'sampled', '%(slowFreshWindow)s')
+      records(tier, '%(slowFreshWindow)s') +
+      reported.records(tier, 'burnInterval', '%(burnSampleWindow)s')
       for tier in tiers[1:]
     ]),
+    begins: [begins(tier, '%(burnInterval)s', '%(burnFreshWindow)s') for tier in tiers[1:]],
   }

@@ -271,7 +271,7 @@ def test_without_a_cluster_label_nothing_names_one(plan_of: Callable[[str], Plan
 
 
 def test_every_threshold_of_the_mixin_is_a_field() -> None:
-    """But the two that Python's backtests compute with, and what they stand for cannot be set apart from."""
+    """But those that Python's backtests compute with, and what they stand for cannot be set apart from."""
     knobs = mixin_knobs({})
     fields = {knob.name for knob in threshold_knobs().values()}
 
@@ -281,6 +281,10 @@ def test_every_threshold_of_the_mixin_is_a_field() -> None:
         "sloMinimumBad",
         "sloMinimumBadSamples",
         "sloThresholdCap",
+        "burnLastingRatio",
+        "burnAgainRatio",
+        "burnVersionShare",
+        "budgetLeftRatio",
     }
 
 

@@ -77,7 +77,7 @@ def test_its_fields_are_those_it_knows() -> None:
         ("TritonServerDown", (5, 30, 0), 1),
         ("TritonPoolShort", (5, 300, 0), 2),
         ("TritonKvCacheFull", (15, 60, 120), 2),
-        ("TritonErrorBudgetBurnSlow", (120, 0, 0), 2),
+        ("TritonErrorBudgetBurnSlow", (60, 0, 0), 2),
         ("TritonModelReloaded", (60, 0, 240), 3),
     ],
 )

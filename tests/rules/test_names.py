@@ -9,7 +9,14 @@ import pytest
 from support.record_names import record_names
 from tritonobs import names
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.slo import BURN_TIERS, FEWEST_BAD_REQUESTS, HIGHEST_THRESHOLD, burn_factor
+from tritonobs.plan.slo import (
+    AGAIN_RATIO,
+    BURN_TIERS,
+    FEWEST_BAD_REQUESTS,
+    HIGHEST_THRESHOLD,
+    LASTING_RATIO,
+    burn_factor,
+)
 from tritonobs.plan.windows import rule_windows
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs, render_rules
 from tritonobs.spec.load import read_text
@@ -108,11 +115,13 @@ def test_python_and_the_mixin_alert_at_the_same_burn_rates(period):
 
     assert knobs["sloMinimumBad"] == FEWEST_BAD_REQUESTS
     assert knobs["sloThresholdCap"] == float(HIGHEST_THRESHOLD)
+    assert (knobs["burnLastingRatio"], knobs["burnAgainRatio"]) == (float(LASTING_RATIO), float(AGAIN_RATIO))
     assert [tier["name"] for tier in knobs["burnTiers"]] == [tier.name for tier in BURN_TIERS]
     exprs = {rule["record"]: rule["expr"] for rule in found["record"]}
     for tier, own in zip(BURN_TIERS, knobs["burnTiers"], strict=True):
         pairs = [parse_duration(own[key]) for key in ("long", "short")]
         assert (own["severity"], *pairs) == (tier.severity, tier.long_seconds, tier.short_seconds)
-        assert (parse_duration(own["again"]) if own["again"] else None) == tier.again_seconds
+        assert parse_duration(own["again"]) == tier.again_seconds
+        assert parse_duration(own["lately"]) == tier.lately_seconds
         factor = format_number(burn_factor(tier, period).quantize(Decimal("0.0001")))
         assert f"clamp_max({factor} * " in exprs[f"slo:error_budget_burn_{tier.name}:begun"]

@@ -194,8 +194,8 @@ ONE_PROBLEM = [
     pytest.param(
         "qps_limit: 8",
         "slos: {latency: {promised: false}}",
-        "9:22: models.checkout.slos.latency.promised: unknown field; allowed are objective, threshold, stage, "
-        "source and invalid (write none in place of the SLO)",
+        "9:22: models.checkout.slos.latency.promised: unknown field; allowed are objective, threshold, "
+        "stage, source and invalid (write none in place of the SLO)",
         id="the old word for none",
     ),
     pytest.param(

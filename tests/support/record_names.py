@@ -154,9 +154,9 @@ _RECORDS: Final = (
     *(
         f"slo:error_budget_burn_{tier}:{what}"
         for tier in ("fast", "medium", "slow", "long")
-        for what in ("begun", "ratio")
+        for what in ("begun", "ratio", "begins", "bad", "reported")
     ),
-    "slo:error_budget_burn_fast:begins",
+    "slo:period_error_budget_spent:ratio",
     *(f"slo:sli_bad_requests:sum{w}" for w in ("1h", "6h", "1d", "3d", "{period}")),
     *(f"slo:sli_error:ratio_rate{w}" for w in ("5m", "30m", "1h", "2h", "6h", "1d", "3d", "{period}")),
     *(f"slo:{what}:ratio" for what in ("objective", "error_budget", "current_burn_rate", "period_burn_rate")),

@@ -20,6 +20,10 @@ SUSTAINABLE = Decimal(1)
 """The burn rate that spends the budget in exactly one period; below it the promise is kept."""
 FEWEST_BAD_REQUESTS: Final = 5
 """Fewer bad requests than this in the long window of a tier are chance, however large their share."""
+LASTING_RATIO: Final = Decimal("0.8")
+"""A burn that has begun lasts while its windows are above this part of their thresholds."""
+AGAIN_RATIO: Final = Decimal("0.5")
+"""The same for the longer window of one that came back."""
 HIGHEST_THRESHOLD: Final = Decimal("0.9")
 """A weak objective times a large factor could ask for more than 100 % errors: cut there."""
 
@@ -33,8 +37,9 @@ class BurnTier:
     long_seconds: Decimal
     short_seconds: Decimal
     budget_share: Decimal
-    again_seconds: Decimal | None = None
-    """A burn that began twice within the long window lasts until this window is calm, too."""
+    again_seconds: Decimal
+    """A burn that began twice lately lasts until this window is calm, too."""
+    lately_seconds: Decimal
 
 
 # With a period of 30 days the factors are 14.4, 6, 3 and 1. A short window is a twelfth of its long one.
@@ -47,6 +52,7 @@ BURN_TIERS: Final = (
         budget_share=Decimal("0.02"),
         # Errors one minute in ten are then one message; keep_firing_for would lengthen every single outage.
         again_seconds=30 * _MINUTE,
+        lately_seconds=6 * _HOUR,
     ),
     BurnTier(
         name="medium",
@@ -54,6 +60,8 @@ BURN_TIERS: Final = (
         long_seconds=6 * _HOUR,
         short_seconds=30 * _MINUTE,
         budget_share=Decimal("0.05"),
+        again_seconds=2 * _HOUR,
+        lately_seconds=_DAY,
     ),
     BurnTier(
         name="slow",
@@ -61,6 +69,8 @@ BURN_TIERS: Final = (
         long_seconds=_DAY,
         short_seconds=2 * _HOUR,
         budget_share=Decimal("0.1"),
+        again_seconds=6 * _HOUR,
+        lately_seconds=3 * _DAY,
     ),
     BurnTier(
         name="long",
@@ -68,6 +78,8 @@ BURN_TIERS: Final = (
         long_seconds=3 * _DAY,
         short_seconds=6 * _HOUR,
         budget_share=Decimal("0.1"),
+        again_seconds=_DAY,
+        lately_seconds=7 * _DAY,
     ),
 )
 

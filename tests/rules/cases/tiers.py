@@ -146,28 +146,29 @@ def goes_on(tier):
 
 
 def comes_again():
-    """Burns of the last hour that began so many minutes ago, once or again."""
-    world = fleet(200)
+    """Burns that began so many minutes ago, once or again."""
+    world = fleet(500)
     limit, between = 1.05 * FAST * OWN, FAST * (OWN + TIGHT) / 2
     for model, shares, ago in (
         ("twice", (limit, limit), (50, 10)),
         ("once", (limit, limit), (10,)),
-        ("once_now", (limit, limit), (150, 10)),
+        ("again_within_six_hours", (limit, limit), (350, 10)),
+        ("again_after_seven", (limit, limit), (420, 10)),
         ("too_slow", (between, limit), (50, 10)),
-        ("over", (limit, between), (50, 10)),
+        ("calm", (limit, 0.45 * FAST * OWN), (50, 10)),
     ):
         world.gauge(BUDGET, OWN, **slo(model))
-        steps = [step for minutes in ago for step in ((200 - minutes, None), (200.25 - minutes, 20))]
+        steps = [step for minutes in ago for step in ((500 - minutes, None), (500.25 - minutes, 20))]
         world.gauge(BEGINS, [*steps, (999, None)], **slo(model))
         for window, level in zip(("1h", "30m"), shares, strict=True):
             share(world, model, window, level)
     record = "slo:error_budget_burn_fast:ratio"
     return Case(
-        says="a burn that began twice in an hour goes on while the hour and its half burn",
+        says="a burn that began twice in six hours goes on while the hour and its half burn",
         world=world,
         rules=(record,),
         given=(BUDGET, TIGHTEST, BEGINS, "slo:error_budget_burn_fast:begun", *SHARES),
-        checks=(there(record, 200, "twice"),),
+        checks=(there(record, 500, "again_within_six_hours", "twice"),),
     )
 
 

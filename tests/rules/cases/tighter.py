@@ -5,17 +5,22 @@ from support.simulate import World
 
 OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"
 TIERS = ("fast", "medium", "slow", "long")
+BAD = {
+    tier: f"slo:sli_bad_requests:sum{long}"
+    for tier, long in zip(TIERS, ("1h", "6h", "1d", "3d"), strict=True)
+}
+PROMISED, CALLS = "slo:objective:ratio", "pipeline_stage_model:tritonobs_pipeline_calls:held"
 MODEL, FIRST, SECOND = "", "1", "2"
-# Burns of the model and of its versions, and who of them is told.
+# Burns of the model and of its versions, with their bad requests in the long window, and who of them is told.
 INCIDENTS = {
-    "alone": ({MODEL: 3}, {MODEL}),
-    "milder": ({MODEL: 3, FIRST: 2}, {MODEL}),
-    "worse": ({MODEL: 3, FIRST: 4}, {FIRST}),
-    "equal": ({MODEL: 3, FIRST: 3}, {FIRST}),
-    "one_of_two": ({MODEL: 3, FIRST: 2, SECOND: 5}, {MODEL}),
-    "both": ({MODEL: 3, FIRST: 4, SECOND: 5}, {MODEL}),
-    "first": ({FIRST: 4}, {FIRST}),
-    "versions": ({FIRST: 4, SECOND: 5}, {FIRST, SECOND}),
+    "alone": ({MODEL: (3, 100)}, {MODEL}),
+    "one_of_several": ({MODEL: (3, 100), FIRST: (4, 80)}, {MODEL}),
+    "nearly_all": ({MODEL: (3, 100), FIRST: (4, 95)}, {FIRST}),
+    "only_one": ({MODEL: (3, 100), FIRST: (3, 100)}, {FIRST}),
+    "worst_of_two": ({MODEL: (3, 100), FIRST: (2, 30), SECOND: (5, 70)}, {MODEL}),
+    "both": ({MODEL: (3, 100), FIRST: (4, 45), SECOND: (5, 55)}, {MODEL}),
+    "first": ({FIRST: (4, 100)}, {FIRST}),
+    "versions": ({FIRST: (4, 60), SECOND: (5, 40)}, {FIRST, SECOND}),
 }
 
 
@@ -26,10 +31,10 @@ def incidents(tier, *, minutes=4):
     told = []
     for slo, models in (("a", tuple(INCIDENTS)), ("b", tuple(reversed(INCIDENTS)))):
         for model, (burns, subjects) in zip(models, INCIDENTS.values(), strict=True):
-            for version, burn in burns.items():
+            for version, (burn, bad) in burns.items():
                 labels = {"model": model, "version": version, "slo": slo}
                 world.gauge(f"slo:error_budget_burn_{tier}:ratio", burn, **labels)
-                world.gauge(BUDGET, 0.01, **labels)
+                world.gauge(BUDGET, 0.01, **labels).gauge(BAD[tier], bad, **labels)
                 owned.add((model, version))
             told += [({"model": model, "version": subject, "slo": slo}, 1) for subject in sorted(subjects)]
     for model, version in sorted(owned):
@@ -43,7 +48,7 @@ def one_subject(tier):
     world, told = incidents(tier)
     asked = f'count by (model, version, slo) (ALERTS{{alertname="{alert}",alertstate="firing"}})'
     return Case(
-        says=f"{tier}: a model that burns as a whole is told, unless its only burning version is as bad",
+        says=f"{tier}: a model is told, unless one version has nearly all of its bad requests",
         world=world,
         rules=(alert,),
         given=(
@@ -52,6 +57,10 @@ def one_subject(tier):
             *(f"slo:error_budget_burn_{tier}:ratio" for tier in TIERS),
             *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "1h", "2h", "6h", "1d", "3d")),
             "slo:period_error_budget_remaining:ratio",
+            *(f"slo:error_budget_burn_{tier}:reported" for tier in TIERS),
+            *BAD.values(),
+            PROMISED,
+            CALLS,
         ),
         checks=(reads(asked, 3, *told),),
     )
@@ -81,6 +90,10 @@ CASES = (
             MEDIUM,
             *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "6h")),
             "slo:period_error_budget_remaining:ratio",
+            *(f"slo:error_budget_burn_{tier}:reported" for tier in TIERS),
+            *BAD.values(),
+            PROMISED,
+            CALLS,
         ),
         checks=(
             fires(ALERT, 19, severity="critical", burn_tier="medium", **SLO),

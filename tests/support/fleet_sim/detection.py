@@ -77,16 +77,6 @@ def theory(tier: BurnTier, share: float) -> Seen:
     )
 
 
-def evaluation_seconds(groups: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """How often the alert of each tier is evaluated."""
-    return {
-        rule["labels"]["burn_tier"]: _seconds(group["interval"])
-        for group in groups
-        for rule in group["rules"]
-        if "burn_tier" in rule.get("labels", {})
-    }
-
-
 def detect(
     engine: Engine, incident: Incident, groups: Sequence[Mapping[str, Any]], *, since: float = 0
 ) -> dict[str, Seen]:
@@ -95,7 +85,7 @@ def detect(
         rule["alert"]: rule["labels"]["burn_tier"]
         for group in groups
         for rule in group["rules"]
-        if "burn_tier" in rule.get("labels", {})
+        if "alert" in rule and "burn_tier" in rule.get("labels", {})
     }
     lived = live(engine, incident.fleet(), *alerts, groups=groups, since=since)
     seen = {}
@@ -107,7 +97,3 @@ def detect(
             reset=None if last is None else last - incident.before - incident.seconds,
         )
     return seen
-
-
-def _seconds(text: str) -> float:
-    return float(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
