@@ -46,7 +46,13 @@ STAGES: Final = {
 # Where the time of a request goes, as Triton sees it.
 PHASES: Final = {"queue": VIOLET, "compute": ORANGE, "other": GREY}
 
-OUTCOMES: Final = {"ok": GREEN, "error": RED, "rejected": ORANGE, "cancelled": GREY}
+OUTCOMES: Final = {
+    "ok": GREEN,
+    "error": RED,
+    "invalid": SAND,
+    "rejected": ORANGE,
+    "cancelled": GREY,
+}
 
 # As Triton counts them.
 FAILURES: Final = {"REJECTED": ORANGE, "CANCELED": GREY, "BACKEND": RED, "OTHER": VIOLET}

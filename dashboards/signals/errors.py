@@ -55,7 +55,7 @@ BY_REASON = Signal(
     description=(
         "Errors a second as the models name them; a pipeline names those of the models it calls, too, so "
         "lines of several models do not add up. Good: none, or the few bad images that clients always "
-        "send. From `tritonobs_stage_errors_total`."
+        "send; bad input counts for no error ratio. From `tritonobs_stage_errors_total`."
     ),
     colours=(("no errors", palette.GREY),),
 )

@@ -104,7 +104,8 @@ OUTCOMES = Signal(
     legend="{{outcome}}",
     description=(
         "The answers that clients got, as the models count them; Triton itself takes an error reply of a "
-        "Python model for a success. Good: nearly all `ok`. From `tritonobs_requests_total`."
+        "Python model for a success. `invalid` is bad input, the caller's fault. Good: nearly all "
+        "`ok`. From `tritonobs_requests_total`."
     ),
     colours=tuple(palette.OUTCOMES.items()),
 )

@@ -55,6 +55,7 @@ local scrapes = 4;
     gaugeInterval: interval(std.max(15, evaluationSeconds)),
     // Error budgets: sums of what counters grew by since the evaluation before.
     sloInterval: interval(std.max(30, evaluationSeconds)),
+    sloSeconds: duration.seconds(config.sloInterval),
     sloFreshWindow: duration.text(2 * duration.seconds(config.sloInterval)),
     sloSampleWindow: duration.text(duration.seconds(config.sloInterval) - 0.001),
     // So late is what grew read from shards: evaluated, asked for and lost once until then.

@@ -56,6 +56,7 @@ function(config)
   local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
   local ten(record) = 'sum_over_time(' + record + '[%(span10m)s])';
+  local ten_before(record) = 'sum_over_time(' + record + '[%(span10m)s]' + text.settled + ')';
   local now(record) = record;
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
   {
@@ -72,15 +73,24 @@ function(config)
           1
         )
       |||, { calls: calls, of_pipelines: as_pipeline(rate), rate: rate })),
-      // How many of its requests failed, and how many more than what its members tell of.
+      // How many requests it got, how many failed, and how many more than what its members tell of.
       text.record(ends, fit(|||
+        label_replace(
+          (
+            %(requests)s
+              and on (%(model)s)
+            %(lately)s
+          ),
+          "outcome", "seen", "", ""
+        )
+        or
         label_replace(
           (
             %(own)s
               and on (%(model)s)
             %(lately)s
           ),
-          "outcome", "seen", "", ""
+          "outcome", "failed", "", ""
         )
         or
         label_replace(
@@ -98,6 +108,7 @@ function(config)
           "outcome", "untold", "", ""
         )
       |||, {
+        requests: 'sum by (%(model)s) (' + one('model_version:triton_requests:increase') + ')',
         own: own(one),
         lately: invalid(ten),
         own_part: part('own', own(one)),
@@ -108,8 +119,8 @@ function(config)
         '%(model)s',
         ends + '{outcome="untold"}',
         ends + '{outcome="seen"}',
-        'sum by (%(model)s) (' + ends + '{outcome="seen"})',
-        'sum by (%(model)s) (sum_over_time(' + ends + '{outcome="seen"}[%(span10m)s]))',
+        'sum by (%(model)s) (' + ends + '{outcome="failed"})',
+        'sum by (%(model)s) (sum_over_time(' + ends + '{outcome="failed"}[%(span10m)s]))',
         text.settled,
       )),
     ],
@@ -120,6 +131,8 @@ function(config)
           %(failed)s
           or
           %(unseen)s
+          or
+          %(returned)s
           or
           %(none)s
         )
@@ -134,6 +147,39 @@ function(config)
     |||, {
       failed: part('failed', failed(now)),
       unseen: part('unseen', unseen),
+      // The first ones are charged before their member has told of them, and given back when it has.
+      returned: part('returned', fit(|||
+        (
+          (%(missing)s > on (%(model)s) -%(before)s)
+          or on (%(model)s)
+          (-%(before)s and on (%(model)s) %(missing)s)
+        )
+      |||, {
+        before: own(one),
+        missing: fit(|||
+          (
+            (
+              sum by (%(model)s) (
+                %(own)s
+                or
+                %(invalid)s
+                or
+                %(failed)s
+              ) < 0
+            )
+              and on (%(model)s)
+            %(lately)s
+              unless on (%(model)s)
+            %(before)s
+          )
+        |||, {
+          own: part('own', own(now)),
+          invalid: part('invalid', '-' + invalid(now)),
+          failed: part('failed', '-' + failed(now)),
+          lately: invalid(ten),
+          before: invalid(ten_before),
+        }),
+      })),
       none: own(now) + ' * 0',
       own: own(now),
       lately: invalid(ten),

@@ -26,11 +26,11 @@ def charged(lived, fleet, series=BAD, *, model, slo="availability"):
     return lived.value(f"sum_over_time({selector}[90m])", fleet.seconds - 1) or 0
 
 
-def one_model(*, scrape=15, servers=1, qps=20, seed=0, **ends):
+def one_model(*, scrape=15, servers=1, qps=20, seed=0, flush=0.0, **ends):
     """A model that promises, and how its requests end."""
     fleet = Fleet(seconds=5400, scrape_seconds=scrape, seed=seed)
     for number in range(servers):
-        fleet.serve(fleet.server(f"triton-{number + 1}"), qps=qps, workers=2, **ends)
+        fleet.serve(fleet.server(f"triton-{number + 1}"), qps=qps, workers=2, flush_seconds=flush, **ends)
     return fleet.owns("nms", "1").promises("nms").promises_time("nms", "0.1")
 
 
@@ -78,8 +78,43 @@ def test_real_failures_beside_bad_input_are_charged(engine, how, fault, scrape, 
     assert page.since < 3000 + 60 + 0.0144 * HOUR / bad * 1.5
 
 
+@pytest.mark.parametrize(("scrape", "flush"), [(5, 2.3), (15, 4.7), (60, 5.0)])
+@pytest.mark.parametrize("dead", [0.0, 0.15])
+def test_what_models_tell_late_is_not_missing(engine, scrape, flush, dead):
+    """Triton counts at once what models hand over some seconds later, each time some others."""
+    fleet = one_model(scrape=scrape, flush=flush, refused=damaged(0.3), dead=between(3000, 3900, dead))
+
+    lived = live(engine, fleet, BAD, FAST, phases=5)
+
+    # Once in the life of a worker: before it has told of any it is not known to.
+    first = 0.3 * 20 * flush
+    assert charged(lived, fleet, model="nms") == pytest.approx(fleet.truth.bad(), rel=0.02, abs=first)
+    assert (lived.fired(FAST) != []) == (dead > 0)
+
+
+@pytest.mark.parametrize(("scrape", "flush"), [(5, 2.3), (15, 4.7), (60, 5.0)])
+def test_a_pipeline_waits_for_what_its_members_tell(engine, scrape, flush):
+    """The first ones are given back as soon as they are told."""
+    fleet = pipeline(kind="ensemble", scrape=scrape, flush=flush)
+
+    lived = live(engine, fleet, BAD, FAST, phases=5)
+
+    assert charged(lived, fleet, model="pipe") == pytest.approx(0, abs=2)
+    assert lived.fired(FAST) == []
+
+
 def pipeline(
-    *, kind, scrape=15, seed=0, direct=0.0, told=False, real=0.0, member_real=0.0, spare=0.0, dirty=True
+    *,
+    kind,
+    scrape=15,
+    seed=0,
+    direct=0.0,
+    told=False,
+    real=0.0,
+    member_real=0.0,
+    spare=0.0,
+    dirty=True,
+    flush=0.0,
 ):
     """A pipeline of two members; a third of what comes to the first is bad input.
 
@@ -90,7 +125,7 @@ def pipeline(
     fleet = Fleet(seconds=5400, scrape_seconds=scrape, seed=seed)
     server = fleet.server()
     bad, fault = 1 / 3 if dirty else 0, between(3000, 3900, member_real)
-    fleet.serve(server, "first", qps=12, invalid=damaged(bad), steady=True)
+    fleet.serve(server, "first", qps=12, invalid=damaged(bad), steady=True, flush_seconds=flush)
     if direct or spare:
         fleet.serve(
             server, "first", "2", qps=direct + spare, invalid=damaged(spare / (direct + spare)), steady=True

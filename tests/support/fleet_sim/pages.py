@@ -7,7 +7,7 @@ failures.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,6 +71,8 @@ class Version:
     """When the workers' heartbeats stand still although their series are there."""
     reloads: Sequence[float] = ()
     """When the version is reloaded in place: Triton's counters go on, the workers are new processes."""
+    flush_seconds: float = 0
+    """How often the workers hand over what they counted; 0 is at once."""
     workers: int = 1
     ensemble: bool = False
     refuses: tuple[str, str] = ("decode", "corrupt_image")
@@ -154,11 +156,11 @@ class Version:
         for outcome in OUTCOMES:
             kinds = [kind for kind, as_outcome in _OUTCOME_OF.items() if as_outcome == outcome]
             labels = {**own, names.OUTCOME: outcome}
-            yield self._counter(names.REQUESTS, labels, share(*kinds), [life])
+            yield self._told(names.REQUESTS, labels, share(*kinds), [life])
         if {truth.INVALID, truth.REFUSED} & self.ends.keys():
             where = dict(zip((names.STAGE, names.REASON), self.refuses, strict=True))
             labels = {**own, **where, names.OUTCOME: "invalid"}
-            yield self._counter(names.STAGE_ERRORS, labels, share(truth.INVALID, truth.REFUSED), [life])
+            yield self._told(names.STAGE_ERRORS, labels, share(truth.INVALID, truth.REFUSED), [life])
         fast, slow = share(truth.FAST), share(truth.SLOW)
         errors = share(truth.SOFT, truth.RAISED, truth.INVALID, truth.REFUSED)
         took = ((self.seconds, fast), (self.slow_seconds, slow), (_ERROR_SECONDS, errors))
@@ -166,10 +168,10 @@ class Version:
         for bound in (*(self.bounds or ()), float("inf")):
             within = sum((counts for seconds, counts in took if seconds <= bound), np.zeros(len(fast)))
             labels = {**stage, names.LE: format_bound(bound)}
-            yield self._counter(f"{names.STAGE_DURATION}_bucket", labels, within, [life])
-        yield self._counter(f"{names.STAGE_DURATION}_count", stage, fast + slow + errors, [life])
+            yield self._told(f"{names.STAGE_DURATION}_bucket", labels, within, [life])
+        yield self._told(f"{names.STAGE_DURATION}_count", stage, fast + slow + errors, [life])
         spent = sum((seconds * counts for seconds, counts in took), np.zeros(len(fast)))
-        yield self._counter(f"{names.STAGE_DURATION}_sum", stage, spent, [life])
+        yield self._told(f"{names.STAGE_DURATION}_sum", stage, spent, [life])
         yield Row(labels={**own, NAME: names.HEARTBEAT}, lives=[life], read=self._beat(began))
 
     def _beat(self, began: float) -> Callable[[Array, float], Array]:
@@ -190,6 +192,13 @@ class Version:
             lives=self.loaded if lives is None else lives,
             read=self._grown(total),
         )
+
+    def _told(self, name: str, labels: Mapping[str, str], per_tick: Array, lives: Sequence[Span]) -> Row:
+        """A counter of a worker: what it had counted when it last handed over."""
+        row, flush = self._counter(name, labels, per_tick, lives), self.flush_seconds
+        if not flush:
+            return row
+        return replace(row, read=lambda seconds, since: row.read(np.floor(seconds / flush) * flush, since))
 
     def _grown(self, total: Array) -> Callable[[Array, float], Array]:
         def read(seconds: Array, since: float) -> Array:

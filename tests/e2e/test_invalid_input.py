@@ -1,0 +1,118 @@
+"""Bad input on a real server is told once and charged to nobody; what really fails beside it is charged."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tritonobs.clients.exposition import read_page
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.lab.drill.rig import Rig
+from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.run import LoadPlan, run_load
+from tritonobs.lab.load.schedule import Segment
+from tritonobs.lab.stack import local, native
+from tritonobs.lab.stack.services import Folders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tritonobs.lab.load.result import LoadResult
+    from tritonobs.lab.stack.local import Running
+
+pytestmark = pytest.mark.e2e
+
+SPEED, QPS, SECONDS, SETTLE_SECONDS = 20.0, 3.0, 40.0, 20.0
+PIPELINES = ("inspect", "inspect_ensemble")
+DAMAGED = "640x480=7,corrupt=3"
+SURGE = "TritonInvalidInputSurge"
+
+
+@pytest.fixture(name="rehearsed", scope="module")
+def _rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A stack whose models take faults, with rules twenty times as fast."""
+    folders = Folders(root=tmp_path_factory.mktemp("invalid"))
+    running = local.start(None, folders, lambda _: None, move_ports=True, drills_speed=SPEED)
+    yield running
+    native.down(folders)
+
+
+def _send(stack: Running, mix: str) -> dict[str, LoadResult]:
+    """Traffic for both pipelines at once, and until the rules have seen all of it."""
+
+    def load(model: str) -> LoadResult:
+        plan = LoadPlan(
+            segments=(Segment(qps=QPS, seconds=SECONDS),),
+            urls=(stack.plan.replicas[0].http_url,),
+            model=model,
+            mix=parse_mix(mix),
+            seed=PIPELINES.index(model),
+        )
+        return run_load(plan)
+
+    with ThreadPoolExecutor(len(PIPELINES)) as pool:
+        results = dict(zip(PIPELINES, pool.map(load, PIPELINES), strict=True))
+    time.sleep(SETTLE_SECONDS)
+    return results
+
+
+def _damaged(result: LoadResult) -> int:
+    return sum(image.sent for image in result.images if image.kind == "corrupt")
+
+
+def _told(stack: Running, name: str, **labels: str) -> float:
+    return read_page(stack.plan.replicas[0].metrics_url).total(name, **labels)
+
+
+def _bad(prometheus: PrometheusClient) -> dict[str, float]:
+    """Requests that the availability of each model was charged, of all of its life."""
+    charged = (
+        'sum by (model) (sum_over_time(slo:sli_bad_requests:increase{version="",slo="availability"}[1h]))'
+    )
+    return {one.labels["model"]: one.value for one in prometheus.query(charged)}
+
+
+def _fired(prometheus: PrometheusClient) -> list[Mapping[str, str]]:
+    """All alerts that have fired, of budgets, reasons and input."""
+    rules = 'alertname=~"TritonErrorBudget.*|TritonErrorReasonSurge|TritonInvalidInputSurge"'
+    fired = f'max_over_time(ALERTS{{alertstate="firing",{rules},slo!="latency"}}[1h])'
+    return [one.labels for one in prometheus.query(fired)]
+
+
+def test_damaged_images_are_the_callers_fault_and_real_failures_are_not(rehearsed: Running) -> None:
+    """Three in ten images are damaged; then, beside them, three in ten inferences fail."""
+    prometheus = PrometheusClient(rehearsed.plan.addresses.prometheus_url)
+    rig = Rig(rehearsed.folders, "here")
+    _send(rehearsed, "640x480")
+
+    first = _send(rehearsed, DAMAGED)
+
+    damaged = {model: _damaged(result) for model, result in first.items()}
+    assert all(result.failed == damaged[model] > 20 for model, result in first.items())
+    requests = "tritonobs_requests_total"
+    assert _told(rehearsed, requests, model="inspect", outcome="invalid") == damaged["inspect"]
+    assert _told(rehearsed, requests, model="preprocess", outcome="invalid") == sum(damaged.values())
+    assert _told(rehearsed, requests, outcome="error") == 0
+    why = {"model": "preprocess", "stage": "decode", "reason": "corrupt_image"}
+    assert _told(rehearsed, "tritonobs_stage_errors_total", **why, outcome="invalid") == sum(damaged.values())
+    assert [labels.items() >= {"alertname": SURGE, **why}.items() for labels in _fired(prometheus)] == [True]
+    before = _bad(prometheus)
+    assert {model: before[model] for model in ("preprocess", *PIPELINES)} == pytest.approx(
+        dict.fromkeys(("preprocess", *PIPELINES), 0), abs=0.5
+    )
+
+    with rig.faults({"detector": {"infer": {"share": 0.3}}}):
+        second = _send(rehearsed, DAMAGED)
+
+    after = _bad(prometheus)
+    for model, result in second.items():
+        failed = result.failed - _damaged(result)
+        assert failed > 10
+        # A request counts whole; what is shared by the share of traffic does not.
+        assert after[model] - before[model] == pytest.approx(failed, rel=0.02, abs=1), model
+    fast = [labels for labels in _fired(prometheus) if labels["alertname"] == "TritonErrorBudgetBurnFast"]
+    assert "detector" in {labels["model"] for labels in fast}
+    assert "preprocess" not in {labels["model"] for labels in fast}
