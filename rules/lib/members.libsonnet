@@ -46,14 +46,31 @@ function(config)
         )
       |||, { all: all, calls: calls, believed: as_pipeline(all) })),
     });
+  local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
+  // What pipelines that are believed, or the others, have of something: by the members that they call.
+  local caused_by(which, rows) = fit(|||
+    sum by (%(model)s) (
+      %(calls)s
+        * on (%(pipeline)s) group_left ()
+      %(pipelines)s
+    )
+  |||, { calls: calls, pipelines: as_pipeline('(' + rows + '\n' + which + ' on (%(model)s)\n' + believed + ')') });
   local failed(read) = of_pipeline(fit(|||
     sum by (%(pipeline)s) (
       %(caused)s
         * on (%(model)s) group_left ()
-      sum by (%(model)s) (%(bad)s)
+      clamp_min(
+        (
+          %(own)s
+            - on (%(model)s)
+          %(believed)s
+        )
+        or
+        %(own)s,
+        0
+      )
     )
-  |||, { caused: caused, bad: read(seen) }));
-  local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
+  |||, { caused: caused, own: own(read), believed: caused_by('and', own(read)) }));
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
   local ten(record) = 'sum_over_time(' + record + '[%(span10m)s])';
   local ten_before(record) = 'sum_over_time(' + record + '[%(span10m)s]' + text.settled + ')';
@@ -62,17 +79,38 @@ function(config)
   {
     // An evaluation behind: what they are for takes longer.
     records: [
-      // The share of a member's requests that a pipeline causes.
+      // The share that a pipeline has in what its members do for others than believed pipelines. (What one member
+      // refuses never reaches the next: it may be asked less often than its pipelines are.)
       text.record(caused, fit(|||
         clamp_max(
           sum by (%(pipeline)s, model) (%(calls)s)
             * on (%(pipeline)s) group_left ()
           %(of_pipelines)s
             / on (%(model)s) group_left ()
-          (%(rate)s > 0),
+          (
+            (
+              (
+                %(rate)s
+                  - on (%(model)s)
+                %(by_believed)s
+                or
+                %(rate)s
+              )
+                > on (%(model)s)
+              %(by_others)s
+            )
+            or on (%(model)s)
+            %(by_others)s > 0
+          ),
           1
         )
-      |||, { calls: calls, of_pipelines: as_pipeline(rate), rate: rate })),
+      |||, {
+        calls: calls,
+        of_pipelines: as_pipeline(rate),
+        rate: rate,
+        by_believed: caused_by('and', rate),
+        by_others: caused_by('unless', rate),
+      })),
       // How many requests it got, how many failed, and how many more than what its members tell of.
       text.record(ends, fit(|||
         label_replace(
