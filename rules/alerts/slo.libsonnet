@@ -120,11 +120,11 @@ function(config)
       once: once(
         record(tier),
         'slo:sli_bad_requests:sum' + tier.long,
-        if first then '%(sloInterval)s' else '%(burnInterval)s',
+        text.ago(if first then 'slo' else 'burn'),
         text.span(tier.again)
       ),
       unless_paged: unless_paged(tier),
-      not_of_members: not_of_members(tier, record(tier), if first then '%(sloInterval)s' else '%(burnInterval)s'),
+      not_of_members: not_of_members(tier, record(tier), text.ago(if first then 'slo' else 'burn')),
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +

@@ -106,7 +106,7 @@ function(config)
           long: tier.long,
           long_window: text.span(tier.long),
           short_window: text.span(tier.short),
-          interval: '%(' + interval + ')s',
+          interval: text.ago(interval),
           settled: if tier.seconds == tiers[0].seconds then text.settled else '',
         }), { burn_tier: tier.name }),
       ],

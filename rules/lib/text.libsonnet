@@ -104,6 +104,10 @@ function(config) {
   // and what it was made of an interval before that.
   late(window):: if config.recordsAtOnce then '' else ' offset %(' + window + ')s',
 
+  // How long ago the evaluation before was, for what compares a record with it: of a group that is evaluated so often.
+  ago(interval)::
+    if config.recordsAtOnce then '%(' + interval + 'Interval)s' else '%(' + interval + 'FreshWindow)s',
+
   // Groups are evaluated side by side: one may read while another, that of error budgets, has written a part of an
   // evaluation. What is summed sample by sample is read as it was an evaluation before.
   settled:: ' offset %(' + (if config.recordsAtOnce then 'sloInterval' else 'sloFreshWindow') + ')s',

@@ -149,10 +149,10 @@ function(config)
     recent: records(tiers[0], '%(sloFreshWindow)s'),
     // Kept beside the first tier: what it has reported, and where it began.
     kept: [begins(tiers[0], '%(sloInterval)s', '%(sloFreshWindow)s')] +
-          reported.records(tiers[0], 'sloInterval', '%(sloSampleWindow)s'),
+          reported.records(tiers[0], 'slo', '%(sloSampleWindow)s'),
     slow: std.flattenArrays([
       records(tier, '%(slowFreshWindow)s') +
-      reported.records(tier, 'burnInterval', '%(burnSampleWindow)s')
+      reported.records(tier, 'burn', '%(burnSampleWindow)s')
       for tier in tiers[1:]
     ]),
     begins: [begins(tier, '%(burnInterval)s', '%(burnFreshWindow)s') for tier in tiers[1:]],
