@@ -40,8 +40,8 @@ class Page(Protocol):
 class Flushed:
     """Which alerts were named in every chat they are for, and which need no telling.
 
-    Those were resolved before any chat named them, or go on beside such ones and are known. `slip` is what kept
-    a robot's messages from being made.
+    Those were resolved before any chat named them, or go on beside such ones and are known. `slip` is what
+    kept a robot's messages from being made.
     """
 
     named: frozenset[State] = frozenset()
