@@ -10,6 +10,7 @@ function(config)
   local slow = 'subject:triton_requests_offered:rate15m';
   local limit = 'subject:tritonobs_qps_limit:held';
   local at(series, minutes) = if minutes == 0 then series else series + ' offset ' + text.span(minutes + 'm');
+  local yesterday = at(slow, 1440);
   // What was gained between two times, so many minutes ago.
   local gain(series, from, to=0) =
     fit('(%(after)s - on (%(subject)s) %(before)s)', { after: at(series, to), before: at(series, from) });
@@ -17,16 +18,19 @@ function(config)
   // It rose for so many minutes: in every third of them by half of its share at least, and in all of them by more
   // than chance. A step fills no more than two thirds. If it goes on so, it exceeds the limit; a mean of some
   // seconds is half as old.
-  local rises(series, seconds, minutes) = std.join('\nand on (%(subject)s)\n', [
-    more(
-      fit('%(series)s + on (%(subject)s) (%(forecastSeconds)s + %(age)s / 2) / %(seconds)s * %(gained)s', {
+  local rises(series, seconds, minutes) =
+    local ahead(horizon) =
+      fit('%(series)s + on (%(subject)s) (%(horizon)s + %(age)s / 2) / %(seconds)s * %(gained)s', {
         series: series,
+        horizon: horizon,
         age: std.toString(seconds),
         seconds: std.toString(60 * minutes),
         gained: gain(series, minutes),
-      }),
-      limit
-    ),
+      });
+    std.join('\nand on (%(subject)s)\n', [
+    more(ahead('%(forecastSeconds)s'), limit),
+    // Without a yesterday each morning's rise looks like growth: then it must be nearer.
+    '(' + more(ahead('0.4 * %(forecastSeconds)s'), limit) + ' or on (%(subject)s) ' + yesterday + ')',
     more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
       limit: limit,
       age: std.toString(seconds),
@@ -92,7 +96,7 @@ function(config)
       summary: 'Traffic grows towards its limit of requests.',
       description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
                    say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
-                   '. Neither yesterday nor last week explains the growth. Add capacity now, or agree with the callers on less.',
+                   '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
       board: boards.link('model', ['model', 'version'], quick),
     }, wait='4m', keep=config.spikeKeepFiring),
   ]

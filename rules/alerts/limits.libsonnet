@@ -7,7 +7,6 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
-  local exceeds = import '../lib/exceeds.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
   local disagree(series, by) = fit(|||
     max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
@@ -62,19 +61,6 @@ function(config)
     ]),
     // They wait for minutes.
     later: text.group('alerts.limits.minutes', config.stageInterval, [
-      // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
-      text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
-        (
-          %(near)s
-        )
-        unless on (%(subject)s)
-        last_over_time(ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}[%(span5m)s])
-      |||, { near: exceeds('%(limitWarningRatio)s') })), {
-        summary: 'Requests are near their limit.',
-        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.waiting +
-                     ' Ask its callers what they plan, and add capacity before it is needed.',
-        board: board,
-      }, wait='1m', keep=config.limitKeepFiring),
       // Of two sources the larger value holds, which is a guess. A changed file reaches all of them within the wait.
       text.alert('TritonLimitsDisagree', 'warning', text.all([
         disagree('tritonobs_qps_limit', '%(subject)s'),

@@ -6,10 +6,15 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+  // It goes on behind a full queue.
+  local kept = |||
+    or on (%(subject)s)
+    (subject:triton_requests_offered:rate%(short)s and on (%(subject)s) subject:tritonobs_limit_kept:info)
+  |||;
   [
-    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1')), {
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1') + kept), {
       summary: 'More requests come than the limit allows.',
-      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.waiting + say.causes +
+      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.waiting + say.causes +
                    ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
       board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
     }, keep=config.limitKeepFiring),

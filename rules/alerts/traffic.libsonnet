@@ -6,7 +6,6 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
-  local yesterday = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
   // One that was down for the third time in three hours is not well before it has answered for an hour.
   local down = fit(|||
     %(down)s
@@ -126,31 +125,6 @@ function(config)
         description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang. Reload the model, or restart the server if the worker hangs; its log says why it died.',
         board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
       }, wait='15s'),
-      // Of a model over all its versions: a rollout drains the old one on purpose. Both means of 5 m are 0, so no request
-      // came for ten minutes, after an hour in which they came for a quarter at least: not somebody's first try.
-      text.alert('TritonTrafficStopped', 'warning', text.owned_whole(|||
-        (subject:triton_requests:rate5m{model!="", version=""} == 0)
-        and on (%(model)s)
-        (subject:triton_requests:rate5m{version=""} offset %(span5m)s == 0)
-        and on (%(model)s)
-        (subject:triton_requests:p75_1h * %(seconds10m)s >= %(silenceRequests)s)
-        and on (%(model)s)
-        subject:triton_requests:rate5m{version=""} offset %(span70m)s
-        unless on (%(model)s)
-        (subject:triton_requests:rate5m{version=""} offset %(span1d)s == 0)
-        unless on (%(model)s)
-        (model_instance:tritonobs_worker_alive:bool == 0)
-        unless on (%(model)s)
-        (model_version:triton_requests_pending:sum > 0)
-        unless on (%(model)s)
-        model_version:triton_servers_unreachable:count
-      |||), {
-        summary: 'A model gets no requests any more.',
-        description: 'No request for ' + say.model +
-                     ' has come for 10 minutes, though it is loaded, its workers live and Prometheus sees them{{ with ' +
-                     yesterday + ' }}; yesterday at this time it got {{ . | first | value | printf "%%.4g" }}/s{{ end }}. Look at its callers, load balancers and DNS.',
-        board: board,
-      }, wait='30s'),
     ]),
     // They wait for minutes.
     later: text.group('alerts.traffic.minutes', config.stageInterval, [

@@ -9,8 +9,22 @@
     // all windows together are exceeded by chance less than once in twenty days.
     limitNoise: 4.5,
     limitNoiseLong: 4,
+    // Traffic breathes more than chance does. Far above the limit pages at once: so many times of it within seconds. A
+    // smaller excess must last for two and a half minutes, one smaller still for nine, or a quarter of an hour. Where the
+    // traffic of the last three hours breathed much, it must also get further than such traffic does that stays 15 %
+    // below its limit: so many times that far. All five were chosen by simulated traffic.
+    limitAtOnceRatio: 1.5,
+    limitSoonRatio: 1.1,
+    limitLastingRatio: 1.05,
+    limitLongRatio: 1.03,
+    limitBase: 0.85,
+    limitBreath: 1,
     // Keeps an alert up through the dips of bursty traffic: one message, not ten.
     limitKeepFiring: '1m',
+    // Traffic around the share at which we warn is there again and again. The warning stays for so long, so that whatever
+    // the traffic does it begins less than twice a day, and ends when no 5 m of an hour were above this share of it.
+    limitNearKept: '6h',
+    limitLeftRatio: 0.9,
     // A burst between two scrapes: this much above the limit, and more than the chance above explains.
     spikeRatio: 1.5,
     spikeKeepFiring: '5m',

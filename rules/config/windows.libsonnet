@@ -32,6 +32,13 @@ local scrapes = 4;
     local evaluationSeconds = duration.seconds(config.evaluationInterval),
     evaluationSeconds: evaluationSeconds,
     local stepSeconds = std.max(config.scrapeSeconds, evaluationSeconds),
+    // So long must a smaller excess last, as a mean of a medium window: two and a half minutes with that.
+    sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
+    sustained: duration.text(config.sustainedSeconds),
+    // Two short windows so far apart share no scrape.
+    breathApart: duration.text(2 * config.mediumSeconds),
+    // So long a warning before a limit is remembered.
+    limitNearHeld: duration.text(std.max(60, std.ceil(duration.seconds(config.limitNearKept) / config.speed))),
     // A server is down after four scrapes that failed, and not before half a minute: one scrape in a hundred is lost
     // where nothing is wrong.
     serverDownFor: duration.text(std.max(30, (scrapes - 1) * config.scrapeSeconds)),

@@ -24,11 +24,11 @@ function(config)
   {
     TritonQpsAboveLimit: {
       summary: subject + ' 的请求超过限额。',
-      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
+      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.kept_zh + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
     },
     TritonQpsNearLimit: {
       summary: subject + ' 的请求接近限额。',
-      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。',
+      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。明显低于此线满一小时后解除。',
     },
     TritonQpsSpike: {
       summary: subject + ' 出现远超限额的突发流量。',
@@ -36,7 +36,7 @@ function(config)
     },
     TritonQpsWillExceedLimit: {
       summary: subject + ' 的请求即将超过限额。',
-      description: '若流量继续增长，{{ %(forecastSeconds)s | humanizeDuration }} 后 ' + subject + ' 每秒将到达 ' + number + ' 个请求，限额为 ' + limit + '；昨天和上周都解释不了这一增长。请提前扩容，或与调用方协商。',
+      description: '若流量继续增长，{{ %(forecastSeconds)s | humanizeDuration }} 后 ' + subject + ' 每秒将到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.unexplained_zh + '请提前扩容，或与调用方协商。',
     },
     TritonLimitSourceLost: {
       summary: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
@@ -92,7 +92,7 @@ function(config)
     },
     TritonTrafficStopped: {
       summary: '不再有人请求 ' + model + '。',
-      description: model + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday_at + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ end }}。请检查调用方、负载均衡和 DNS。',
+      description: model + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday_at + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。恢复请求后解除，最迟一天。',
     },
     TritonTrafficDrop: {
       summary: model + ' 的请求远少于平日此时。',

@@ -45,6 +45,16 @@
   called_by: '{{ ' + callers + ' }} Pipelines that call it suffer with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own for that.{{ end }}',
   called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
 
+  // What a forecast is compared with: a day earlier, where it is known.
+  local grew = 'with printf "subject:triton_requests_offered:rate15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
+  unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus knows no yesterday of it, so it may be the rise of every morning.{{ end }}',
+  unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
+
+  // Whether the queue keeps the alert up: the last overflow was seen, what comes now is not.
+  local kept = 'with printf "subject:tritonobs_limit_kept:info{%(clusterIs)smodel=%%q,version=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
+  kept: '{{ ' + kept + ' }} Its queue has been full since more came than that: what is refused Triton counts nowhere, so the overload goes on although fewer are counted.{{ end }}',
+  kept_zh: '{{ ' + kept + ' }}自超限以来队列一直是满的：被拒的请求 Triton 不计，因此虽然计数较少，过载仍在继续。{{ end }}',
+
   // What fires for other models of the same pipeline and may be why: members are slow, full or dead before it is.
   causes:
     '{{ with $labels.pipeline }}{{ ' + members + ' }} Its pipeline has causes:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',

@@ -12,13 +12,14 @@
   local traces = (import 'traces.libsonnet')(config),
   local traced_share = (import 'traced_share.libsonnet')(config),
   local shown = (import 'slo_shown.libsonnet')(config),
+  local breath = (import 'breath.libsonnet')(config),
   local ratios = (import 'slo_ratios.libsonnet')(config),
   local budget = (import 'slo_budget.libsonnet')(config),
   local burns = (import 'slo_burns.libsonnet')(config),
   local alerts = (import '../alerts/slo.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
-      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config)),
+      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config) + breath.breaths),
       text.group('objectives', config.evaluationInterval, objectives.limits),
       text.group('promises', config.stageInterval, objectives.promises),
       text.group(
@@ -27,6 +28,9 @@
         (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config) +
         (import '../alerts/overflow.libsonnet')(config)
       ),
+      text.group('limits', config.evaluationInterval, breath.steps + (import 'overflows.libsonnet')(config)),
+      text.group('limits.near', config.stageInterval, (import '../alerts/near.libsonnet')(config)),
+      text.group('stopped', config.evaluationInterval, (import '../alerts/stopped.libsonnet')(config)),
       text.group('forecast', config.slowInterval, (import '../alerts/forecast.libsonnet')(config)),
       text.group('presence', config.evaluationInterval, (import 'presence.libsonnet')(config)),
       text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),

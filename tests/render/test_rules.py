@@ -166,5 +166,5 @@ def test_the_example_is_a_whole_configuration():
     assert sorted(files) == ["alerts.rules.yml", "records.rules.yml"]
     assert "replica_model_version:triton_requests_succeeded:rate2m" in files["records.rules.yml"]
     assert "tritonobs_qps_limit" in files["records.rules.yml"]
-    assert "0.7 * subject:tritonobs_qps_limit:held" in files["alerts.rules.yml"]
+    assert "0.7 * subject:tritonobs_qps_limit:held" in files["records.rules.yml"]
     assert "https://wiki.example.com/triton/TritonServerDown" in files["alerts.rules.yml"]

@@ -21,6 +21,9 @@ from tritonobs.units import format_number
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
 
+_KEPT_SERIES = "subject:tritonobs_limit_kept:info"
+"""What keeps the alert up behind a full queue: it tells of the limit that was in force."""
+
 _RATE_SERIES = "subject:triton_requests:rate5m"
 _MOST_POINTS = 10_000
 _SHORTEST_STEP_SECONDS = 15.0
@@ -57,6 +60,8 @@ def backtest_limit(
     prometheus: PrometheusClient, span: Span, *, model: str, version: str, qps: Decimal
 ) -> Backtest:
     """How often the limit's alert would have fired, had the limit been `qps`.
+
+    An alert that a full queue keeps up may last longer than what is found.
 
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
@@ -128,7 +133,8 @@ class _Change(NamedTuple):
         instead = f"({self.history} * 0 + {format_number(self.number)})"
         # No letter or colon beside it: a longer name is another series.
         series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
-        return re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
+        replayed = re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
+        return replayed.replace(_KEPT_SERIES, "(vector(0) > 0)")
 
     def _meant(self, selector: str | None) -> bool:
         return all(

@@ -91,12 +91,14 @@ _NUMBERS = WithJsonSchema(number_schema(Decimal(0), Decimal(1_000_000)))
 Share = Annotated[Decimal, _share("0.01", "0.99"), _SHARES]
 SmallShare = Annotated[Decimal, _share("0.0001", "0.5"), _SHARES]
 Times = Annotated[Decimal, _times("1.1", "100"), _NUMBERS]
+Excess = Annotated[Decimal, _times("1", "100"), _NUMBERS]
 Deviations = Annotated[Decimal, _times("0", "20"), _NUMBERS]
 Rate = Annotated[Decimal, _times("0.001", "1000000"), _NUMBERS]
 Count = Annotated[Decimal, _count(1, 1_000_000), _NUMBERS]
 Restarts = Annotated[Decimal, _count(2, 100), _NUMBERS]
 Wait = Annotated[Decimal, _time("0.001", 3_600), _DURATIONS]
 Ahead = Annotated[Decimal, _time(600, 43_200), _DURATIONS]
+Kept = Annotated[Decimal, _time(3_600, 86_400), _DURATIONS]
 Keep = Annotated[Decimal, _time(1, 3_600), _DURATIONS]
 
 
@@ -116,6 +118,31 @@ class ThresholdsSpec(Section):
     )
     limit_keep_firing: Annotated[Keep | None, Knob("limitKeepFiring", as_text=True)] = Field(
         default=None, description="How long an alert about a limit lasts through dips of the traffic."
+    )
+    limit_at_once: Annotated[Times | None, Knob("limitAtOnceRatio")] = Field(
+        default=None, description="So many times a limit pages within seconds."
+    )
+    limit_soon: Annotated[Excess | None, Knob("limitSoonRatio")] = Field(
+        default=None, description="So many times a limit pages when it has lasted for two and a half minutes."
+    )
+    limit_lasting: Annotated[Excess | None, Knob("limitLastingRatio")] = Field(
+        default=None, description="The same for nine minutes."
+    )
+    limit_long: Annotated[Excess | None, Knob("limitLongRatio")] = Field(
+        default=None, description="The same for a quarter of an hour."
+    )
+    limit_base: Annotated[Share | None, Knob("limitBase", share=True)] = Field(
+        default=None, description="The share of a limit around which traffic may breathe as it does."
+    )
+    limit_breath: Annotated[Deviations | None, Knob("limitBreath")] = Field(
+        default=None,
+        description="How much of the traffic's own breath is no excess; 0 for traffic that does not breathe.",
+    )
+    limit_near_kept: Annotated[Kept | None, Knob("limitNearKept", as_text=True)] = Field(
+        default=None, description="How long the warning before a limit stays while traffic is not clearly lower."
+    )
+    limit_left: Annotated[Share | None, Knob("limitLeftRatio", share=True)] = Field(
+        default=None, description="It ends when an hour stayed below this share of where it begins."
     )
     spike: Annotated[Times | None, Knob("spikeRatio")] = Field(
         default=None, description="A burst between two scrapes: this many times the limit."

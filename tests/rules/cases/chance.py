@@ -12,17 +12,27 @@ HELD, OWNER, TOLD = (
     "subject:tritonobs_owner:info",
     "model_version:tritonobs_limit_of_model:info",
 )
+BREATHS = (f"{OFFERED}:breath3h", f"{OFFERED}:breath5m3h")
+WAITS = "subject:tritonobs_queue_waits:info"
 GIVEN = (
     HELD,
     OWNER,
     TOLD,
     *(f"{OFFERED}:{rate}" for rate in ("rate1m", "irate1m", "mean1m", "rate5m", "mean15m")),
+    *BREATHS,
+    WAITS,
 )
 LIMITS = (0.5, 8, 300)
 OWNED = {"pipeline": "inspect", "team": "vision", "tier": "critical"}
-# Of each window: what it reads, over how many seconds, and how many deviations are no chance.
+# Of each window: what it reads, over how many seconds, how many deviations are no chance, how many times the limit it must
+# be all the same, what must be above the limit, too, and after how many minutes.
 # The shortest has four scrapes, which are three intervals of 15 s.
-WINDOWS = (("rate1m", 45, 4.5), ("mean1m", 60, 4.5), ("rate5m", 300, 4), ("mean15m", 900, 4))
+WINDOWS = (
+    ("mean15m", 900, 4, 1.03, "mean1m", 0),
+    ("rate1m", 45, 4.5, 1.5, "irate1m", 0.5),
+    ("mean1m", 60 + 90, 4.5, 1.1, "rate1m", 1.75),
+    ("rate5m", 300 + 240, 4, 1.05, "mean1m", 4.25),
+)
 BARELY = 1.001
 
 
@@ -34,47 +44,56 @@ def turn(allowed, seconds, deviations):
 def subject(world, limit, rates, **labels):
     """A subject with a limit and an owner, and these rates; the others are 0."""
     world.gauge(HELD, limit, **labels).gauge(OWNER, 1, **labels, **OWNED)
-    for record in GIVEN[3:]:
+    for record in GIVEN[3:8]:
         world.gauge(record, rates.get(record.rpartition(":")[2], 0), **labels)
 
 
 def during(value):
-    """A level from minute 4 to 8, nothing before and afterwards."""
-    return [(4, 0), (8, value), (99, 0)]
+    """A level from minute 4 to 12, nothing before and afterwards."""
+    return [(4, 0), (12, value), (99, 0)]
 
 
 def excess(share):
-    """Subjects above `share` of their limits from minute 4 to 8: what fires at once, and what 30 s later."""
-    world, at_once, later = World(minutes=11), [], []
+    """Subjects above `share` of their limits from minute 4 to 12, and after how many minutes each fires."""
+    world, told = World(minutes=16), []
     severity = {"severity": "critical" if share == 1 else "warning"}
     for limit in LIMITS:
         allowed = share * limit
         hot, even = during(allowed * BARELY), during(allowed)
-        for window, seconds, deviations in WINDOWS:
-            edge = turn(allowed, seconds, deviations)
-            also = {"rate1m": "irate1m", "rate5m": "mean1m", "mean15m": "mean1m"}.get(window)
+        for window, seconds, deviations, floor, also, after in WINDOWS:
+            edge = max(turn(allowed, seconds, deviations), floor * allowed)
             labels = {"model": f"{limit:g} a second in {window}"}
-            subject(world, limit, {also: hot, window: during(edge * BARELY)}, **labels)
-            (later if window == "rate1m" else at_once).append({**labels, **OWNED, **severity})
-            subject(world, limit, {also: hot, window: during(edge / BARELY)}, **labels, version="1")
-            told = {**labels, "version": "2"}
-            subject(world, limit, {also: hot, window: during(edge * BARELY)}, **told)
-            world.gauge(TOLD, 1, **told)
-            if also:
-                subject(world, limit, {also: even, window: during(edge * BARELY)}, **labels, version="3")
+            more, fewer = during(edge * BARELY), during(edge / BARELY)
+            subject(world, limit, {also: hot, window: more}, **labels)
+            told.append((after, {**labels, **OWNED, **severity}))
+            subject(world, limit, {also: hot, window: fewer}, **labels, version="1")
+            same = {**labels, "version": "2"}
+            subject(world, limit, {also: hot, window: more}, **same)
+            world.gauge(TOLD, 1, **same)
+            subject(world, limit, {also: even, window: more}, **labels, version="3")
             if window == "rate1m":
                 pulses = [
                     (4, 0),
-                    *((4 + step / 4, allowed * 2 * (step % 3 > 0)) for step in range(1, 17)),
+                    *((4 + step / 4, allowed * 2 * (step % 3 > 0)) for step in range(1, 33)),
                     (99, 0),
                 ]
-                subject(world, limit, {also: pulses, window: during(edge * BARELY)}, **labels, version="4")
-    return world, at_once, at_once + later
+                subject(world, limit, {also: pulses, window: more}, **labels, version="4")
+            # Traffic that breathes by as much as its limit; and where requests wait, which is no excuse within seconds.
+            for version, waits in (("5", False), ("6", True)):
+                breathing = {**labels, "version": version}
+                subject(world, limit, {also: hot, window: more}, **breathing)
+                for record in BREATHS:
+                    world.gauge(record, limit, **breathing)
+                if waits:
+                    world.gauge(WAITS, 1, **breathing)
+                    if window != "rate1m":
+                        told.append((after, {**breathing, **OWNED, **severity}))
+    return world, told
 
 
 def surpassed(alert, share, wait):
-    """The alert about a share of the limits, which must hold for `wait` minutes and lasts one more."""
-    world, at_once, both = excess(share)
+    """The alert about a share of the limits, which must hold for `wait` minutes."""
+    world, told = excess(share)
     return Case(
         says=f"{alert}: a thousandth more than chance in any window, for each size of limit, and no less",
         world=world,
@@ -82,11 +101,12 @@ def surpassed(alert, share, wait):
         given=GIVEN,
         checks=(
             silent(alert, 3.75 + wait),
-            all_fire(alert, 4 + wait, *at_once),
-            all_fire(alert, 4.25 + wait, *at_once),
-            all_fire(alert, 4.5 + wait, *both),
-            all_fire(alert, 8.75, *both),
-            silent(alert, 11, since=9),
+            *(
+                all_fire(alert, 4 + wait + after, *(one for since, one in told if since <= after))
+                for *_, after in WINDOWS
+            ),
+            all_fire(alert, 12.75, *(one for _, one in told)),
+            *([silent(alert, 16, since=13.25)] if share == 1 else []),
         ),
     )
 

@@ -45,15 +45,30 @@ class Growths:
             **labels,
         )
 
-    def add(self, model, span, *, limit, now, gain, foreseen, thirds=EVENLY, lately=0, past=None, **labels):
+    def add(
+        self,
+        model,
+        span,
+        *,
+        limit,
+        now,
+        gain,
+        foreseen,
+        thirds=EVENLY,
+        lately=0,
+        past=None,
+        yesterday=True,
+        **labels,
+    ):
         """A subject that gained `gain` within the span, in these parts of it, the latest first."""
         minutes, record, _ = span
         third = minutes // 3
         values = {0: now, third: now - gain * thirds[0], 2 * third: now - gain * (thirds[0] + thirds[1])}
         labels = {"model": model, **labels}
-        self.put(record, {**values, minutes: now - gain, **(past or {})}, labels)
-        if record == SLOW:
-            self.put(QUICK, {0: now}, labels)
+        # Something is known of yesterday.
+        known = {DAY: 1.0} if yesterday else {}
+        self.put(record, {**known, **values, minutes: now - gain, **(past or {})}, labels)
+        self.put(*((QUICK, {0: now}) if record == SLOW else (SLOW, known)), labels)
         self.put(SHORT, {0: lately}, labels)
         self.put(HELD, {0: limit}, labels)
         self.world.gauge(OWNER, 1, **labels, team="vision")
@@ -86,7 +101,7 @@ def waits():
 
 def conditions():
     """Of each span of growth: every condition, met barely and barely not."""
-    all_of = Growths(HOUR, 5)
+    all_of = Growths(DAY + HOUR, 5)
     for span in SPANS:
         minutes, _, age = span
         for over, by in ((True, BARELY), (False, 1 / BARELY)):
@@ -96,6 +111,11 @@ def conditions():
             all_of.add(
                 f"{what} the limit", span, limit=100, now=60, gain=(100 * by - 60) / times, foreseen=over
             )
+            sooner = (0.4 * 3600 + age / 2) / (60 * minutes)
+            all_of.add(
+                f"{what} the limit, without a yesterday",
+                span, limit=100, now=60, gain=(100 * by - 60) / sooner, foreseen=over, yesterday=False,
+            )  # fmt: skip
             chance = 4 * sqrt(2 * 2 / age)
             all_of.add(f"{what} chance", span, limit=2, now=1.9, gain=chance * by, foreseen=over)
             for third in range(3):

@@ -81,7 +81,7 @@ DRILLS = (
         alerts=(Alert(name="TritonQpsNearLimit", labels={"model": "inspect"}),),
         check="",
         fires=Takes(fixed=40.0, scaled=60.0),
-        resolves=Takes(fixed=30.0, scaled=60.0),
+        resolves=Takes(fixed=60.0, scaled=3900.0),
     ),
     Drill(
         name="spike",

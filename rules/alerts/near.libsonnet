@@ -1,0 +1,44 @@
+// Near a limit. Traffic around the share at which we warn is there again and again, so the warning stays until it has
+// clearly left, or for some hours. What was said of a page before is not said again. It stands behind the record it reads.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local boards = (import '../lib/boards.libsonnet')(config);
+  local say = import '../lib/phrases.libsonnet';
+  local exceeds = import '../lib/exceeds.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
+  local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
+  [
+    // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
+    text.record('subject:tritonobs_limit_near:rate', fit(|||
+      (
+        %(near)s
+      )
+      unless on (%(subject)s)
+      last_over_time(%(page)s[%(span5m)s])
+    |||, { near: exceeds('%(limitWarningRatio)s'), page: page })),
+    text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
+      subject:tritonobs_limit_near:rate
+      or on (%(subject)s)
+      (
+        (
+          subject:triton_requests_offered:rate5m
+            and on (%(subject)s)
+          last_over_time(subject:tritonobs_limit_near:rate[%(limitNearHeld)s])
+        )
+        and on (%(subject)s)
+        (
+          max_over_time(subject:triton_requests_offered:rate5m[%(span1h)s])
+            > on (%(subject)s)
+          %(limitLeftRatio)s * %(limitWarningRatio)s * subject:tritonobs_qps_limit:held
+        )
+        unless on (%(subject)s)
+        last_over_time(%(page)s[%(limitNearHeld)s])
+      )
+    |||, { page: page })), {
+      summary: 'Requests are near their limit.',
+      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
+                   say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) + '.' + say.waiting +
+                   ' Ask its callers what they plan, and add capacity before it is needed. The warning stays until an hour has passed well below.',
+      board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
+    }, wait='1m', keep=config.limitKeepFiring),
+  ]

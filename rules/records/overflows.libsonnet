@@ -1,0 +1,109 @@
+// Queues of subjects with a limit, and overflows that go on behind a full queue: what it refuses Triton counts nowhere, so
+// that traffic seems to be within its limit again.
+function(config)
+  local text = (import '../lib/text.libsonnet')(config);
+  local fit = import '../lib/fit.libsonnet';
+  local exceeds = import '../lib/exceeds.libsonnet';
+  local of_limit = import '../lib/of_limit.libsonnet';
+  local pending = 'subject:triton_requests_pending:sum';
+  local answered = 'subject:triton_requests:rate%(short)s';
+  local seen = 'subject:tritonobs_limit_exceeded:timestamp_seconds';
+  local burst = 'subject:tritonobs_limit_burst:timestamp_seconds';
+  local drained = 'subject:tritonobs_queue_drained:timestamp_seconds';
+  local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
+  local longer(what) = fit(|||
+    (
+      %(what)s
+        > on (%(subject)s)
+      %(queueSeconds)s * %(answered)s
+    ) >= 2
+  |||, { what: what, answered: answered });
+  // Requests wait for longer than they should, and hardly fewer than before: a queue that drains is no overload.
+  local now = 'avg_over_time(' + pending + '[%(medium)s])';
+  local full = fit(|||
+    (
+      %(longer)s
+    )
+    and on (%(subject)s)
+    (
+      (%(pending)s >= on (%(subject)s) %(most)s)
+      or
+      (%(now)s >= on (%(subject)s) %(most)s)
+    )
+  |||, {
+    longer: longer(now),
+    now: now,
+    pending: pending,
+    most: '0.75 * max_over_time(' + pending + '[%(span10m)s])',
+  });
+  // It happened, and the queue was full at every moment since.
+  local since(event) = fit(|||
+    (
+      %(event)s
+        unless on (%(subject)s)
+      (%(drained)s >= on (%(subject)s) %(event)s)
+    )
+  |||, { event: within(event), drained: within(drained) });
+  [
+    text.record(pending, |||
+      (
+        model_version:triton_requests_pending:sum
+        or
+        sum by (%(model)s) (model_version:triton_requests_pending:sum)
+        or
+        sum by (%(cluster)s) (model_version:triton_requests_pending:sum)
+      )
+        and on (%(subject)s)
+      subject:tritonobs_qps_limit:held
+    |||),
+    text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
+    // When there was an overflow last, and a burst that may have filled the queue within seconds.
+    text.record(seen, 'timestamp(\n' + exceeds('1') + ')\n'),
+    text.record(burst, |||
+      timestamp(
+        (
+          subject:triton_requests_offered:irate%(short)s
+            > on (%(subject)s)
+          subject:tritonobs_qps_limit:held
+            + (%(limitNoise)s * sqrt(subject:tritonobs_qps_limit:held * %(scrapeSeconds)s) + %(limitNoise)s ^ 2 / 5) / %(scrapeSeconds)s
+        )
+        and on (%(subject)s)
+        (
+          subject:triton_requests_offered:irate%(short)s
+            > on (%(subject)s)
+          %(spikeRatio)s * subject:tritonobs_qps_limit:held
+        )
+      )
+    |||),
+    // When the queue was not full for the last time, of subjects for which that matters.
+    text.record(drained, fit(|||
+      timestamp(
+        (
+          %(pending)s
+            and on (%(subject)s)
+          (%(seen)s or %(burst)s)
+        )
+        unless on (%(subject)s)
+        (
+          %(full)s
+        )
+      )
+    |||, { pending: pending, seen: within(seen), burst: within(burst), full: full })),
+    // After a burst it must stay full for two minutes, for a queue is there for bursts, while the servers do nearly what
+    // the limit allows: then more comes than that.
+    text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
+      (
+        %(overflow)s
+        or
+        (
+          (%(burst)s < time() - %(seconds2m)s)
+          and on (%(subject)s)
+          (%(answered)s > on (%(subject)s) %(limitWarningRatio)s * subject:tritonobs_qps_limit:held)
+        )
+      )
+      and on (%(subject)s)
+      (
+        %(full)s
+      )
+    |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full }))),
+  ]
