@@ -28,17 +28,17 @@ function(config)
         gained: gain(series, minutes),
       });
     std.join('\nand on (%(subject)s)\n', [
-    more(ahead('%(forecastSeconds)s'), limit),
-    // Without a yesterday each morning's rise looks like growth: then it must be nearer.
-    '(' + more(ahead('0.4 * %(forecastSeconds)s'), limit) + ' or on (%(subject)s) ' + yesterday + ')',
-    more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
-      limit: limit,
-      age: std.toString(seconds),
-    })),
-  ] + [
-    more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
-    for third in [0, 1, 2]
-  ]);
+      more(ahead('%(forecastSeconds)s'), limit),
+      // Without a yesterday each morning's rise looks like growth: then it must be nearer.
+      '(' + more(ahead('0.4 * %(forecastSeconds)s'), limit) + ' or on (%(subject)s) ' + yesterday + ')',
+      more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
+        limit: limit,
+        age: std.toString(seconds),
+      })),
+    ] + [
+      more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
+      for third in [0, 1, 2]
+    ]);
   // So many minutes ago it rose as well, and if it goes on as then, the hour to come stays within the limit.
   local explained(ago) =
     local ahead_of(minutes) = fit(|||

@@ -36,7 +36,7 @@ local scrapes = 4;
     sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
     sustained: duration.text(config.sustainedSeconds),
     // Two short windows so far apart share no scrape.
-    breathApart: duration.text(2 * config.mediumSeconds),
+    breathApart: duration.text(std.max(90, config.shortSeconds + config.scrapeSeconds)),
     // So long a warning before a limit is remembered.
     limitNearHeld: duration.text(std.max(60, std.ceil(duration.seconds(config.limitNearKept) / config.speed))),
     // A server is down after four scrapes that failed, and not before half a minute: one scrape in a hundred is lost

@@ -57,7 +57,10 @@ _RECORDS: Final = (
     "model_version_reason:triton_requests_failed:mean1h",
     "model_version_stage_reason:tritonobs_stage_errors:mean1h",
     "subject:triton_requests:p75_1h",
-    *(f"subject:triton_requests_offered:{breath}" for breath in ("breath3h", "breath5m3h", "breath_step", "breath5m_step")),
+    *(
+        f"subject:triton_requests_offered:{breath}"
+        for breath in ("breath3h", "breath5m3h", "breath_step", "breath5m_step")
+    ),
     "subject:triton_requests_pending:sum",
     *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "limit_kept")),
     *(

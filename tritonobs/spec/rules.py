@@ -139,7 +139,8 @@ class ThresholdsSpec(Section):
         description="How much of the traffic's own breath is no excess; 0 for traffic that does not breathe.",
     )
     limit_near_kept: Annotated[Kept | None, Knob("limitNearKept", as_text=True)] = Field(
-        default=None, description="How long the warning before a limit stays while traffic is not clearly lower."
+        default=None,
+        description="How long the warning before a limit stays while traffic is not clearly lower.",
     )
     limit_left: Annotated[Share | None, Knob("limitLeftRatio", share=True)] = Field(
         default=None, description="It ends when an hour stayed below this share of where it begins."

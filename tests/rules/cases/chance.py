@@ -24,8 +24,8 @@ GIVEN = (
 )
 LIMITS = (0.5, 8, 300)
 OWNED = {"pipeline": "inspect", "team": "vision", "tier": "critical"}
-# Of each window: what it reads, over how many seconds, how many deviations are no chance, how many times the limit it must
-# be all the same, what must be above the limit, too, and after how many minutes.
+# Of each window: what it reads, over how many seconds, how many deviations are no chance, how many times the
+# limit it must be all the same, what must be above the limit, too, and after how many minutes.
 # The shortest has four scrapes, which are three intervals of 15 s.
 WINDOWS = (
     ("mean15m", 900, 4, 1.03, "mean1m", 0),
@@ -78,7 +78,7 @@ def excess(share):
                     (99, 0),
                 ]
                 subject(world, limit, {also: pulses, window: more}, **labels, version="4")
-            # Traffic that breathes by as much as its limit; and where requests wait, which is no excuse within seconds.
+            # Traffic that breathes by as much as its limit; and where requests wait, too.
             for version, waits in (("5", False), ("6", True)):
                 breathing = {**labels, "version": version}
                 subject(world, limit, {also: hot, window: more}, **breathing)

@@ -63,14 +63,14 @@ CASES = (
         checks=(silent(NEAR, 30),),
     ),
     Case(
-        says="near a limit for a minute, then no more: said after one minute, for one minute",
-        world=limited([(10, 4), (12, 9), (99, 2)]),
+        says="near a limit for ten minutes: said until an hour was lower",
+        world=limited([(10, 4), (20, 9), (99, 2)], minutes=95),
         rules=(NEAR,),
         checks=(
             silent(NEAR, 11.5),
-            fires(NEAR, 12.5, **WARNING),
-            fires(NEAR, 13, **WARNING),
-            silent(NEAR, 30, since=15),
+            fires(NEAR, 16, **WARNING),
+            fires(NEAR, 60, **WARNING),
+            silent(NEAR, 95, since=90),
         ),
     ),
     Case(
@@ -83,7 +83,7 @@ CASES = (
         says="growth after a long calm is foreseen by its pace now",
         world=limited(ramp(40, 5.2, 8.2, 30), 10, minutes=75),
         rules=(WILL,),
-        checks=(silent(WILL, 50), fires(WILL, 61, **WARNING)),
+        checks=(silent(WILL, 60), fires(WILL, 71, **WARNING)),
     ),
     Case(
         says="growth that ended is foreseen for a few minutes more",

@@ -27,17 +27,17 @@ OWNED = {"model": "detector", "version": "1", "team": "vision", "tier": "critica
 
 CASES = (
     Case(
-        says="a version above its limit fires with its owner, and does not call it near alone",
+        says="a version above its limit fires with its owner, and is not called near beside",
         world=detector(10),
         rules=(ABOVE, NEAR),
         checks=(
             fires(ABOVE, 5, severity="critical", **OWNED),
-            silent(NEAR, 5),
+            silent(NEAR, 30, since=5),
         ),
     ),
     Case(
-        says="an overflow of a half fires within a minute and is gone within three of its end",
-        world=detector([(10, 4), (20, 12), (99, 4)]),
+        says="an overflow of more than a half fires within a minute and is gone within three of its end",
+        world=detector([(10, 4), (20, 13), (99, 4)]),
         rules=(ABOVE,),
         checks=(
             silent(ABOVE, 10),
@@ -79,10 +79,10 @@ CASES = (
         checks=(silent(ABOVE, 30),),
     ),
     Case(
-        says="a sixth above the limit is no chance after five minutes",
+        says="a sixth above the limit is no chance after minutes",
         world=detector([(5, 6), (99, 9.3)]),
         rules=(ABOVE,),
-        checks=(silent(ABOVE, 8), fires(ABOVE, 11, severity="critical", **OWNED)),
+        checks=(silent(ABOVE, 6.5), fires(ABOVE, 11, severity="critical", **OWNED)),
     ),
     Case(
         says="what was above the limit four minutes ago and is not now does not fire",
@@ -108,7 +108,7 @@ CASES = (
         rules=(ABOVE, NEAR),
         checks=(
             fires(ABOVE, 10, severity="critical", model="nms", version="1"),
-            silent(NEAR, 10),
+            silent(NEAR, 20, since=10),
         ),
     ),
     Case(

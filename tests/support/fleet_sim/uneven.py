@@ -1,7 +1,7 @@
-"""Traffic that varies more than chance does: rates that are drawn anew, and arrivals beside them are random as ever.
+"""Traffic that varies more than chance does: the rate is drawn anew, too.
 
-Every curve is made of a rate and a seed; the same seed makes the same curve. `cv` is the coefficient of variation of the
-rate: its standard deviation as a share of its mean.
+Every curve is made of a rate and a seed; the same seed makes the same curve. `cv` is the coefficient of
+variation of the rate: its standard deviation as a share of its mean.
 """
 
 from __future__ import annotations
