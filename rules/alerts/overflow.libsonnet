@@ -11,8 +11,21 @@ function(config)
     or on (%(subject)s)
     (subject:triton_requests_offered:rate%(short)s and on (%(subject)s) subject:tritonobs_limit_kept:info)
   |||;
+  // What a server under two addresses does counts twice: below twice the limit that is no excess.
+  local twice = |||
+    unless on (%(subject)s)
+    (
+      (
+        subject:triton_requests_offered:rate5m
+          <= on (%(subject)s)
+        2 * subject:tritonobs_qps_limit:held
+      )
+        and on (%(model)s)
+      model:triton_scraped_twice:info
+    )
+  |||;
   [
-    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeds('1') + kept), {
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned('(\n' + text.trimmed(exceeds('1') + kept) + '\n)\n' + twice), {
       summary: 'More requests come than the limit allows.',
       description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.waiting + say.causes +
                    ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',

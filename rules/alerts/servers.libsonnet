@@ -2,6 +2,7 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local on_model(record) = boards.link('model', ['model', 'version'], record);
@@ -53,6 +54,11 @@ function(config)
     or
     (count_values by (%(subject)s) ("loaded_in", nv_model_load_duration_secs{%(triton)s} > 0) > 1)
   |||);
+  local many = text.part(
+    'replica:triton_requests_many:info',
+    shards.max,
+    'group by (%(replica_only)s) (sum by (%(replica_only)s) (nv_inference_request_success{%(triton)s}) >= 100)'
+  );
   local host_memory_pressure = text.part('replica:triton_host_memory_used:ratio', shards.max, |||
     (nv_cpu_memory_used_bytes{%(triton)s} / nv_cpu_memory_total_bytes{%(triton)s} > %(hostMemoryRatio)s)
     or
@@ -93,11 +99,21 @@ function(config)
     // The same process under two names: each of its requests counts twice. What tells it is the sum of microseconds that
     // a model took for a hundred requests or more, while nothing moves, and the time of its load. (The times of a few
     // requests may be alike; workers' names are alike in containers.)
-    text.alert('TritonServerScrapedTwice', 'warning', server_scraped_twice.here, {
+    text.alert('TritonServerScrapedTwice', 'warning', fit(|||
+      (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
+      or
+      (
+        (
+          %(twice)s
+        )
+        unless on (%(cluster)s)
+        (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
+      )
+    |||, { twice: server_scraped_twice.here, many: many.here }), {
       summary: 'One server is scraped under two addresses.',
-      description: 'The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one page. Its requests count as often, so rates and limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
+      description: '{{ if $labels.%(replicaLabel)s }}The page of {{ $labels.%(replicaLabel)s }} was that of another server, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one page.{{ end }} Its requests count as often, so rates and limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
       board: hosts,
-    }, wait='10m') + shards.parts([server_scraped_twice]),
+    }, wait='1m') + shards.parts([server_scraped_twice, many]),
     text.alert('TritonHostMemoryPressure', 'warning', host_memory_pressure.here, {
       summary: 'The memory of a server is nearly used up.',
       description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more; soon the kernel ends processes.",

@@ -50,6 +50,8 @@ local scrapes = 4;
     // An outage is so many evaluations at which it was down: the alert has waited by then.
     outageSamples: std.ceil(duration.seconds(config.serverDownFor) / evaluationSeconds) + 1,
     outageWindow: duration.text(config.outageSamples * evaluationSeconds - 0.001),
+    // Pages that were the same at two moments in this time, or three, are those of one server.
+    twinWindow: duration.text(std.max(4 * stepSeconds, std.max(60, std.ceil(120 / config.speed)))),
     // So long does a server that hung catch up with what came meanwhile.
     returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed))),
 

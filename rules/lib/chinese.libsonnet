@@ -160,7 +160,7 @@ function(config)
     },
     TritonServerScrapedTwice: {
       summary: '同一服务器以两个地址被抓取。',
-      description: '同一个 ' + model + ' 出现了 ' + number + ' 次：{{ with $labels.loaded_in }}多个页面上的加载时间同为 {{ . }} 秒{{ else }}多个页面上的请求耗时精确到微秒完全相同{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
+      description: '{{ if $labels.%(replicaLabel)s }}{{ $labels.%(replicaLabel)s }} 的页面在 %(twinWindow)s 内 ' + number + ' 次与另一台服务器精确到微秒完全相同{{ else }}同一个 ' + model + ' 出现了 ' + number + ' 次：{{ with $labels.loaded_in }}多个页面上的加载时间同为 {{ . }} 秒{{ else }}多个页面上的请求耗时精确到微秒完全相同{{ end }}{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
     },
     TritonReplicaSlow: {
       summary: model + ' 在 {{ $labels.%(replicaLabel)s }} 上比别处慢。',

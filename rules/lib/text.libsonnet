@@ -56,6 +56,7 @@ function(config) {
     robot: labels(['robot', 'instance']),
     owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
     replica_only: labels([config.replicaLabel]),
+    page: labels(['microseconds']),
     shards: config.shardsSelector,
     agents: config.agentsSelector,
     shard: labels([config.shardLabel]),

@@ -97,6 +97,33 @@ function(config)
     |||, { missing: parts.gone }))),
     // Every request a server answered since it started; it has a sample only where the server was scraped.
     text.record('replica:triton_requests_succeeded:sum', succeeded) + shards.kept,
+    // How often of late a server's page was that of another: one server under two addresses, each of whose requests counts
+    // twice. The microseconds that all of its requests took are no other server's, after twenty of them.
+    text.record('replica:triton_request_microseconds:sum', fit(|||
+      sum by (%(replica_only)s) (nv_inference_request_duration_us{%(triton)s})
+        and on (%(replica_only)s)
+      (%(succeeded)s >= 20)
+    |||, { succeeded: succeeded })) + shards.max,
+    text.record('replica:triton_same_page:info', |||
+      group by (%(replica_only)s) (
+        count_values by (%(replica_only)s) ("microseconds", replica:triton_request_microseconds:sum)
+          and on (%(page)s)
+        (count_values by (%(cluster)s) ("microseconds", replica:triton_request_microseconds:sum) > 1)
+      )
+    |||),
+    text.record('replica:triton_scraped_twice:count', |||
+      count_over_time(replica:triton_same_page:info[%(twinWindow)s]) >= 2
+    |||),
+    // Models on such servers, and the fleet.
+    text.record('model:triton_scraped_twice:info', |||
+      group by (%(model)s) (
+        replica_model_version:triton_requests_succeeded:rate%(short)s
+          and on (%(replica_only)s)
+        (replica:triton_same_page:info or replica:triton_scraped_twice:count)
+      )
+      or
+      group by (%(cluster)s) (replica:triton_same_page:info or replica:triton_scraped_twice:count)
+    |||),
     // 1 once after each start: the counters of all models begin at 0. A model that is unloaded takes its own away, which
     // hardly ever is more than half.
     text.record('replica:triton_restarted:bool', fit(|||

@@ -85,6 +85,8 @@ _RECORDS: Final = (
     "replica:triton_unreachable:info",
     "replica:triton_returned:info",
     "cluster:tritonobs_evaluated:info",
+    *("replica:triton_request_microseconds:sum", "replica:triton_same_page:info"),
+    *("replica:triton_scraped_twice:count", "model:triton_scraped_twice:info"),
     "model_instance:tritonobs_worker_answers:info",
     *(f"replica:triton_{what}:info" for what in ("silent", "starting", "down", "outage", "outage_begins")),
     "replica:triton_requests_succeeded:sum",
