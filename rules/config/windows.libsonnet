@@ -53,7 +53,8 @@ local scrapes = 4;
     // Pages that were the same at two moments in this time, or three, are those of one server.
     twinWindow: duration.text(std.max(4 * stepSeconds, std.max(60, std.ceil(120 / config.speed)))),
     // So long does a server that hung catch up with what came meanwhile.
-    returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed))),
+    // It counts as unreachable until its second answer, a scrape after its first.
+    returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed) - config.scrapeSeconds)),
 
     // An interval on the clock of a rehearsal: not shorter than two scrapes, unless it was.
     local interval(seconds) =

@@ -54,8 +54,8 @@ function(config)
     // Servers that were there and answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.
     text.record('replica:triton_returned:info', |||
       group by (%(replica_only)s) (max_over_time(replica:triton_unreachable:info[%(returnWindow)s]))
-        unless
-      replica:triton_unreachable:info
+        and on (%(replica_only)s)
+      (up{%(triton)s} == 1)
         and on (%(replica_only)s)
       up{%(triton)s} offset %(span5m)s
     |||) + shards.max,

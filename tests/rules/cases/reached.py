@@ -42,8 +42,8 @@ CASES = (
         checks=(
             *(absent(LOST, minute) for minute in (4.75, 5, 5.25, 8.25, 12)),
             *(reads(LOST, minute, (A, 1)) for minute in (5.75, 6.75, 7.75, 8)),
-            *(absent(BACK, minute) for minute in (5.25, 7.75, 8, 10.25, 15)),
-            *(reads(BACK, minute, (A, 1)) for minute in (8.25, 9.5)),
+            *(absent(BACK, minute) for minute in (5.25, 7.75, 10, 15)),
+            *(reads(BACK, minute, (A, 1)) for minute in (8, 8.25, 9.5)),
         ),
     ),
     Case(
