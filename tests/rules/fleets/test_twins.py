@@ -30,7 +30,7 @@ def test_servers_with_the_same_traffic_are_several(engine, steady):
     fleet = Fleet(seconds=1800, seed=3)
     for number in range(10):
         fleet.serve(fleet.server(f"t{number}", phase_seconds=0), qps=2, steady=steady, bounds=None)
-    fleet.owns("nms", "1").limits("nms", 14)
+    fleet.owns("nms", "1").limits("nms", 12)
 
     lived = live(engine, fleet, TWICE, ABOVE)
 
