@@ -54,7 +54,18 @@ function(config)
   local kept = config.tier != 'shard' && config.recordsAtOnce;
   local workers = last + '{bound=""}';
   local asked_for = last + '{bound="named"}';
-  local asked_before = increase.before(asked_for);
+  // (Where no rule was evaluated then, Prometheus was away, and what was asked for before it went is still meant.)
+  local asked_before = fit(|||
+    (
+      %(asked)s offset %(sloInterval)s
+      or
+      (
+        %(before)s
+          unless on (%(cluster)s)
+        group by (%(cluster)s) (target:triton_page_read:bool offset %(sloInterval)s)
+      )
+    )
+  |||, { asked: asked_for, before: increase.before(asked_for) });
   // What was kept of a bound whose rows were read an evaluation before. A worker without such a row is new and began at
   // 0, unless its page or the bound is new.
   local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
