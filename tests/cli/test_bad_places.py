@@ -56,7 +56,7 @@ def test_a_full_disk_behind_stdout_is_a_sentence(command: tuple[str, ...], tmp_p
     with Path("/dev/full").open("wb") as full:
         done = _run(*command, folder=tmp_path, stdout=full)
 
-    assert (done.returncode, done.stderr.decode()) == (3, "tritonobs: No space left on device\n")
+    assert (done.returncode, done.stderr.decode()) == (3, "tritonobs: the output: No space left on device\n")
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ def _spoil(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new))
 
 
-def test_validate_says_nothing_on_stdout_when_all_is_well(run: Run, fleet_file: Path) -> None:
-    """Findings are the result; there are none."""
+def test_validate_says_on_stdout_that_all_is_well(run: Run, fleet_file: Path) -> None:
+    """It is the result: an output that cannot take it is an error."""
     done = run("validate", fleet_file.name)
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "fleet.yaml: valid\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fleet.yaml: valid\n", "")
 
 
 def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path) -> None:
