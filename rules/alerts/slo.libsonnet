@@ -99,6 +99,16 @@ function(config)
     long: tier.long,
     wait: wait,
   });
+  // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
+  local not_of_failures(tier) = fit(|||
+
+    unless on (%(subject)s, slo)
+    (
+      %(explained)s
+        and on (%(subject)s, slo)
+      slo:tritonobs_counted:info{stage!=""}
+    )
+  |||, { explained: reported.explained(tier, reported.of_failures(tier), '%(subject)s') });
   // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
@@ -115,7 +125,7 @@ function(config)
       (
         %(once)s
       )
-        * slo:error_budget:ratio%(unless_paged)s%(not_of_members)s
+        * slo:error_budget:ratio%(unless_paged)s%(not_of_members)s%(not_of_failures)s
     |||, {
       once: once(
         record(tier),
@@ -125,6 +135,7 @@ function(config)
       ),
       unless_paged: unless_paged(tier),
       not_of_members: not_of_members(tier, record(tier), text.ago(if first then 'slo' else 'burn')),
+      not_of_failures: not_of_failures(tier),
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
@@ -159,6 +170,12 @@ function(config)
                  ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or the threshold is none of their bucket bounds. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
     board: board,
   }, wait='10m');
+  local spent = 'slo:period_error_budget_spent:ratio';
+  local bad_of_period = 'slo:sli_bad_requests:sum' + config.sloPeriod;
+  local spending = bad_of_period + ' and on (%(subject)s, slo) ' + spent;
+  local period = { long: config.sloPeriod, factor: '1' };
+  // Once for one cause: what a member has spent, or failed requests of a latency SLO, is told of the member and of
+  // availability.
   local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(fit(|||
       (
@@ -180,7 +197,20 @@ function(config)
           )
         )
       )
-    |||, { spent: 'slo:period_error_budget_spent:ratio', fails: fails('slo:sli_bad_requests:sum%(sloPeriod)s') })), {
+      unless on (%(subject)s, slo)
+      %(of_members)s
+      unless on (%(subject)s, slo)
+      (
+        %(of_failures)s
+          and on (%(subject)s, slo)
+        slo:tritonobs_counted:info{stage!=""}
+      )
+    |||, {
+      spent: spent,
+      fails: fails(bad_of_period),
+      of_members: reported.explained(period, reported.members(spending), '%(model)s'),
+      of_failures: reported.explained(period, reported.failures(spending), '%(subject)s'),
+    })), {
       summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows' + left +

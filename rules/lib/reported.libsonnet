@@ -11,21 +11,25 @@ function(config)
     fit('sum_over_time(%(reported)s[%(window)s])', { reported: named(one, 'reported'), window: text.span(window) })
     for one in those
   ]) + '\n)';
+  // By this tier and faster ones. Of what burns now all of the long window is reported, or will be.
+  local up_to(tier) =
+    local those = [one for one in tiers if one.seconds <= tier.seconds];
+    text.all([within(those, tier.long)] + [
+      fit('label_replace(slo:sli_bad_requests:sum%(long)s and on (%(model)s, slo) %(ratio)s, "burns", "1", "", "")', {
+        long: tier.long,
+        ratio: named(one, 'ratio'),
+      })
+      for one in those
+    ]);
   {
     // By faster tiers.
     of_slo(tier):: within([one for one in tiers if one.seconds < tier.seconds], tier.long),
 
-    // By this tier and faster ones, of the members of each pipeline, under the pipeline's name. Of a member that burns now
-    // all of the long window is reported, or will be.
-    of_members(tier)::
-      local up_to = [one for one in tiers if one.seconds <= tier.seconds];
-      self.members(text.all([within(up_to, tier.long)] + [
-        fit('label_replace(slo:sli_bad_requests:sum%(long)s and on (%(model)s, slo) %(ratio)s, "burns", "1", "", "")', {
-          long: tier.long,
-          ratio: named(one, 'ratio'),
-        })
-        for one in up_to
-      ])),
+    // By this tier and faster ones, of the members of each pipeline, under the pipeline's name.
+    of_members(tier):: self.members(up_to(tier)),
+
+    // The same of availability, by model and version.
+    of_failures(tier):: self.failures(up_to(tier)),
 
     // Bad requests of the members of each pipeline, under the pipeline's name.
     members(bad):: fit(|||
@@ -40,6 +44,17 @@ function(config)
         "model", "$1", "pipeline", "(.*)"
       )
     |||, { calls: calls, bad: bad }),
+
+    // Bad requests of SLOs without a threshold, by model and version: those that failed.
+    failures(bad):: fit(|||
+      max by (%(subject)s) (
+        (
+          %(bad)s
+        )
+          and on (%(subject)s, slo)
+        slo:tritonobs_counted:info{stage=""}
+      )
+    |||, { bad: bad }),
 
     // SLOs of which `what` was reported, and so much that the rest of the long window does not burn; `by` are the labels
     // that it is known by, `part` is the share of the threshold that counts.

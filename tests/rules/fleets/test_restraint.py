@@ -204,3 +204,40 @@ def test_errors_now_and_then_are_few_messages(engine):
 
     assert [one.labels["alertname"] for one in found if one.labels["alertname"] != FAST] == [], shown(found)
     assert len(found) <= 8
+
+
+@pytest.mark.parametrize(("minutes", "share"), [(15, 0.5), (10, 1.0), (60, 0.1)])
+def test_failed_requests_are_told_once_though_they_are_late_too(engine, minutes, share):
+    """A failure is bad for the latency SLO as well: the alert about availability has reported it."""
+    begin, end = 4 * HOUR, 4 * HOUR + minutes * MINUTE
+    fleet = Fleet(seconds=end + 8 * HOUR, seed=1)
+    fleet.serve(fleet.server(), qps=10, raised=between(begin, end, share))
+    fleet.owns("nms", "1").promises("nms").promises_time("nms", "0.1")
+
+    found = told(engine, fleet, *TIERS, EXHAUSTED)
+
+    names = [(one.labels["alertname"], one.labels["slo"]) for one in found]
+    assert names == [(FAST, "availability"), (EXHAUSTED, "availability")], shown(found)
+
+
+def test_slow_requests_beside_failed_ones_are_told(engine):
+    """One request in twenty fails, a third is too slow: two SLOs, two pages."""
+    begin = 4 * HOUR
+    fleet = Fleet(seconds=begin + HOUR, seed=1)
+    fleet.serve(fleet.server(), qps=10, raised=between(begin, 9e9, 0.05), slow=between(begin, 9e9, 0.33))
+    fleet.owns("nms", "1").promises("nms").promises_time("nms", "0.1")
+
+    found = told(engine, fleet, FAST)
+
+    assert {one.labels["slo"] for one in found} == {"availability", "latency"}, shown(found)
+
+
+def test_a_members_spent_budget_is_told_of_the_member(engine):
+    """Its pipeline has spent its own budget on the same requests."""
+    begin, end = 4 * HOUR, 4 * HOUR + 20 * MINUTE
+    bad = between(begin, end, 0.5)
+    fleet = pipeline(seconds=end + HOUR, own=bad, member=bad)
+
+    found = told(engine, fleet, EXHAUSTED)
+
+    assert [one.labels["model"] for one in found] == ["nms"], shown(found)
