@@ -19,7 +19,7 @@ models:
   detector: {versions: {"1": {}}}
   nms: {versions: {"1": {}}}
 """
-FAST, MEDIUM, SLOW = (f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow"))
+FAST, SLOW = (f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Slow"))
 SURGE = "TritonErrorReasonSurge"
 
 
@@ -52,12 +52,6 @@ def _muted(effect: dict[str, str], *causes: dict[str, str]) -> bool:
             _alert(SLOW, version="1", slo="latency"),
             [_alert(SURGE, version="1", reason="BACKEND"), _alert(SLOW, version="1", slo="availability")],
             id="a page about slow answers says nothing of errors",
-        ),
-        pytest.param(
-            _alert(MEDIUM, version="1", slo="availability"),
-            _alert(FAST, version="1", slo="latency"),
-            [_alert(FAST, version="2", slo="latency"), _alert(FAST, version="1", slo="decode")],
-            id="what fails is not in time either",
         ),
         pytest.param(
             _alert(SLOW, version="1", slo="availability"),

@@ -22,14 +22,13 @@ class Superfluous:
 
     An effect that outlives its cause is sent when the cause is over, as if something new had happened: what
     stands in the table ends with its cause, or is worth to be known after it (`bench/incidents.py`). With
-    `cause_slo` or `effect_slo` only alerts about the SLO of that name are meant.
+    `cause_slo` only alerts about the SLO of that name are meant.
     """
 
     causes: tuple[str, ...]
     effects: tuple[str, ...]
     equal: tuple[str, ...]
     cause_slo: str = ""
-    effect_slo: str = ""
 
 
 TABLE: Final = (
@@ -75,10 +74,6 @@ TABLE: Final = (
         effects=("TritonErrorReasonSurge",),
         equal=("cluster", "model"),
     ),
-    # A request that failed was not answered in time either. Its budget is larger, so that it is over sooner.
-    Superfluous(
-        causes=_PAGES, cause_slo="availability", effects=_BURNS, effect_slo="latency", equal=_SUBJECT
-    ),
     # All model instances busy means that requests wait.
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
@@ -99,12 +94,12 @@ def _table(plan: Plan) -> Iterator[dict[str, Any]]:
     for one in TABLE:
         yield {
             "source_matchers": list(_about(one.causes, one.cause_slo)),
-            "target_matchers": list(_about(one.effects, one.effect_slo)),
+            "target_matchers": list(_about(one.effects)),
             "equal": [label for name in one.equal if (label := own.get(name, name))],
         }
 
 
-def _about(alerts: tuple[str, ...], slo: str) -> Iterator[str]:
+def _about(alerts: tuple[str, ...], slo: str = "") -> Iterator[str]:
     yield matcher("alertname", alerts)
     if slo:
         yield matcher(names.SLO, (slo,))

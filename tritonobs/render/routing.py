@@ -41,7 +41,7 @@ class Timing:
     repeat_seconds: Decimal
 
 
-# A page may wait a second for others. A ticket waits two minutes, because no one acts on it at once: by then
+# A page may wait a second for others. A ticket waits three minutes, because no one acts on it at once: by then
 # its whole family has come, and so has a page that makes it superfluous (bench/incidents.py).
 TIMINGS: Final = (
     Timing(
@@ -52,7 +52,7 @@ TIMINGS: Final = (
     ),
     Timing(
         severity="warning",
-        wait_seconds=Decimal(120),
+        wait_seconds=Decimal(180),
         interval_seconds=Decimal(300),
         repeat_seconds=Decimal(43_200),
     ),
