@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from support.simulate import World
 
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
+_ALERT = re.compile(r'ALERTS\{[^}]*alertname="(\w+)"')
 _ANSWER_SECONDS = 30
 _START_SECONDS = 30
 # VictoriaMetrics guesses from the samples how long one of them counts; Prometheus says 5 minutes.
@@ -93,6 +94,11 @@ class Past:
         requests.post(self._address + path, data=text.encode(), timeout=_ANSWER_SECONDS).raise_for_status()
 
 
+def _read(expr: str) -> set[str]:
+    """The records that an expression reads, and the alerts whose states it asks for."""
+    return {*_NAME.findall(expr), *_ALERT.findall(expr)}
+
+
 def _levels(groups: Groups) -> Iterator[Sequence[Rule]]:
     """The rules in steps: each reads what earlier ones record. No replay fills templates with `query`."""
     left = [
@@ -102,7 +108,7 @@ def _levels(groups: Groups) -> Iterator[Sequence[Rule]]:
     ]
     while left:
         names = {rule_name(rule) for rule in left}
-        step = [rule for rule in left if names.isdisjoint(_NAME.findall(rule["expr"]))]
+        step = [rule for rule in left if names.isdisjoint(_read(rule["expr"]))]
         yield step
         left = [rule for rule in left if rule not in step]
 

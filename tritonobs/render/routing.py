@@ -41,8 +41,8 @@ class Timing:
     repeat_seconds: Decimal
 
 
-# A page may wait a second for others. A ticket waits three minutes, because no one acts on it at once: by then
-# its whole family has come, and so has a page that makes it superfluous (bench/incidents.py).
+# A page may wait a second for others. A ticket waits three minutes, because no one acts on it at once: by
+# then its whole family has come, and so has a page that makes it superfluous (bench/incidents.py).
 TIMINGS: Final = (
     Timing(
         severity="critical",

@@ -47,7 +47,7 @@ OUT = {"kind": "tokens_out"}
 CASES = (
     Case(
         says="the only version of a model is its model: one alert each",
-        world=inherited(first=10),
+        world=inherited(first=16),
         rules=(ABOVE, NEAR),
         checks=(fires(ABOVE, 10, **CRITICAL, **MODEL), silent(NEAR, 10)),
     ),
@@ -65,7 +65,7 @@ CASES = (
     ),
     Case(
         says="two versions that are above the limit only together are their model's",
-        world=inherited(first=5, second=5),
+        world=inherited(first=7.5, second=7.5, limits=(8, 16, 16)),
         rules=(ABOVE, NEAR),
         checks=(fires(ABOVE, 10, **CRITICAL, **MODEL), silent(NEAR, 10)),
     ),

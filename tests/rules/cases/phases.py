@@ -46,7 +46,7 @@ def spread():
             level = step(8 * (bound >= 7), 8 * within)
             world.gauge(RATE, level, **NMS, phase=phase, le=f"{bound}")
         world.gauge(RATE, 8, **NMS, phase=phase, le="+Inf")
-    return world
+    return world.gauge(SEEN, 8, **NMS)
 
 
 def sources(name):
@@ -89,7 +89,7 @@ CASES = (
         says="quantiles of traces are at most a twentieth from the truth, and of the last five minutes",
         world=spread(),
         rules=tuple(f"{OF_TRACES}:{name}_5m" for name in QUANTILES),
-        given=(RATE,),
+        given=(RATE, SEEN),
         checks=tuple(
             near(
                 f'{OF_TRACES}:{name}_5m{{phase="{phase}"}}',

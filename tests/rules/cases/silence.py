@@ -152,7 +152,7 @@ CASES = (
         .worker("nms")
         .info("nms"),
         rules=(STOPPED,),
-        checks=(silent(STOPPED, DAY + 120, since=DAY),),
+        checks=(silent(STOPPED, DAY + 120, since=DAY + 3),),
     ),
     Case(
         says="one version that is drained is a rollout, no silence",

@@ -65,7 +65,6 @@ CASES = tuple(
             silent(SURGE, 200.5),
             203.75,
             216.0,
-            220.0,
             silent(SURGE, 240, since=224),
             minutes=240,
         ),

@@ -14,7 +14,7 @@ BY_NAME = {one.name: one for one in INCIDENTS}
     ("name", "starts", "messages", "seconds"),
     [
         ("server-killed", 1, 2, 75),
-        ("overload-a-little", 2, 2, 120),
+        ("overload-a-little", 2, 2, 240),
         ("model-unloaded", 1, 2, 150),
         ("worker-hangs", 1, 2, 120),
         ("serve-restarted", 0, 0, None),

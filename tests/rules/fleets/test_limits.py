@@ -63,7 +63,7 @@ def test_twice_a_small_limit_pages_in_time(engine, limit, scrape):
 
     lived = live(engine, fleet, ABOVE)
 
-    assert 0 <= lived.fired(ABOVE)[0].since - 1800 <= max(120, 60 / limit)
+    assert 0 <= lived.fired(ABOVE)[0].since - 1800 <= max(120, 100 / limit)
 
 
 @pytest.mark.parametrize("share", [1.1, 1.3])
