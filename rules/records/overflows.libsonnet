@@ -92,7 +92,7 @@ function(config)
     // After a burst it must stay full for two minutes, for a queue is there for bursts, while the servers do nearly what
     // the limit allows: then more comes than that.
     text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
-      (
+      0 * (
         %(overflow)s
         or
         (
@@ -100,7 +100,7 @@ function(config)
           and on (%(subject)s)
           (%(answered)s > on (%(subject)s) %(limitWarningRatio)s * subject:tritonobs_qps_limit:held)
         )
-      )
+      ) + 1
       and on (%(subject)s)
       (
         %(full)s

@@ -24,8 +24,8 @@ EVERYTHING = f'{{__name__=~".+:.+",__name__!~".+_age_seconds:max|{BEGINS}"}} or 
 SLO = {"model": "nms", "version": "1", "slo": "latency"}
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 TOLERANCE = 1e-6
-# promtool's time begins at 0; what is evaluated seldom, or over 15 m and more, differs after 12 minutes. So does what is
-# near a limit, by how much traffic breathes: no rate here is near its limit.
+# promtool's time begins at 0; what is evaluated seldom, or over 15 m and more, differs after 12 minutes.
+# So does what is near a limit, by how much traffic breathes: no rate here is near its limit.
 OF_THE_CLOCK = (
     r"replica_model_version:triton_loaded:.+|replica:triton_requests_succeeded:sum|.+:timestamp_seconds"
     r"|.+:(?:rate15m|mean15m|mean1h|mean1d|p75_1h|breath(?:5m)?3h|breath(?:5m)?_step)"
