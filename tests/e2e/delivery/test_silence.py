@@ -75,7 +75,7 @@ INHIBITED = [
         id="a fast burn speaks for the slow one of its own SLO",
     ),
     pytest.param(
-        {"alertname": "TritonErrorBudgetBurnFast", "model": "e", "version": "", "slo": "availability"},
+        {"alertname": "TritonErrorBudgetBurnFast", "model": "e", "slo": "availability"},
         {"alertname": "TritonErrorReasonSurge", "model": "e", "version": "1", "reason": "BACKEND"},
         {"alertname": "TritonErrorReasonSurge", "model": "f", "version": "1", "reason": "BACKEND"},
         id="a page about errors speaks for their surge, not for that of another model",

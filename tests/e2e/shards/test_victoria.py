@@ -27,7 +27,7 @@ def _told(tmp_path_factory):
             pytest.skip(f"no {program} here; Debian's package victoria-metrics has it")
     with Victoria(tmp_path_factory.mktemp("victoria"), speed=10) as rig:
         yield lived(
-            rig, calm=110, restart=8, over=22, stopped=15, back=15, tolerance=TOLERANCE, patience=60,
+            rig, calm=110, restart=8, over=34, stopped=18, back=15, tolerance=TOLERANCE, patience=60,
             ignored=SLOW,
         )  # fmt: skip
 
@@ -47,12 +47,12 @@ def test_the_same_alerts_fire(told):
 
 
 def test_an_overflow_is_told(told):
-    """Later than by one Prometheus: each record is read an evaluation after it was made."""
+    """Later than by one Prometheus: each record is read an evaluation after it was made, and 5 s late."""
     one, whole = told.seen.overflow
 
     assert one is not None
     assert whole is not None
-    assert whole - one <= 20
+    assert whole - one <= 25
 
 
 def test_an_agent_that_is_lost_is_one_alert(told):
