@@ -1,4 +1,8 @@
-"""Every request that a real Triton counts is traced and arrives; a receiver that closes early is seen."""
+"""Every request that a real Triton counts is traced and arrives.
+
+That a connection outlives its sender's pauses, and would not with uvicorn's own limit, is tested in
+tests/serve/test_connections.py.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +20,16 @@ if TYPE_CHECKING:
     from support.traced_rig import TracedRig
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
-SECONDS, PAUSE_SECONDS = 60, 0.05
+SECONDS, PAUSE_SECONDS = 40, 0.05
 EVERY_MS = 1000
-ROUNDS = 9
 
 
 def test_nothing_is_lost_between_triton_and_the_receiver(tmp_path: Path) -> None:
-    """A minute of batches over one connection, exactly; the setting is shown, so both can be compared."""
+    """Forty batches over one connection, exactly; the setting is shown, so both can be compared."""
     with traced_rig(tmp_path, every_ms=EVERY_MS) as rig:
         counted = _asked(rig, SECONDS)
         assert rig.settle(names.TRACE_REQUESTS, counted, model="quick") == counted
         assert rig.settle(names.TRACE_RATE, 1, model="quick") == 1
-
-
-def test_connections_that_are_closed_too_soon_lose_batches(tmp_path: Path) -> None:
-    """At a receiver that closes what was idle for as long as Triton waits, some batch meets the close."""
-    with traced_rig(tmp_path, every_ms=EVERY_MS, idle=EVERY_MS / 1000) as rig:
-        counted = found = 0.0
-        for _ in range(ROUNDS):
-            counted += _asked(rig, SECONDS / 3)
-            time.sleep(3 * EVERY_MS / 1000)
-            found = rig.count(names.TRACE_REQUESTS, model="quick")
-            if found < counted:
-                break
-        assert found < counted
-        assert rig.count(names.TRACE_DROPPED) == 0
 
 
 def test_a_model_that_a_pipeline_calls_shows_no_rate(tmp_path: Path) -> None:
