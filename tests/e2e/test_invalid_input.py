@@ -101,7 +101,9 @@ def test_damaged_images_are_the_callers_fault_and_real_failures_are_not(rehearse
     assert [labels.items() >= {"alertname": SURGE, **why}.items() for labels in _fired(prometheus)] == [True]
     before = _bad(prometheus)
     assert {model: before[model] for model in ("preprocess", *PIPELINES)} == pytest.approx(
-        dict.fromkeys(("preprocess", *PIPELINES), 0), abs=0.5
+        # The first hand-over of a worker may be charged (docs/slos.md).
+        dict.fromkeys(("preprocess", *PIPELINES), 0),
+        abs=1.5,
     )
 
     with rig.faults({"detector": {"infer": {"share": 0.3}}}):
