@@ -96,13 +96,14 @@ local scrapes = 4;
     sloPeriodSeconds: duration.seconds(config.sloPeriod),
     sloPeriodDays: config.sloPeriodSeconds / 86400,
     // Both windows of a tier must burn faster than what spends `share` of the budget in the long one. The first tier is
-    // evaluated with the budgets. One that begins twice `lately` lasts until a longer window is calm, too (`again`). The
+    // evaluated with the budgets. One that begins twice `lately` lasts until a longer window is calm, too (`again`). An
+    // SLO must be of some `age` for the slower ones: no burn that faster tiers leave to them is sooner. The
     // pairs are those of the SRE workbook, chapter 5, and a fourth.
     burnTiers: [
-      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h' },
-      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d' },
-      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', lately: '3d' },
-      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', lately: '7d' },
+      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h', age: '' },
+      { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d', age: '' },
+      { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', lately: '3d', age: '12h' },
+      { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', lately: '7d', age: '1d' },
     ],
 
     local follows(name, from) =

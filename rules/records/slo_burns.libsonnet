@@ -85,6 +85,8 @@ function(config)
       lately: text.span(tier.lately),
       fresh: fresh,
       left_to: left_to(tier),
+      // What is left to this tier needs so long to spend its share; of a younger SLO the window holds too few good requests.
+      old_enough: if tier.age == '' then '' else fit('\nand\n(slo:error_budget:ratio offset %(age)s)', { age: text.span(tier.age) }),
       enough: enough('slo:sli_bad_requests:sum' + tier.long, samples(tier), text.span(tier.long)),
     });
     [
@@ -97,7 +99,7 @@ function(config)
         and
         (sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)
         and
-        %(enough)s%(left_to)s
+        %(enough)s%(old_enough)s%(left_to)s
       |||)),
       text.record(named(tier, 'ratio'), fit(|||
         (

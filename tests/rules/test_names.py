@@ -123,5 +123,6 @@ def test_python_and_the_mixin_alert_at_the_same_burn_rates(period):
         assert (own["severity"], *pairs) == (tier.severity, tier.long_seconds, tier.short_seconds)
         assert parse_duration(own["again"]) == tier.again_seconds
         assert parse_duration(own["lately"]) == tier.lately_seconds
+        assert parse_duration(own["age"] or "0s") == tier.age_seconds
         factor = format_number(burn_factor(tier, period).quantize(Decimal("0.0001")))
         assert f"clamp_max({factor} * " in exprs[f"slo:error_budget_burn_{tier.name}:begun"]

@@ -36,6 +36,7 @@ from tritonobs.timings.span import Span
 from tritonobs.units import format_duration
 
 _RATIO, _BAD = "slo:sli_error:ratio_rate", "slo:sli_bad_requests"
+_BUDGET = "slo:error_budget:ratio"
 _PERIOD = re.compile(rf"{_RATIO}(\d+)d")
 # Two intervals of the first tier's rules, and of the others'.
 _FRESH_SECONDS, _SLOW_FRESH_SECONDS = 60.0, 240.0
@@ -132,6 +133,12 @@ class _Recorded:
         """The bad requests that were just counted."""
         return self.bad(subject, max(seconds, step_seconds(self.span)))
 
+    def old_enough(self, subject: _Subject, seconds: Decimal, at: float) -> bool:
+        """Whether the SLO was promised so long before."""
+        if not seconds:
+            return True
+        return at in self._ask(f"{_BUDGET}{self.chosen} offset {format_duration(seconds)}").get(subject, {})
+
     def counted(self, subject: _Subject) -> tuple[list[float], list[float]]:
         """Moments, and the bad requests from the start of the span to each of them."""
         if subject not in self._counted:
@@ -226,6 +233,7 @@ class _Burns:
             and short > self.limit
             and recorded.fresh(subject, fresh).get(at, 0) > 0
             and recorded.bad(subject, tier.long_seconds).get(at, 0) >= FEWEST_BAD_REQUESTS
+            and recorded.old_enough(subject, tier.age_seconds, at)
             and not any(one.takes(subject, at) for one in self.faster)
             and not self._reported(subject, at, ratio, self.limit)
         )

@@ -40,6 +40,8 @@ class BurnTier:
     again_seconds: Decimal
     """A burn that began twice lately lasts until this window is calm, too."""
     lately_seconds: Decimal
+    age_seconds: Decimal = Decimal(0)
+    """How old an SLO must be: no burn that faster tiers leave to this one is sooner."""
 
 
 # With a period of 30 days the factors are 14.4, 6, 3 and 1. A short window is a twelfth of its long one.
@@ -71,6 +73,7 @@ BURN_TIERS: Final = (
         budget_share=Decimal("0.1"),
         again_seconds=6 * _HOUR,
         lately_seconds=3 * _DAY,
+        age_seconds=12 * _HOUR,
     ),
     BurnTier(
         name="long",
@@ -80,6 +83,7 @@ BURN_TIERS: Final = (
         budget_share=Decimal("0.1"),
         again_seconds=_DAY,
         lately_seconds=7 * _DAY,
+        age_seconds=_DAY,
     ),
 )
 
