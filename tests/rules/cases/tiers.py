@@ -15,6 +15,8 @@ TIERS = (
     ("slow", 3, 24, "1d", "2h", "sampled"),
     ("long", 1, 72, "3d", "6h", "sampled"),
 )
+# How many minutes an SLO must be old.
+AGES = {"slow": 720, "long": 1440}
 MINUTES = {"5m": 5, "30m": 30, "2h": 120, "6h": 360}
 
 
@@ -44,7 +46,14 @@ def begins(tier):
     limit = factor * OWN
     between = factor * (OWN + TIGHT) / 2
     total, samples = f"slo:sli_bad_requests:sum{long}", f"slo:sli_bad_samples:{summed}"
-    world = fleet(10)
+    age = AGES.get(name, 0)
+    world = fleet(10 + age)
+
+    def late(level):
+        """Nothing until the last ten minutes."""
+        steps = level if isinstance(level, list) else [(99, level)]
+        return [(age, None), *((age + until, value) for until, value in steps)] if age else steps
+
     # Shares of both windows, bad requests of the long one and of each scrape, samples of each scrape.
     for model, shares, bad, last, seen in (
         ("burns", (1.05 * limit, 1.05 * limit), 5, 0.3, None),
@@ -54,19 +63,22 @@ def begins(tier):
         ("sampled", (2 * limit, 2 * limit), 50, 1, 0.3),
         ("sampled_little", (2 * limit, 2 * limit), 50, 1, 0.2),
         ("pauses", (2 * limit, 2 * limit), 50, [(9, 1), (99, 0)], None),
+        *([("young", (2 * limit, 2 * limit), 50, 1, None)] if age else []),
     ):
-        world.gauge(BUDGET, OWN, **slo(model)).gauge(total, bad, **slo(model)).gauge(BAD, last, **slo(model))
+        promised = [(15, None), (1e9, OWN)] if model == "young" else OWN
+        world.gauge(BUDGET, promised, **slo(model)).gauge(total, late(bad), **slo(model))
+        world.gauge(BAD, late(last), **slo(model))
         for window, level in zip((long, short), shares, strict=True):
-            share(world, model, window, min(level, 0.95))
+            share(world, model, window, late(min(level, 0.95)))
         if seen is not None:
-            world.gauge(samples, seen, **slo(model))
+            world.gauge(samples, late(seen), **slo(model))
     record = f"slo:error_budget_burn_{name}:begun"
     return Case(
         says=f"{name}: a burn begins with a bad request, where both windows burn and enough were seen",
         world=world,
         rules=(record,),
         given=(BUDGET, TIGHTEST, BAD, SAMPLES, total, samples, *SHARES),
-        checks=(there(record, 10, "burns", "sampled"),),
+        checks=(there(record, 10 + age, "burns", "sampled"),),
     )
 
 
