@@ -25,7 +25,6 @@ function(config)
   local waited = (import '../lib/waited.libsonnet')(cluster).english;
   local tiers = (import '../lib/tiers.libsonnet')(config);
   local reported = (import '../lib/reported.libsonnet')(config);
-  local record(tier) = 'slo:error_budget_burn_' + tier.name + ':ratio';
   // Versions that have nearly all bad requests of their model.
   local fails(bad) = fit(|||
     (
@@ -100,7 +99,7 @@ function(config)
     wait: wait,
   });
   // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
-  local not_of_failures(tier) = fit(|||
+  local not_of_failures(tier, what) = fit(|||
 
     unless on (%(subject)s, slo)
     (
@@ -108,15 +107,15 @@ function(config)
         and on (%(subject)s, slo)
       slo:tritonobs_counted:info{stage!=""}
     )
-  |||, { explained: reported.explained(tier, reported.of_failures(tier), '%(subject)s') });
+  |||, { explained: reported.explained(tier, what, '%(subject)s') });
   // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
-      faster: record(faster),
+      faster: faster.named('ratio'),
       short_window: text.span(tier.short),
     })
-    for faster in tiers
-    if tier.severity == 'critical' && faster.severity == 'critical' && faster.seconds < tier.seconds
+    for faster in tier.faster
+    if tier.severity == 'critical' && faster.severity == 'critical'
   ]);
   local burn(tier) =
     local name = 'TritonErrorBudgetBurn' + std.asciiUpper(tier.name[0]) + tier.name[1:];
@@ -128,14 +127,14 @@ function(config)
         * slo:error_budget:ratio%(unless_paged)s%(not_of_members)s%(not_of_failures)s
     |||, {
       once: once(
-        record(tier),
+        tier.named('ratio'),
         'slo:sli_bad_requests:sum' + tier.long,
         text.ago(if first then 'slo' else 'burn'),
         text.span(tier.again)
       ),
       unless_paged: unless_paged(tier),
-      not_of_members: not_of_members(tier, record(tier), text.ago(if first then 'slo' else 'burn')),
-      not_of_failures: not_of_failures(tier),
+      not_of_members: not_of_members(tier, tier.named('ratio'), text.ago(if first then 'slo' else 'burn')),
+      not_of_failures: not_of_failures(tier, reported.of_failures(tier)),
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
@@ -198,18 +197,12 @@ function(config)
         )
       )
       unless on (%(subject)s, slo)
-      %(of_members)s
-      unless on (%(subject)s, slo)
-      (
-        %(of_failures)s
-          and on (%(subject)s, slo)
-        slo:tritonobs_counted:info{stage!=""}
-      )
+      %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
       fails: fails(bad_of_period),
       of_members: reported.explained(period, reported.members(spending), '%(model)s'),
-      of_failures: reported.explained(period, reported.failures(spending), '%(subject)s'),
+      not_of_failures: not_of_failures(period, reported.failures(spending)),
     })), {
       summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +

@@ -4,26 +4,25 @@ local fit = import 'fit.libsonnet';
 function(config)
   local text = (import 'text.libsonnet')(config);
   local tiers = (import 'tiers.libsonnet')(config);
-  local named(tier, what) = 'slo:error_budget_burn_' + tier.name + ':' + what;
   local calls = 'group by (%(pipeline)s, model) (pipeline_stage_model:tritonobs_pipeline_calls:held)';
   // What these tiers have reported within a window.
   local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
-    fit('sum_over_time(%(reported)s[%(window)s])', { reported: named(one, 'reported'), window: text.span(window) })
+    fit('sum_over_time(%(reported)s[%(window)s])', { reported: one.named('reported'), window: text.span(window) })
     for one in those
   ]) + '\n)';
   // By this tier and faster ones. Of what burns now all of the long window is reported, or will be.
   local up_to(tier) =
-    local those = [one for one in tiers if one.seconds <= tier.seconds];
+    local those = tier.faster + [tier];
     text.all([within(those, tier.long)] + [
       fit('label_replace(slo:sli_bad_requests:sum%(long)s and on (%(model)s, slo) %(ratio)s, "burns", "1", "", "")', {
         long: tier.long,
-        ratio: named(one, 'ratio'),
+        ratio: one.named('ratio'),
       })
       for one in those
     ]);
   {
     // By faster tiers.
-    of_slo(tier):: within([one for one in tiers if one.seconds < tier.seconds], tier.long),
+    of_slo(tier):: within(tier.faster, tier.long),
 
     // By this tier and faster ones, of the members of each pipeline, under the pipeline's name.
     of_members(tier):: self.members(up_to(tier)),
@@ -79,9 +78,9 @@ function(config)
 
     // Of one interval of the group that evaluates this, an evaluation of `slo` ago. A page about the model is about its
     // versions, too, and one about a version about its part of the model.
-    records(tier, interval, window)::
-      local bad = 'sum_over_time(slo:sli_bad_requests:increase[' + window + ']' + text.settled + ')';
-      local during = named(tier, 'bad');
+    records(tier, interval)::
+      local bad = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
+      local during = tier.named('bad');
       [
         text.record(during, fit(|||
           (
@@ -93,15 +92,14 @@ function(config)
           )%(faster)s
         |||, {
           bad: bad,
-          ratio: named(tier, 'ratio'),
+          ratio: tier.named('ratio'),
           faster: std.join('', [
-            '\nunless on (%(model)s, slo)\n' + named(one, 'ratio')
-            for one in tiers
-            if one.seconds < tier.seconds
+            '\nunless on (%(model)s, slo)\n' + one.named('ratio')
+            for one in tier.faster
           ]),
         }), { burn_tier: tier.name }),
         // With what came before it began: all of the long window that was not reported then.
-        text.record(named(tier, 'reported'), fit(|||
+        text.record(tier.named('reported'), fit(|||
           %(during)s
             + on (%(subject)s, slo)
           clamp_min(

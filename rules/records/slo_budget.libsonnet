@@ -19,13 +19,13 @@ function(config)
         (
           (slo:period_error_budget_remaining:ratio <= 0)
           or
-          (slo:period_error_budget_remaining:ratio < %(left)s)
+          (slo:period_error_budget_remaining:ratio < %(budgetLeftRatio)s)
             and
           (min_over_time(slo:period_error_budget_remaining:ratio[%(window)s]) <= 0)
         )
         and
         (slo:sli_bad_requests:sum%(sloPeriod)s >= %(sloMinimumBad)s)
-      |||, { window: text.span('6h'), left: '%(budgetLeftRatio)s', sloPeriod: config.sloPeriod, sloMinimumBad: '%(sloMinimumBad)s' })),
+      |||, { window: text.span('6h') })),
       // At the last hour's pace; nothing while that keeps the promise for ever.
       text.record('slo:time_to_exhaustion:seconds', fit(|||
         clamp_min(slo:period_error_budget_remaining:ratio, 0)

@@ -31,8 +31,6 @@ function(config)
   // What is summed over the windows of a tier: its own samples, and those of its short window.
   local samples(tier) = if tier.name == tiers[0].name then 'increase' else 'sampled';
   local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
-  local named(tier, what) = 'slo:error_budget_burn_' + tier.name + ':' + what;
-  local faster(tier) = [one for one in tiers if one.seconds < tier.seconds];
   // A burst that burns fast enough for a faster tier, and by more than chance, is left to that tier, and so is what comes
   // while that tier's alert is out. (Of a model that has been asked for less than the longer window, the share over it
   // rises first.)
@@ -57,13 +55,13 @@ function(config)
         quick(one),
         text.span(one.short)
       ),
-      out: named(one, 'ratio'),
+      out: one.named('ratio'),
     })
-    for one in faster(tier)
+    for one in tier.faster
   ]);
   // The rows of `burns` but for those in whose long window faster tiers have reported so much that the rest does not burn.
   local not_reported(tier, burns, part='') =
-    if faster(tier) == [] then burns
+    if tier.faster == [] then burns
     else fit(|||
       (
         %(burns)s
@@ -73,14 +71,14 @@ function(config)
     |||, { burns: burns, explained: reported.explained(tier, reported.of_slo(tier), part=part) });
   // `fresh` is twice the interval of the samples: no evaluation may miss a bad request.
   local records(tier, fresh) =
-    local begun = named(tier, 'begun');
+    local begun = tier.named('begun');
     local placed(expr) = fit(expr, {
       long: not_reported(tier, exceeds(tier.long, tier.factor)),
       shorter: exceeds(tier.short, tier.factor),
       shorter_still: exceeds(tier.short, tier.factor, lasting),
       longer_still: exceeds(tier.again, tier.factor, '%(burnAgainRatio)s * '),
       begun: begun,
-      begins: named(tier, 'begins'),
+      begins: tier.named('begins'),
       short_window: text.span(tier.short),
       lately: text.span(tier.lately),
       fresh: fresh,
@@ -101,7 +99,7 @@ function(config)
         and
         %(enough)s%(old_enough)s%(left_to)s
       |||)),
-      text.record(named(tier, 'ratio'), fit(|||
+      text.record(tier.named('ratio'), fit(|||
         (
           %(long)s
           and
@@ -137,12 +135,12 @@ function(config)
     ];
   // Where a burn did not go on from one before. Of the evaluation before, so it may be evaluated beside it, and vmalert,
   // too, has written that by now.
-  local begins(tier, interval, fresh) = text.record(named(tier, 'begins'), fit(|||
+  local begins(tier, interval, fresh) = text.record(tier.named('begins'), fit(|||
     present_over_time(%(begun)s[%(interval)s] offset %(interval)s)
       unless
     present_over_time(%(begun)s[%(short_window)s] offset %(fresh)s)
   |||, {
-    begun: named(tier, 'begun'),
+    begun: tier.named('begun'),
     short_window: text.span(tier.short),
     interval: interval,
     fresh: fresh,
@@ -151,10 +149,10 @@ function(config)
     recent: records(tiers[0], '%(sloFreshWindow)s'),
     // Kept beside the first tier: what it has reported, and where it began.
     kept: [begins(tiers[0], '%(sloInterval)s', '%(sloFreshWindow)s')] +
-          reported.records(tiers[0], 'slo', '%(sloSampleWindow)s'),
+          reported.records(tiers[0], 'slo'),
     slow: std.flattenArrays([
       records(tier, '%(slowFreshWindow)s') +
-      reported.records(tier, 'burn', '%(burnSampleWindow)s')
+      reported.records(tier, 'burn')
       for tier in tiers[1:]
     ]),
     begins: [begins(tier, '%(burnInterval)s', '%(burnFreshWindow)s') for tier in tiers[1:]],
