@@ -13,7 +13,7 @@ from tritonobs.render.rules import evaluate_mixin, rules_config
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from support.beside import Beside, Row
     from tritonobs.plan.fleet import Plan
@@ -73,15 +73,18 @@ def live(
     stopped: float,
     tolerance: float,
     patience: float,
+    expected: Collection[str] = (),
     ignored: str = NONE,
     after_calm: Callable[[], None] = lambda: None,
 ) -> Seen:
     """A calm, an overflow, then a part that is stopped, each so many seconds long.
 
+    `expected` are names of alerts that end the calm: a busy machine takes longer, up to `patience` seconds.
     `ignored` are names of alerts that are not compared: a regular expression.
     """
     time.sleep(calm)
     compared, different = differences(tiers, records(tiers), tolerance=tolerance, seconds=patience)
+    _wait_for(tiers, expected, patience)
     began = time.time() - _LAST_SECONDS
     first = [frozenset(tiers.alerts(name, began)) for name in ("one", "whole")]
     known = [frozenset(tiers.alerts(name, began, SEEN)) for name in ("one", "whole")]
@@ -108,6 +111,18 @@ def live(
         missing=tiers.missing(part),
         told=last,
     )
+
+
+def _wait_for(tiers: Beside, expected: Collection[str], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        now = time.time() - _LOOK_SECONDS
+        if all(
+            {dict(row)["alertname"] for row in tiers.alerts(name, now)} >= set(expected)
+            for name in ("one", "whole")
+        ):
+            return
+        time.sleep(1)
 
 
 def minded(rows: Iterable[Row], ignored: str) -> frozenset[Row]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from support.shards_seen import NONE, SEEN, Seen, live, minded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from support.beside import Row
     from support.victoria_rig import Victoria
@@ -50,16 +50,18 @@ def lived(
     restart: float,
     tolerance: float,
     patience: float,
+    expected: Collection[str] = (),
     ignored: str = NONE,
 ) -> Lived:
     """A calm, a restart of vmalert, an overflow, an agent that is stopped, and its return.
 
-    `ignored` are names of alerts: a regular expression.
+    `expected` and `ignored` are as in `live`.
     """
     began = time.time()
     found: list[tuple[Mapping[Row, float], Restart]] = []
     seen = live(
-        rig, calm=calm, over=over, stopped=stopped, tolerance=tolerance, patience=patience, ignored=ignored,
+        rig, calm=calm, over=over, stopped=stopped, tolerance=tolerance, patience=patience,
+        expected=expected, ignored=ignored,
         after_calm=lambda: found.append((_later(rig, began), _restarted(rig, restart))),
     )  # fmt: skip
     rig.start_again(seen.part)

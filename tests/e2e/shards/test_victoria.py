@@ -11,10 +11,11 @@ TOLERANCE = 0.05
 """Scrapes of a busy machine are late or lost; bench/victoria.py tells what is equal within 0.1 %."""
 APART = 0.02
 """Of all series: what grows by less than ten in a minute differs more when one scrape counts elsewhere."""
-SLOW = "TritonErrorBudget.+|TritonErrorReasonSurge"
-"""Their windows are longer than this test."""
+SLOW = "TritonErrorBudget.+|TritonErrorReasonSurge|TritonQpsNearLimit"
+"""The windows of most are longer than this test. The last waits for 6 s here, not for a minute, and vmalert
+reads only some seconds later that the limit's page fires, which makes it silent."""
 EXPECTED = {"TritonErrorBudgetBurnFast", "TritonModelUnloaded", "TritonServerDown", "Watchdog"}
-"""Of those that fire in one Prometheus; one that waits a minute may come later on a busy machine."""
+"""Of those that fire in one Prometheus."""
 
 
 @pytest.fixture(name="told", scope="module")
@@ -28,7 +29,7 @@ def _told(tmp_path_factory):
     with Victoria(tmp_path_factory.mktemp("victoria"), speed=10) as rig:
         yield lived(
             rig, calm=110, restart=8, over=34, stopped=18, back=15, tolerance=TOLERANCE, patience=60,
-            ignored=SLOW,
+            expected=EXPECTED, ignored=SLOW,
         )  # fmt: skip
 
 
