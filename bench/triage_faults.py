@@ -1,6 +1,6 @@
 """Whether triage tells planted faults as they are, and says nothing of fleets that do well.
 
-python bench/triage_faults.py [--only open|held-out|healthy] [--scene NAME …] [--json] [--write]
+python bench/triage_faults.py [--only open|held-out|outside|real|healthy] [--scene NAME …] [--json] [--write]
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from planted.fault import Named, Truth, score
 from planted.kept import FOLDER, known, replay
 from planted.kept import look as look_again
-from planted.scenes import SCENES, Scene, healthy, held_out
+from planted.scenes import OUTSIDE, SCENES, Scene, healthy, held_out
 from planted.world import look, named, played, prometheus
 from results import publish, table
 
@@ -20,6 +20,7 @@ from tritonobs.triage.judge import triage
 from tritonobs.triage.saved import save_snapshot
 
 HEALTHY_LOOKS = 50
+KINDS = ("open", "held-out", "outside", "real", "healthy")
 PARTS = ("headline", "place", "since", "advice")
 
 
@@ -28,7 +29,7 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--only", choices=("open", "held-out", "real", "healthy"))
+    options.add_argument("--only", choices=KINDS)
     options.add_argument("--scene", nargs="*", default=[])
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
@@ -38,7 +39,7 @@ def main() -> None:
     chosen = options.parse_args()
     scenes = [
         scene
-        for scene in (*SCENES, *map(healthy, range(HEALTHY_LOOKS)))
+        for scene in (*SCENES, *OUTSIDE, *map(healthy, range(HEALTHY_LOOKS)))
         if _wanted(scene, chosen.only, chosen.scene)
     ]
     with tempfile.TemporaryDirectory() as name:
@@ -59,7 +60,7 @@ def main() -> None:
                 sep="\n    ",
             )
     values: dict[str, object] = {}
-    for kind in ("open", "held-out", "real"):
+    for kind in KINDS[:-1]:
         those = [row for row in faults if row["kind"] == kind]
         for part in PARTS:
             if those:
@@ -88,6 +89,8 @@ def _wanted(scene: Scene, only: str | None, names: list[str]) -> bool:
 
 
 def _kind(scene: Scene) -> str:
+    if scene in OUTSIDE:
+        return "outside"
     if scene not in SCENES:
         return "healthy"
     return "held-out" if held_out(scene) else "open"
@@ -127,7 +130,7 @@ def _real(kept: Path) -> list[dict]:
 def _right(scene: Scene, causes: tuple[Named, ...], began: float) -> dict:
     """What was right, and what was said."""
     if scene.truth is None:
-        right = dict.fromkeys(PARTS, not causes) if scene in SCENES else {"silent": not causes}
+        right = dict.fromkeys(PARTS, not causes) if scene in (*SCENES, *OUTSIDE) else {"silent": not causes}
     else:
         right = score(scene.truth, causes[0] if causes else None, began)
         if scene.also and not any(_same(scene.also, each, began) for each in causes[1:3]):

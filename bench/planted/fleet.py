@@ -22,19 +22,32 @@ SCRAPE_SECONDS = 5.0
 _LES = tuple(format_bound(bound) for bound in (*DEFAULT_BOUNDS_SECONDS, math.inf))
 REASONS = ("REJECTED", "CANCELED", "BACKEND", "OTHER")
 _COMPUTE = (names.TRITON_COMPUTE_INPUT_US, names.TRITON_COMPUTE_INFER_US, names.TRITON_COMPUTE_OUTPUT_US)
+_COUNTERS = (
+    names.TRITON_SUCCESS,
+    names.TRITON_INFERENCES,
+    names.TRITON_EXECUTIONS,
+    names.TRITON_REQUEST_US,
+    names.TRITON_QUEUE_US,
+    *_COMPUTE,
+)
 
 
 class Fleet(Requests):
     """Servers, their models and their clients, over some minutes; the same seed gives the same history."""
 
-    def __init__(self, models: list[Model], *, replicas: int = 2, seed: int = 1) -> None:
+    def __init__(
+        self, models: list[Model], *, replicas: int = 2, seed: int = 1, load_times: bool = False
+    ) -> None:
         self.random = random.Random(seed)  # noqa: S311 (a simulation, no secret)
+        # Apart, so that fleets of before 24.11, which tell no load times, have the same history.
+        self._loads = random.Random(seed) if load_times else None  # noqa: S311 (a simulation, no secret)
         self.now = 0.0
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._number = 0
         self.models = {model.name: model for model in models}
         self.replicas = [Replica(f"triton-{number + 1}") for number in range(replicas)]
         self.rates: dict[str, float] = {}
+        self.breath: dict[str, float] = {}
         self.limits: dict[str, float] = {}
         self.series: dict[Key, list[tuple[float, float]]] = {}
         self._serial = 0
@@ -56,8 +69,11 @@ class Fleet(Requests):
         self.now = until
 
     # --- models ---
-    def load(self, replica: Replica, model: Model) -> None:
-        """A model with fresh workers; those before it take their series along, as `finalize` does."""
+    def load(self, replica: Replica, model: Model, *, anew: bool = False) -> None:
+        """A model with fresh workers; those before it take their series along, as `finalize` does.
+
+        In place, Triton's counters go on; `anew`, after an unload, they begin again (failures excepted).
+        """
         for slot, (worker, _) in list(replica.workers.items()):
             if slot[0] == self._id(model):
                 self.drop(replica, worker)
@@ -73,17 +89,18 @@ class Fleet(Requests):
         if not model.ensemble and model.staged:
             for number in range(model.instances):
                 replica.workers[self._id(model), number] = (self.worker(replica, model, number), self.now)
+        self._triton_counts(replica, model, anew=anew)
+
+    def _triton_counts(self, replica: Replica, model: Model, *, anew: bool) -> None:
         labels = (("model", model.name), ("version", model.version))
-        for name in (
-            names.TRITON_SUCCESS,
-            names.TRITON_INFERENCES,
-            names.TRITON_EXECUTIONS,
-            names.TRITON_REQUEST_US,
-            names.TRITON_QUEUE_US,
-            *_COMPUTE,
-            names.TRITON_PENDING,
-        ):
+        for name in _COUNTERS:
+            if anew:
+                replica.cells[name, labels] = 0.0
             replica.cells.setdefault((name, labels), 0.0)
+        replica.cells.setdefault((names.TRITON_PENDING, labels), 0.0)
+        if self._loads:
+            took = 0.0 if model.ensemble else self._loads.uniform(0.8, 3.0)
+            replica.cells[names.TRITON_LOAD_SECONDS, labels] = took
         for reason in REASONS:
             replica.cells.setdefault((names.TRITON_FAILURE, (*labels, ("reason", reason))), 0.0)
         if model.cached:
@@ -112,7 +129,7 @@ class Fleet(Requests):
         worker = f"{model.name}_0_{number}-{1000 + self._serial}-{self._serial:x}a"
         replica.beats[worker] = (model.name, model.version, None)
         labels = (("model", model.name), ("version", model.version), ("worker", worker))
-        for outcome in ("ok", "error", "rejected", "cancelled"):
+        for outcome in ("ok", "error", "rejected", "cancelled", "invalid"):
             replica.cells[names.REQUESTS, (*labels, ("outcome", outcome))] = 0.0
         return worker
 
@@ -158,7 +175,7 @@ class Fleet(Requests):
             self._next(name)
 
     def _next(self, name: str) -> None:
-        rate = self.rates[name]
+        rate = self.rates[name] * self.breath.get(name, 1.0)
         wait = self.random.expovariate(rate) if rate > 0 else 1.0
 
         def send() -> None:

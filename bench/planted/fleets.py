@@ -6,7 +6,7 @@ from planted.fleet import Fleet
 from planted.model import Model
 
 
-def inspection(seed: int, qps: float = 8.0, replicas: int = 2) -> Fleet:
+def inspection(seed: int, qps: float = 8.0, replicas: int = 2, *, load_times: bool = False) -> Fleet:
     """A pipeline of three models and an ensemble over the same, as in the examples."""
     fleet = Fleet(
         [
@@ -36,6 +36,7 @@ def inspection(seed: int, qps: float = 8.0, replicas: int = 2) -> Fleet:
         ],
         seed=seed,
         replicas=replicas,
+        load_times=load_times,
     )
     fleet.limits["inspect"] = 3 * qps
     fleet.ask("inspect", qps)
@@ -43,7 +44,7 @@ def inspection(seed: int, qps: float = 8.0, replicas: int = 2) -> Fleet:
     return fleet
 
 
-def search(seed: int, qps: float = 12.0) -> Fleet:
+def search(seed: int, qps: float = 12.0, *, load_times: bool = False) -> Fleet:
     """Somebody else's: a BLS model over backends that report no stages, and a model with a cache."""
     fleet = Fleet(
         [
@@ -58,6 +59,7 @@ def search(seed: int, qps: float = 12.0) -> Fleet:
             Model(name="classify", parts={"run": 0.006}, staged=False),
         ],
         seed=seed,
+        load_times=load_times,
     )
     fleet.ask("search", qps)
     fleet.ask("thumb", qps / 2)

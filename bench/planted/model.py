@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 Key: TypeAlias = tuple[str, Labels]
-Process: TypeAlias = "Generator[float | Instances, int, bool]"
+Process: TypeAlias = "Generator[float | Instances, int, bool | None]"
+"""A request; it ends with whether it went well, None where it was refused as bad input."""
 
 
 @dataclass(kw_only=True)
@@ -35,7 +36,12 @@ class Model:
 
 @dataclass(kw_only=True)
 class State:
-    """How one model does on one replica now; faults change it."""
+    """How one model does on one replica now; faults change it.
+
+    `before` and `after` are seconds in `execute` outside of the stages' block, `raises_before` and
+    `raises_after` the shares of requests that raise there. `delay` is what a batcher waits, `invalid` the
+    share of requests that are refused as bad input.
+    """
 
     slower: dict[str, float] = field(default_factory=dict)
     added: dict[str, float] = field(default_factory=dict)
@@ -46,6 +52,12 @@ class State:
     cold: int = 0
     timeout: float = math.inf
     everything: float = 1.0
+    before: float = 0.0
+    after: float = 0.0
+    raises_before: float = 0.0
+    raises_after: float = 0.0
+    delay: float = 0.0
+    invalid: float = 0.0
     sizes: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -46,12 +48,13 @@ def deploy(
     replicas: int = 9,
     at: float = FAULT,
     cold: int = 6,
+    anew: bool = False,
 ) -> None:
-    """Load a model again, worse than before; its first requests are slow."""
+    """Load a model again, worse than before; its first requests are slow. `anew`: after an unload."""
 
     def act() -> None:
         for each in fleet.replicas[:replicas]:
-            fleet.load(each, fleet.models[model])
+            fleet.load(each, fleet.models[model], anew=anew)
             state = fleet.state(each, model)
             state.cold = cold
             change(state)
@@ -155,3 +158,38 @@ def both(*plants: Callable[[Fleet], None]) -> Callable[[Fleet], None]:
             each(fleet)
 
     return plant
+
+
+BREATH, BREATH_SECONDS = 0.15, 10.0
+
+
+def breathing(fleet: Fleet, seed: int, until: float = 2 * FAULT) -> None:
+    """Traffic that varies by itself: another rate every ten seconds, their coefficient of variation 0.15."""
+    chance = random.Random(seed)  # noqa: S311 (a simulation, no secret)
+    sigma = math.sqrt(math.log(1 + BREATH**2))
+
+    def breathe() -> None:
+        for name in fleet.rates:
+            fleet.breath[name] = chance.lognormvariate(-sigma * sigma / 2, sigma)
+
+    for step in range(int(until / BREATH_SECONDS)):
+        later(fleet, breathe, step * BREATH_SECONDS)
+
+
+def ramp(fleet: Fleet, model: str, qps: float, at: float, seconds: float) -> None:
+    """Traffic that grows, or shrinks, steadily to this rate."""
+    first, steps = fleet.rates[model], max(1, int(seconds / BREATH_SECONDS))
+    for step in range(1, steps + 1):
+        traffic(fleet, model, first + (qps - first) * step / steps, at + step * BREATH_SECONDS)
+
+
+def starved(fleet: Fleet, everything: float, cpu: float = 0.97, replicas: int = 9, at: float = FAULT) -> None:
+    """Others take the processors: all that runs there takes longer."""
+
+    def act() -> None:
+        for each in fleet.replicas[:replicas]:
+            each.cpu = cpu
+            for state in each.states.values():
+                state.everything = everything
+
+    later(fleet, act, at)

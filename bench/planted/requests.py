@@ -59,7 +59,7 @@ class Requests:
         if pool.waiting:
             self._grant(pool)
 
-    def _serve(self, replica: Replica, model: Model) -> Process:  # noqa: C901, PLR0912, PLR0915 (one request from end to end, in one piece)
+    def _serve(self, replica: Replica, model: Model) -> Process:  # noqa: C901, PLR0911, PLR0912, PLR0915 (one request from end to end, in one piece)
         labels = (("model", model.name), ("version", model.version))
         state = replica.states[self._id(model)]
         cells, began = replica.cells, self.now
@@ -75,6 +75,8 @@ class Requests:
             return (yield from self._ensemble(replica, model, labels, began))
         pool = replica.pools[self._id(model)]
         self._count(cells, names.TRITON_PENDING, labels)
+        if state.delay:
+            yield state.delay
         number = yield pool
         self._count(cells, names.TRITON_PENDING, labels, -1)
         started = self.now
@@ -94,8 +96,18 @@ class Requests:
         tail = state.tail[1] if self.random.random() < state.tail[0] else 1.0
         cold = 12.0 if state.cold > 0 else 1.0
         state.cold -= 1
-        good = True
+        good: bool | None = True
         fails = self.random.random() < state.fails
+        refused = bool(state.invalid) and self.random.random() < state.invalid
+        if state.before:
+            yield state.before * state.everything
+        # A share of 0 asks for no chance: scenes without such a fault stay as they were.
+        if state.raises_before and self.random.random() < state.raises_before:
+            yield 0.0003
+            self._release(pool, number)
+            self._fail(cells, labels, "BACKEND")
+            return False
+        entered = self.now
         for stage, part in model.parts.items():
             stage_began = self.now
             if isinstance(part, str):
@@ -108,18 +120,26 @@ class Requests:
             self._observe(replica, model, own, stage, self.now - stage_began)
             if fails and (state.reason[0] in {"", stage}):
                 good = False
+            if refused and (state.reason[0] in {"", stage}):
+                good = None
             if not good:
                 break
         yield state.added.get("", 0.0) + 0.0003 * state.everything
-        self._observe(replica, model, own, "total", self.now - started)
+        self._observe(replica, model, own, "total", self.now - entered)
+        if state.after:
+            yield state.after * state.everything
         if pool is replica.pools[self._id(model)]:
             self._release(pool, number)
         if model.staged:
-            self._count(cells, names.REQUESTS, (*own, ("outcome", "ok" if good else "error")))
+            outcome = "ok" if good else "invalid" if good is None else "error"
+            self._count(cells, names.REQUESTS, (*own, ("outcome", outcome)))
             if not good and state.reason[0]:
-                self._count(
-                    cells, names.STAGE_ERRORS, (*own, ("reason", state.reason[1]), ("stage", state.reason[0]))
-                )
+                at = (*own, ("reason", state.reason[1]), ("stage", state.reason[0]))
+                at = (*at, ("outcome", "invalid")) if good is None else at
+                self._count(cells, names.STAGE_ERRORS, at)
+        if state.raises_after and self.random.random() < state.raises_after:
+            self._fail(cells, labels, "BACKEND")
+            return False
         if not good and state.raises and fails:
             self._fail(cells, labels, "BACKEND")
             return False

@@ -1,6 +1,7 @@
 """Faults in fleets that never ran: what is broken when, and what triage must say of it.
 
-Every second scene is set aside: `held_out` ones are scored, and not looked at while checks change.
+Every second of the first is set aside: `held_out` ones are scored, and not looked at while checks change.
+`OUTSIDE` are planted where stages do not time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from planted.fleets import inspection, search
 from planted.plants import attribute, deploy, traffic
-from planted.plot import deploys, servers, several, stages
+from planted.plot import deploys, outside, servers, several, stages
 from planted.plot import traffic as rates
 from planted.scene import Scene
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 SCENES = (*deploys.SCENES, *servers.SCENES, *rates.SCENES, *stages.SCENES, *several.SCENES)
 
+OUTSIDE = outside.SCENES
+
 
 def held_out(scene: Scene) -> bool:
     """Whether it is set aside."""
-    return SCENES.index(scene) % 2 == 1
+    return scene in SCENES and SCENES.index(scene) % 2 == 1
 
 
 def healthy(number: int) -> Scene:
