@@ -10,7 +10,7 @@ from support.promtool import Case, reads, run
 from support.simulate import World
 from tritonobs.programs import binaries
 from tritonobs.timings.promql import Scope
-from tritonobs.timings.questions import window_questions
+from tritonobs.timings.questions import trend_questions, window_questions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,3 +69,32 @@ def test_what_was_before_the_window_is_not_its_busiest_moment(
         reads(f"round(({expr}) < 10)", 20, ({"model": "nms", "version": "1"}, 2.0), ({"model": "nms"}, 2.0)),
     )
     assert run(promtool, (), Case(says=question, world=world, rules=(), checks=checks), tmp_path) == ""
+
+
+def test_a_load_is_seen_in_workers_counters_and_load_times(promtool: Path, tmp_path: Path) -> None:
+    """Loaded after ten minutes: one worker is new then, and no more a window later; the rest is Triton's."""
+    world = World(minutes=20, scrape_seconds=5.0)
+    world.worker("nms", pid=100, alive=[(10, 1), (99, None)])
+    world.worker("nms", pid=200, alive=[(10, None), (99, 1)])
+    world.triton("rank", qps=[(10, 4), (10.5, None), (99, 4)], seconds=[(10, 0.02), (10.5, None), (99, 0.02)])
+    world.gauge("up", 1, job="triton", instance="triton-1:8002")
+    world.gauge(
+        "nv_model_load_duration_secs",
+        [(10, 1.5), (99, 2.5)],
+        model="onnx",
+        version="1",
+        instance="triton-1:8002",
+    )
+    asked = trend_questions(Scope(), 20.0)
+    where = {"instance": "triton-1:8002", "version": "1"}
+    checks = (
+        reads(asked["arrived"], 9, *()),
+        reads(asked["arrived"], 10 + 10 / 60, ({**where, "model": "nms"}, 1.0)),
+        reads(asked["arrived"], 11, *()),
+        reads(f"round({asked['counted']})", 9.5, ({**where, "model": "rank"}, 2280.0)),
+        reads(f"{asked['counted']} < 300", 11.5, ({**where, "model": "rank"}, 240.0)),
+        reads(asked["load_seconds"], 9, ({**where, "model": "onnx"}, 1.5)),
+        reads(asked["load_seconds"], 11, ({**where, "model": "onnx"}, 2.5)),
+    )
+
+    assert run(promtool, (), Case(says="loads", world=world, rules=(), checks=checks), tmp_path) == ""

@@ -149,7 +149,17 @@ def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
     def spent(metric: str, *by: str) -> str:
         return f"{rates(metric, *by)} / 1e6 / ({rates(names.TRITON_SUCCESS, *by)} > 0)"
 
+    # Workers of a replica that was read a step before, and did not have them then.
+    beats = f"{names.HEARTBEAT}{chosen}"
+    before = format_duration(step_seconds)
+    read = f"on ({names.INSTANCE}) (up{around} offset {before} == 1)"
+    arrived = f"({beats} unless {beats} offset {before}) and {read}"
+    replica = (names.INSTANCE, *_MODEL_VERSION)
     return {
+        "arrived": f"count by ({', '.join(replica)}) ({arrived})",
+        "counted": promql.summed(f"{names.TRITON_SUCCESS}{chosen}", replica),
+        "load_seconds": f"max by ({', '.join(replica)}) ({names.TRITON_LOAD_SECONDS}{chosen})",
+        "cpu": f"max by ({names.INSTANCE}) (avg_over_time({names.TRITON_CPU_UTILIZATION}{around}[{before}]))",
         "stage": mean(names.STAGE_DURATION, *promql.MODEL_VERSION_STAGE),
         "size": mean(names.STAGE_SIZE, *_MODEL_VERSION, names.STAGE, names.KIND),
         "requests": rates(names.TRITON_SUCCESS, *_MODEL_VERSION),

@@ -12,7 +12,7 @@ from tritonobs.triage.budgets import burning_still
 from tritonobs.triage.called import by_name, called
 from tritonobs.triage.case import Case
 from tritonobs.triage.cause import Cause
-from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_THE_SAME_MODEL
+from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_ITS_CALLERS, OF_THE_SAME_MODEL
 from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import INSTANT
 from tritonobs.triage.view import View
@@ -107,6 +107,8 @@ def _explains(view: View, cause: Cause, effect: Cause) -> bool:
     if effect.check not in EXPLAINS.get(cause.check, frozenset()):
         return False
     if (cause.check, effect.check) in OF_THE_SAME_MODEL and cause.model != effect.model:
+        return False
+    if (cause.check, effect.check) in OF_ITS_CALLERS and effect.model not in view.callers(cause.model):
         return False
     # What happens to a whole replica happens to every model on it.
     return (

@@ -95,20 +95,26 @@ class Trends:
         return tuple(sorted(times))
 
     @property
-    def _begin(self) -> float:
-        """The incident's start, or shortly before."""
+    def step(self) -> float:
+        """How many seconds lie between two points."""
+        times = self._times
+        return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else self.window
+
+    @property
+    def begin(self) -> float:
+        """The incident's start, or shortly before: people ask about the time since a page."""
         incident = self._snapshot.incident
         return incident.start - max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
 
     def since(self, points: Sequence[tuple[float, float]], *, falls: bool = False) -> float | None:
         """When they left their level, upwards or downwards: in the incident, else in all of the time."""
-        late = [point for point in points if point[0] >= self._begin]
+        late = [point for point in points if point[0] >= self.begin]
         found = onset(late, self.window, falls=falls)
         return found if found is not None else onset(points, self.window, falls=falls)
 
     def exceeded(self, points: Sequence[tuple[float, float]], level: float) -> float | None:
         """When they went above a level for the incident, or earlier and stayed there; None if not seen."""
-        above = [place for place, (time, value) in enumerate(points) if value > level and time >= self._begin]
+        above = [place for place, (time, value) in enumerate(points) if value > level and time >= self.begin]
         if not above:
             return None
         first = above[0]

@@ -13,6 +13,7 @@ from tritonobs.timings.outcomes import Ended, ended
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import stage_tables
 from tritonobs.triage.case import Case
+from tritonobs.triage.loads import loads
 from tritonobs.triage.roster import Roster
 from tritonobs.triage.spread import Spread
 from tritonobs.triage.trends import Trends
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tritonobs.timings.span import Span
     from tritonobs.timings.stages import StageTable
     from tritonobs.triage.case import Change
+    from tritonobs.triage.loads import Load
     from tritonobs.triage.snapshot import Snapshot
 
 _NOTABLE_RATIO = 0.01
@@ -72,6 +74,11 @@ class View:
         return Roster(self)
 
     @cached_property
+    def loads(self) -> Mapping[Subject, Load]:
+        """The models that were loaded, and when."""
+        return loads(self)
+
+    @cached_property
     def trends(self) -> Trends:
         """How numbers moved."""
         return Trends(self.snapshot)
@@ -111,6 +118,14 @@ class View:
             for model in {*callees, *callers}
             for entrances in ({model} | callers[model],)
         }
+
+    def callers(self, model: str) -> frozenset[str]:
+        """A model, and those whose requests come to it, by way of others too."""
+        found, new = {model}, {model}
+        while new:
+            new = {call.pipeline for call in self.now.calls or self.before.calls if call.model in new} - found
+            found |= new
+        return frozenset(found)
 
     def value(
         self, name: str, labels: Mapping[str, str] | None = None, *, before: bool = False

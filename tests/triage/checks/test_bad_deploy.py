@@ -163,3 +163,171 @@ def test_a_new_version_deployed_into_trouble_is_not_blamed(
     _trend(fleet, "told", earlier, 0.0, **old, outcome="error")
 
     assert ("bad_deploy" in [cause.check for cause in _verdict(fleet).causes]) == blamed
+
+
+def _counted(fleet: Fleet, model: str = "nms", *, begin_again: bool = True) -> None:
+    """Triton's successes of both replicas, 5 a second each, which may begin again at `BORN`."""
+    for replica in ("a:8002", "b:8002"):
+        times = [9_000.0 + 5.0 * step for step in range(201)]
+        values = [5.0 * (time - (BORN if begin_again and time > BORN else 0.0)) for time in times]
+        labels = {"instance": replica, "model": model, "version": "1"}
+        series = Series(labels=labels, points=tuple(zip(times, values, strict=True)))
+        fleet.trends = {**fleet.trends, "counted": (*fleet.trends.get("counted", ()), series)}
+
+
+def _without_stages(fleet: Fleet, model: str = "nms") -> None:
+    """A backend that is not ours: no workers, no stages, no outcomes."""
+    for window in (fleet.now, fleet.before):
+        for question in ("heartbeats", "alive", "outcomes", "count", "sum", "p50", "p95", "p99"):
+            rows = window.answers[question]
+            for key in [key for key in rows if ("model", model) in key]:
+                del rows[key]
+
+
+def test_a_load_of_before_the_window_is_a_deployment(fleet: Fleet) -> None:
+    """Asked about the time since the page: the workers were new shortly before, and the baseline moved."""
+    early = 9_380.0
+    fleet.now.slow(0.012, "nms", "total")
+    times = [9_000.0 + 5.0 * step for step in range(201)]
+    for replica in ("a:8002", "b:8002"):
+        points = tuple((time, 1.0 if early < time <= early + 20 else 0.0) for time in times)
+        series = Series(labels={**MODEL, "instance": replica}, points=points)
+        fleet.trends = {**fleet.trends, "arrived": (*fleet.trends.get("arrived", ()), series)}
+    request = tuple((time, 0.004 if time <= early else 0.016) for time in times)
+    fleet.trends["request"] = (Series(labels=MODEL, points=request),)
+
+    cause = _verdict(fleet).causes[0]
+
+    assert cause.check == "bad_deploy"
+    assert "(2 new workers) and takes 16 ms since; before 4 ms" in cause.sentence
+    assert cause.since == pytest.approx(early, abs=5.0)
+    assert cause.next_steps[0].startswith("roll back nms")
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_counters_that_begin_again_are_a_deployment_of_any_backend(
+    fleet: Fleet,
+    again: bool,  # noqa: FBT001 (parametrised)
+) -> None:
+    """An ONNX model, unloaded and loaded: nothing but Triton's own numbers tells it."""
+    _without_stages(fleet)
+    _counted(fleet, begin_again=again)
+    fleet.now.put("request", 0.016 * 10.0 * 1e6, model="nms", version="1")
+    _trend(fleet, "request", 0.004, 0.016)
+
+    causes = [cause for cause in _verdict(fleet).causes if cause.check == "bad_deploy"]
+
+    assert bool(causes) == again
+    if again:
+        assert "(its counters began again on 2 replicas) and takes 16 ms since" in causes[0].sentence
+        assert causes[0].since == pytest.approx(BORN, abs=5.0)
+        assert any("began again" in evidence.what for evidence in causes[0].evidence)
+
+
+def test_another_load_time_is_a_deployment_of_any_backend(fleet: Fleet) -> None:
+    """Loaded in place, counters go on; since 24.11 Triton tells how long the load took."""
+    _without_stages(fleet)
+    _counted(fleet, begin_again=False)
+    _trend(fleet, "load_seconds", 1.25, 2.5, **MODEL, instance="a:8002")
+    _trend(fleet, "requests", 10.0, 8.5)
+    _trend(fleet, "failed", 0.0, 1.5, **MODEL, reason="BACKEND")
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("failures", 0.75, **MODEL, instance=replica, reason="BACKEND")
+
+    cause = _verdict(fleet).causes[0]
+
+    assert cause.check == "bad_deploy"
+    assert "answers 15.0% of requests with an error since; before 0.0%" in cause.sentence
+    (load,) = [evidence for evidence in cause.evidence if evidence.what == "load time of nms"]
+    assert (load.before, load.now) == (1.25, 2.5)
+
+
+def test_requests_that_wait_since_a_load_are_rolled_back(fleet: Fleet) -> None:
+    """One instance less: each request takes as long as before, and waits."""
+    _deploy(fleet)
+    fleet.now.wait("nms", 0.030)
+    _trend(fleet, "request", 0.004, 0.034)
+    _trend(fleet, "queue", 0.001, 0.031)
+
+    verdict = _verdict(fleet)
+
+    assert verdict.causes[0].check == "bad_deploy"
+    assert "lets requests wait 31 ms since; before 1 ms" in verdict.sentence
+
+
+def test_a_rush_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:
+    """Twice the requests came in the same second, and they wait."""
+    _deploy(fleet)
+    fleet.now.wait("nms", 0.030)
+    _trend(fleet, "request", 0.004, 0.034)
+    _trend(fleet, "queue", 0.001, 0.031)
+    _trend(fleet, "requests", 10.0, 20.0)
+
+    assert "bad_deploy" not in _all(fleet)
+
+
+def test_a_slow_machine_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:
+    """The other models take as many times as long, though none of them was loaded."""
+    _deploy(fleet)
+    _trend(fleet, "request", 0.004, 0.008)
+    for model, before in (("preprocess", 0.019), ("detector", 0.023)):
+        _trend(fleet, "request", before, 2 * before, model=model, version="1")
+
+    assert "bad_deploy" not in _all(fleet)
+
+
+def test_a_load_that_is_worse_than_the_machine_is_still_rolled_back(fleet: Fleet) -> None:
+    """Everything takes half as long again, and nms five times as long."""
+    _deploy(fleet)
+    fleet.now.slow(0.016, "nms", "suppress")
+    _trend(fleet, "request", 0.004, 0.020)
+    for model, before in (("preprocess", 0.019), ("detector", 0.023)):
+        _trend(fleet, "request", before, 1.5 * before, model=model, version="1")
+
+    assert "bad_deploy" in _all(fleet)
+
+
+def test_bad_input_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:
+    """A client began to send broken images in the second of a harmless load."""
+    _deploy(fleet)
+    fleet.now.outcome("nms", error=1.5, ok=8.5)
+    fleet.now.put("stage_errors", 1.5, **MODEL, stage="decode", reason="corrupt_image", outcome="")
+    _trend(fleet, "requests", 10.0, 10.0)
+    _trend(fleet, "told", 0.0, 1.5, **MODEL, outcome="error")
+
+    assert _verdict(fleet).causes[0].check == "error_surge"
+    assert "bad_deploy" not in _all(fleet)
+
+
+def test_what_came_a_minute_after_a_load_is_not_held_against_it(fleet: Fleet) -> None:
+    """Well for two of five minutes, then slow: something else happened."""
+    _deploy(fleet)
+    fleet.now.slow(0.015, "nms", "suppress")
+    _trend(fleet, "request", 0.004, *[0.004] * 4, *[0.019] * 6)
+
+    assert "bad_deploy" not in _all(fleet)
+
+
+def test_errors_of_a_callee_are_not_held_against_its_caller(fleet: Fleet) -> None:
+    """Inspect was loaded again; what fails is the detector that it calls."""
+    _deploy(fleet, "inspect")
+    for model in ("inspect", "detector"):
+        labels = {"model": model, "version": "1"}
+        fleet.now.outcome(model, error=2.0, ok=8.0)
+        _trend(fleet, "requests", 10.0, 10.0, **labels)
+        _trend(fleet, "told", 0.0, 2.0, **labels, outcome="error")
+
+    assert "bad_deploy" not in _all(fleet)
+
+
+def test_a_load_explains_nothing_of_what_the_model_calls(fleet: Fleet) -> None:
+    """Preprocess was loaded and is slow at first; the detector is slow for a reason of its own."""
+    _deploy(fleet, "preprocess")
+    fleet.now.slow(0.050, "detector", "infer")
+
+    assert "slow_stage" in [cause.check for cause in _verdict(fleet).causes]
+
+
+def _all(fleet: Fleet) -> list[str]:
+    verdict = _verdict(fleet)
+    return [cause.check for cause in (*verdict.causes, *verdict.following)]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tritonobs.clients.prometheus import Series
+
 if TYPE_CHECKING:
     from conftest import Fleet
 
@@ -47,6 +51,43 @@ def test_a_machine_that_is_always_busy_is_no_news(fleet: Fleet) -> None:
         window.put("cpu", 0.99, instance="a:8002")
 
     assert "cpu_starved" not in [cause.check for cause in _all(fleet)]
+
+
+def test_a_machine_that_others_take_comes_before_the_stage_that_suffers_most(fleet: Fleet) -> None:
+    """Beside a build every stage took longer, and inference three times as long: it is still the build."""
+    _slow_everywhere(fleet, 1.6)
+    for name, part in (
+        ("detector", "infer"),
+        ("detector", "total"),
+        ("inspect", "detector"),
+        ("inspect", "total"),
+    ):
+        fleet.now.stage(name, part, STAGES[name][part] * 1.6 + 0.040)
+    for name in ("detector", "inspect"):
+        total = STAGES[name]["total"] * 1.6 + 0.040
+        fleet.now.put("request", (0.001 + total) * 10.0 * 1e6, model=name, version="1")
+    fleet.now.put("cpu", 0.97, instance="a:8002")
+
+    verdict = fleet.verdict()
+
+    assert verdict.causes[0].check == "cpu_starved"
+    assert "what else runs there" in verdict.causes[0].next_steps[0]
+    assert [cause.check for cause in verdict.causes if cause.check == "slow_stage"] == []
+    assert "slow_stage" in [cause.check for cause in verdict.following]
+
+
+def test_processors_that_are_taken_for_half_of_the_time_are_taken(fleet: Fleet) -> None:
+    """The window begins before the build: its mean is below what counts as busy."""
+    _slow_everywhere(fleet, 1.8)
+    fleet.now.put("cpu", 0.75, instance="a:8002")
+    times = [9_000.0 + 10.0 * step for step in range(101)]
+    points = tuple((time, 0.98 if time > 9_650.0 else 0.4) for time in times)
+    fleet.trends["cpu"] = (Series(labels={"instance": "a:8002"}, points=points),)
+
+    (cause,) = [cause for cause in _all(fleet) if cause.check == "cpu_starved"]
+
+    assert "98% busy, were 40%" in cause.sentence
+    assert cause.since == pytest.approx(9_650.0, abs=30.0)
 
 
 def _all(fleet: Fleet) -> list[Cause]:

@@ -84,7 +84,8 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "dead_worker": _LATE | {"error_surge", "bad_deploy", "reload", "upstream_drop", "slow_replica"},
     "model_gone": frozenset({"error_surge", "upstream_drop", "dead_worker", "bad_deploy", "reload"}),
     "bad_deploy": _LATE | {"error_surge", "reload", "slow_replica", "upstream_drop"},
-    "reload": _LATE | {"error_surge", "cache_collapse"},
+    # First requests after a load are slow, but not those of everything on a machine.
+    "reload": frozenset({"slow_stage", "queue_saturation", "error_surge", "cache_collapse"}),
     "slow_version": _LATE | {"reload", "bad_deploy"},
     "larger_inputs": _LATE,
     "more_boxes": _LATE,
@@ -97,8 +98,9 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "slow_replica": _LATE,
     "accelerator": _LATE,
     "cache_collapse": _LATE,
-    "slow_stage": frozenset({"queue_saturation", "cpu_starved", "slow_machine"}),
-    "cpu_starved": frozenset({"slow_machine", "queue_saturation"}),
+    "slow_stage": frozenset({"queue_saturation", "slow_machine"}),
+    # Where others take the processors, one part suffers most, and is not the cause.
+    "cpu_starved": frozenset({"slow_stage", "slow_machine", "queue_saturation"}),
     "slow_machine": frozenset({"queue_saturation"}),
     "batch_delay": frozenset({"queue_saturation", "bad_deploy", "reload"}),
     # It explains none of the others, but needs its key for what `_ALWAYS` adds.
@@ -127,3 +129,7 @@ OF_THE_SAME_MODEL: Final = frozenset(
     }
 )
 """Pairs of which one explains the other only in the same model."""
+OF_ITS_CALLERS: Final = frozenset(
+    (check, effect) for check in ("bad_deploy", "reload") for effect in ("slow_stage", "error_surge")
+)
+"""Pairs of which one explains the other in the same model and in those that call it, not in what it calls."""

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from tritonobs import names
 from tritonobs.timings.stages import QUEUE
 from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.machines import taken
 from tritonobs.triage.view import View
 
-_BUSY = 0.95
-_ROSE = 0.1
 _GROWTH = 1.2
 _MOST = 0.6
 
@@ -18,11 +17,9 @@ _MOST = 0.6
 def judge(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""
     # Triton reads /proc/stat: all cores of the host, not those of its container (server#7506).
-    before = view.rows("cpu", names.INSTANCE, before=True)
     spread = max((_slowed(view, case.now.model) for case in view.cases if case.slower), default=0.0)
-    for (replica,), busy in view.rows("cpu", names.INSTANCE).items():
-        usual = before.get((replica,), busy)
-        if busy >= _BUSY and busy - usual >= _ROSE and spread >= _MOST:
+    for replica, (usual, busy) in taken(view).items():
+        if spread >= _MOST:
             yield Cause(
                 place=("", "", replica),
                 sentence=(
@@ -38,6 +35,7 @@ def judge(view: View) -> Iterator[Cause]:
                     "see what else runs there (top): a neighbour, a build, a log shipper",
                     "see whether model instances and their threads outnumber the cores",
                 ),
+                trend=("cpu", {names.INSTANCE: replica}),
                 asked=("cpu",),
             )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.timings.promql import labels_of
+from tritonobs.triage import inputs
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.wording import titled
 from tritonobs.units import format_clock, format_duration
@@ -26,7 +27,9 @@ def judge(view: View) -> Iterator[Cause]:
     Whether it lasts is what `bad_deploy` asks.
     """
     for subject, workers in sorted(view.roster.born.items()):
-        slower, failing = view.slower_case(subject[0]) is not None, view.failing(subject[0])
+        slower = view.slower_case(subject[0]) is not None
+        # What clients send is not the load's fault.
+        failing = view.failing(subject[0]) and not inputs.explain_errors(view, subject)
         if not view.roster.knew(subject) or not (slower or failing):
             continue
         born = min(view.roster.first_beat(worker) for worker in workers)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003
+_SLOWER, _BY_FAR = 1.5, 2.0
 _FEWEST_REQUESTS = 20
 """To a replica in a window: one slow request of five is not a slow machine."""
 
@@ -29,8 +30,22 @@ def judge(view: View) -> Iterator[Cause]:
         for replica, mean in sorted(means.items()):
             # The replica itself is left out: of two, the slow one would be half of its own yardstick.
             others = _others(means, replica)
-            if others and mean >= _FACTOR * median(others) and mean - median(others) >= _NOTABLE_SECONDS:
+            stands_out = bool(others) and mean >= _FACTOR * median(others)
+            if (
+                stands_out
+                and mean - median(others) >= _NOTABLE_SECONDS
+                and not _everywhere(replica, means, before.get((model, version), {}))
+            ):
                 yield _cause((model, version), replica, means, before.get((model, version), {}))
+
+
+def _everywhere(replica: str, now: Mapping[str, float], before: Mapping[str, float]) -> bool:
+    """Whether all replicas became slower, and this one not by much more: a queue is nowhere equally long."""
+    was, others_before = before.get(replica), _others(before, replica)
+    if not was or not others_before:
+        return False
+    grew, others_grew = now[replica] / was, median(_others(now, replica)) / median(others_before)
+    return others_grew >= _SLOWER and grew < _BY_FAR * others_grew
 
 
 def _cause(subject: Subject, replica: str, means: Mapping[str, float], before: Mapping[str, float]) -> Cause:
