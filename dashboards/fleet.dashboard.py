@@ -54,7 +54,13 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "Latency",
                 timeseries(_each(latency.P50), wide=True),
-                timeseries(_each(latency.P99), limits=(latency.TARGET,), wide=True, logarithmic=True),
+                timeseries(
+                    _each(latency.P99),
+                    _each(latency.P99_OF_FEW),
+                    limits=(latency.TARGET,),
+                    wide=True,
+                    logarithmic=True,
+                ),
             ),
             row(
                 "Latency of every model",

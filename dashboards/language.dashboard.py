@@ -39,8 +39,12 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Promises",
-                timeseries(language.FIRST, limits=(language.FIRST_TARGET,), size=(8, 8)),
-                timeseries(language.LATER, limits=(language.LATER_TARGET,), size=(8, 8)),
+                timeseries(
+                    language.FIRST, language.FIRST_OF_FEW, limits=(language.FIRST_TARGET,), size=(8, 8)
+                ),
+                timeseries(
+                    language.LATER, language.LATER_OF_FEW, limits=(language.LATER_TARGET,), size=(8, 8)
+                ),
                 timeseries(language.GOODPUT, size=(8, 8)),
                 heatmap(language.FIRST_HEAT, size=(12, 9)),
                 heatmap(language.LATER_HEAT, size=(12, 9), counted="short"),
@@ -58,7 +62,7 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(language.KV_CACHE, size=(8, 8)),
                 timeseries(language.PREEMPTIONS, size=(8, 8)),
                 timeseries(language.PREFIX, size=(8, 8)),
-                timeseries(language.WHOLE, size=(8, 8)),
+                timeseries(language.WHOLE, language.WHOLE_OF_FEW, size=(8, 8)),
             ),
         ),
         variables=(LANGUAGE_MODEL, VERSION),

@@ -39,6 +39,8 @@ _ALL: Final = "$__all"
 _ONE_ALL: Final = {"selected": True, "text": "All", "value": _ALL}
 # As the names of records say it (`rate5m`, `p99_5m`), and as ranges do.
 _WINDOW: Final = re.compile(r"(?:(?<=[a-z_])|(?<=\[))(\d+)([smh])\b")
+# A mean of a record over a longer time has that time's window.
+_OVER: Final = re.compile(r"avg_over_time\([^\[\]]*(?=\[\d)")
 _UNITS: Final = {"s": "s", "m": "min", "h": "h"}
 _WINDOWS: Final = rule_windows(Decimal(15), Decimal(15))
 
@@ -188,7 +190,8 @@ def _panel(panel: Panel, words: Mapping[str, str], source: Mapping[str, str], kn
 
 def titled(panel: Panel, words: Mapping[str, str]) -> str:
     """The title with the window of the numbers, where all of them have the same."""
-    found = {window for one in panel.signals for window in _WINDOW.findall(one.expr % words)}
+    texts = [_OVER.sub("", one.expr % words) for one in panel.signals]
+    found = {window for text in texts for window in _WINDOW.findall(text)}
     if panel.kind == "table" or len(found) != 1:
         return panel.title
     ((length, unit),) = found

@@ -47,7 +47,7 @@ def build(knobs: Knobs) -> Dashboard:
                     logarithmic=True,
                     title="Percentiles",
                 ),
-                timeseries(stages.P99),
+                timeseries(stages.P99, stages.P99_OF_FEW),
             ),
             row(
                 "Latency from traces, queue included",

@@ -24,7 +24,7 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "The pipeline",
                 timeseries(stages.SHARE, stacked=True),
-                timeseries(stages.P99, wide=True),
+                timeseries(stages.P99, stages.P99_OF_FEW, wide=True),
                 timeseries(stages.MEAN, stacked=True),
                 timeseries(traffic.SERVED),
             ),
@@ -36,7 +36,7 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Their own stages",
-                timeseries(stages.CALLED_STAGES, wide=True, size=(24, 9)),
+                timeseries(stages.CALLED_STAGES, stages.CALLED_STAGES_OF_FEW, wide=True, size=(24, 9)),
             ),
             row(
                 "What goes in, what comes out",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planted.real import FAULTS, SENT
+from planted import live, real
 from planted.world import Recorded, store
 from tritonobs.timings.span import Span
 from tritonobs.triage.saved import load_snapshot
@@ -41,9 +41,9 @@ def known(folder: Path) -> Iterator[Kept]:
         record = _read(file)
         yield Kept(
             name=name,
-            truth=FAULTS[name][1],
+            truth=(real.FAULTS | live.LIVE)[name][1],
             # Streams are switched when those of before are answered and new images are drawn.
-            began=record["loaded" if name in SENT else "began"],
+            began=record["loaded" if name in real.SENT | live.SENT else "began"],
             incident=Span(start=record["incident"][0], end=record["incident"][1]),
             baseline=Span(start=record["baseline"][0], end=record["baseline"][1]),
             beside=load_snapshot(_beside(folder, name)),

@@ -50,7 +50,8 @@ def _worker(rig: Rig, model: str) -> psutil.Process:
 
 
 @contextmanager
-def _edited(rig: Rig, model: str, old: str, new: str, file: str = "1/model.py") -> Iterator[None]:
+def edited(rig: Rig, model: str, old: str, new: str, file: str = "1/sample.py") -> Iterator[None]:
+    """Code that is other, loaded in place."""
     path = rig.folders.models / model / file
     with rig.edited(path, lambda text: text.replace(old, new, 1)):
         rig.load(model)
@@ -59,7 +60,8 @@ def _edited(rig: Rig, model: str, old: str, new: str, file: str = "1/model.py") 
 
 
 @contextmanager
-def _signalled(rig: Rig, model: str, number: int) -> Iterator[None]:
+def signalled(rig: Rig, model: str, number: int) -> Iterator[None]:
+    """A worker that gets a signal."""
     worker = _worker(rig, model)
     os.kill(worker.pid, number)
     try:
@@ -97,7 +99,8 @@ def _missing(rig: Rig) -> Iterator[None]:
 
 
 @contextmanager
-def _neighbour(_: Rig) -> Iterator[None]:
+def neighbour(_: Rig) -> Iterator[None]:
+    """Five processes that take the processors."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(5)]
     try:
         yield
@@ -111,7 +114,7 @@ def _neighbour(_: Rig) -> Iterator[None]:
 def _version_two(rig: Rig) -> Iterator[None]:
     nms = rig.folders.models / "nms"
     shutil.copytree(nms / "1", nms / "2")
-    model = nms / "2" / "model.py"
+    model = nms / "2" / "sample.py"
     model.write_text(
         model.read_text().replace(
             "            responses = []",
@@ -139,13 +142,13 @@ _SLOW = (
 
 FAULTS: dict[str, tuple[Callable[[Rig], object], Truth]] = {
     "deploy-raises": (
-        lambda rig: _edited(rig, "nms", *_RAISE),
+        lambda rig: edited(rig, "nms", *_RAISE),
         Truth(
             checks=("reload", "bad_deploy"), places=(("nms", "1"),), advice="roll back", sentence="error|fail"
         ),
     ),
     "deploy-slower": (
-        lambda rig: _edited(rig, "nms", *_SLOW),
+        lambda rig: edited(rig, "nms", *_SLOW),
         Truth(
             checks=("reload", "bad_deploy"),
             places=(("nms", "1"),),
@@ -154,11 +157,11 @@ FAULTS: dict[str, tuple[Callable[[Rig], object], Truth]] = {
         ),
     ),
     "worker-stopped": (
-        lambda rig: _signalled(rig, "detector", signal.SIGSTOP),
+        lambda rig: signalled(rig, "detector", signal.SIGSTOP),
         Truth(checks=("dead_worker",), places=(("detector", "1"),), advice="load"),
     ),
     "worker-killed": (
-        lambda rig: _signalled(rig, "preprocess", signal.SIGKILL),
+        lambda rig: signalled(rig, "preprocess", signal.SIGKILL),
         Truth(checks=("dead_worker",), places=(("preprocess", "1"),), advice="load"),
     ),
     "missing-dependency": (
@@ -198,7 +201,7 @@ FAULTS: dict[str, tuple[Callable[[Rig], object], Truth]] = {
         Truth(checks=("slow_version",), places=(("nms", "2"),), advice="version 1|roll back"),
     ),
     "noisy-neighbour": (
-        _neighbour,
+        neighbour,
         Truth(checks=("slow_machine", "cpu_starved"), places=(("", ""),), advice="what else runs"),
     ),
 }
@@ -215,16 +218,23 @@ def main() -> None:
     kept.mkdir(parents=True, exist_ok=True)
     rig = Rig(Folders(root=state), str(state))
     try:
+        settle(rig)
         for name in wanted:
-            _plant(rig, name, kept)
+            keep(rig, name, FAULTS[name][0], kept)
     finally:
         rig.traffic.stop()
 
 
-def _plant(rig: Rig, name: str, kept: Path) -> None:
-    cause, _ = FAULTS[name]
+def settle(rig: Rig) -> None:
+    """Usual traffic until it is usual."""
     rig.traffic.switch(USUAL)
-    time.sleep(SETTLE_SECONDS + CALM_SECONDS)
+    time.sleep(SETTLE_SECONDS)
+
+
+def keep(rig: Rig, name: str, cause: Callable[[Rig], object], kept: Path) -> None:
+    """Plant it after a calm time, and write what was seen of it."""
+    settle(rig)
+    time.sleep(CALM_SECONDS)
     began = time.time()
     with cause(rig):  # type: ignore[attr-defined]
         loaded = time.time()

@@ -5,22 +5,26 @@ from __future__ import annotations
 import palette
 import thresholds
 
-from signals import Signal, Step, latency
+from signals import Signal, Step, few, latency
 
 _STAGES = "model_version_stage:tritonobs_stage_duration_seconds"
 _UNTOLD = "no engine reports this"
 _LEGEND = "{{model}} {{version}}"
 
 
+def _of(stage: str) -> str:
+    return f'stage="{stage}", %(subject)s'
+
+
 def _percentile(title: str, stage: str, what: str) -> Signal:
     return Signal(
         title=title,
         unit="s",
-        expr=f'{_STAGES}:p99_5m{{stage="{stage}", %(subject)s}}',
+        expr=few.told("p99", _of(stage)),
         legend=_LEGEND,
         description=(
-            f"{what} Good: below the target (dashed). From `{_STAGES}:p99_5m`: vLLM's histograms, or the "
-            "answer timers of an instrumented model; TensorRT-LLM tells no times."
+            f"{what} {few.FEW}Good: below the target (dashed). From `{_STAGES}:p99_5m`: vLLM's histograms, "
+            "or the answer timers of an instrumented model; TensorRT-LLM tells no times."
         ),
         empty=_UNTOLD,
     )
@@ -43,6 +47,10 @@ LATER_OF_TARGET = latency.of_target(
     "ITL/SLO", "output_token", "The P99 of the time between two tokens (ITL, inter-token latency)"
 )
 WHOLE = _percentile("Whole answer, P99", "total", "How long an answer takes to its last token.")
+FIRST_OF_FEW, LATER_OF_FEW, WHOLE_OF_FEW = (
+    few.of_few(signal, "model, version", _of(stage), _LEGEND)
+    for signal, stage in ((FIRST, "first_token"), (LATER, "output_token"), (WHOLE, "total"))
+)
 
 
 def _target(stage: str) -> Signal:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import palette
 import thresholds
 
-from signals import Signal, Step
+from signals import Signal, Step, few
+
+_TOTAL = 'stage="total", %(subject)s'
 
 
 def _percentile(name: str, words: str, colour: str) -> Signal:
     return Signal(
         title=f"Latency {name.upper()}",
         unit="s",
-        expr=f'model_version_stage:tritonobs_stage_duration_seconds:{name}_5m{{stage="total", %(subject)s}}',
+        expr=few.told(name, _TOTAL),
         legend=f"{name.upper()} {{{{model}}}} {{{{version}}}}",
+        empty=few.EMPTY if name == "p99" else "",
         short=name.upper(),
         colour=colour,
         description=(
             f"{words} of the requests took at most this long, as the model saw them, over five minutes. "
-            "Good: below the threshold of the SLO. From "
+            f"{few.GAP[name]}Good: below the threshold of the SLO. From "
             f"`model_version_stage:tritonobs_stage_duration_seconds:{name}_5m`."
         ),
     )
@@ -27,6 +30,7 @@ def _percentile(name: str, words: str, colour: str) -> Signal:
 P50 = _percentile("p50", "Half", palette.GREEN)
 P95 = _percentile("p95", "95 %", palette.BLUE)
 P99 = _percentile("p99", "99 %", palette.ORANGE)
+P99_OF_FEW = few.of_few(P99, "model, version", _TOTAL, "{{model}} {{version}}")
 
 TARGET = Signal(
     title="Latency threshold",
@@ -42,13 +46,14 @@ _P99 = "model_version_stage:tritonobs_stage_duration_seconds:p99_5m"
 
 def of_target(title: str, stage: str, what: str) -> Signal:
     """The P99 of a stage as a share of its latency threshold."""
+    chosen = f'stage="{stage}", %(subject)s'
     return Signal(
         title=title,
         unit="percentunit",
         expr=(
             "max(\n"
             "  max by (%(by_model)s) (\n"
-            f'    {_P99}{{stage="{stage}", %(subject)s}}\n'
+            f"{few.told('p99', chosen)}\n"
             "  )\n"
             "    / on (%(by_model)s)\n"
             "  min by (%(by_model)s) (\n"
@@ -59,10 +64,11 @@ def of_target(title: str, stage: str, what: str) -> Signal:
         legend="of the threshold",
         description=(
             f"{what} as a share of the tightest latency threshold of its model, of the slowest chosen model "
-            f"version. Good: below 100 %. From `{_P99}` and `tritonobs_latency_target_seconds`."
+            f"version. {few.GAP['p99']}Good: below 100 %. From `{_P99}` and "
+            "`tritonobs_latency_target_seconds`."
         ),
         decimals=0,
-        empty="no latency threshold",
+        empty="no latency threshold, or few requests",
         steps=(
             Step(value=None, colour=palette.GOOD),
             Step(value=0.8, colour=palette.NOTICE),

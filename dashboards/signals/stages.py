@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import palette
 import thresholds
 
-from signals import Signal, Step, or_none
+from signals import Signal, Step, few, or_none
 
 _COLOURS = tuple(palette.STAGES.items())
 _SUM = "model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s"
 _CALLS = 'pipeline_stage_model:tritonobs_pipeline_calls:held{%(cluster)s, pipeline=~"$model"}'
+
+
+_INNER = '%(cluster)s, stage!="total"'
 
 
 def _of_family(operator: str, by: str, record: str, only: str = "") -> str:
@@ -47,14 +52,15 @@ SHARE = Signal(
 P99 = Signal(
     title="P99 by stage",
     unit="s",
-    expr="max by (stage) (model_version_stage:tritonobs_stage_duration_seconds:p99_5m{%(stage)s})",
+    expr=f"max by (stage) (\n{few.told('p99', '%(stage)s')}\n)",
     legend="{{stage}}",
     description=(
-        "99 % of the requests spent at most this long in the stage; `total` is the whole request. Good: "
-        "flat lines. From `model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
+        "99 % of the requests spent at most this long in the stage; `total` is the whole request. "
+        f"{few.FEW}Good: flat lines. From `model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
     ),
     colours=_COLOURS,
 )
+P99_OF_FEW = few.of_few(P99, "stage", "%(stage)s", "{{stage}}")
 
 MEAN = Signal(
     title="Mean time by stage",
@@ -217,18 +223,18 @@ CALLED_BUSY = Signal(
 CALLED_STAGES = Signal(
     title="P99 by stage of the called models",
     unit="s",
-    expr=(
-        "max by (model, stage) (\n"
-        '  model_version_stage:tritonobs_stage_duration_seconds:p99_5m{%(cluster)s, stage!="total"}\n'
-        "    and on (%(by_model)s)\n"
-        f"  {_CALLS}\n"
-        ")"
-    ),
+    expr=(f"max by (model, stage) (\n{few.told('p99', _INNER)}\n    and on (%(by_model)s)\n  {_CALLS}\n)"),
     legend="{{model}} {{stage}}",
     description=(
-        "One level deeper: the stages of the models that this pipeline calls. Good: flat; the line that "
-        "rose with the pipeline's P99 is the cause. From "
+        f"One level deeper: the stages of the models that this pipeline calls. {few.FEW}Good: flat; the line "
+        "that rose with the pipeline's P99 is the cause. From "
         "`model_version_stage:tritonobs_stage_duration_seconds:p99_5m`."
     ),
     colours=_COLOURS,
+)
+
+CALLED_STAGES_OF_FEW = replace(
+    CALLED_STAGES,
+    expr=f"max by (model, stage, of) (\n(\n{few.fewer(_INNER)}\n)\n    and on (%(by_model)s)\n  {_CALLS}\n)",
+    legend="{{of}} {{model}} {{stage}}",
 )

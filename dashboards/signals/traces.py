@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import palette
 
-from signals import Signal
+from signals import Signal, few
 
 _KIND = "{{model}} {{version}}"
 _GAP = {
@@ -30,11 +30,27 @@ HEATMAP = Signal(
 )
 
 
+def _expr(name: str, phase: str) -> str:
+    record = f"model_version_phase:tritonobs_request_seconds:{name}_5m"
+    chosen = f'phase="{phase}", %(subject)s'
+    if name != "p99" or phase != "request":
+        return f"{record}{{{chosen}}}"
+    # The records know how many samples stand behind those of traces, and no number behind those of stages.
+    enough = few.requests('stage="total", %(subject)s')
+    return (
+        f'{record}{{source!="stages_without_queue", {chosen}}}\n'
+        "  or\n"
+        f'{record}{{source="stages_without_queue", {chosen}}}\n'
+        "  and on (%(by_model)s)\n"
+        f"({enough} > 99.5)"
+    )
+
+
 def _quantile(name: str, phase: str, title: str, words: str, colour: str = "") -> Signal:
     return Signal(
         title=title,
         unit="s",
-        expr=f'model_version_phase:tritonobs_request_seconds:{name}_5m{{phase="{phase}", %(subject)s}}',
+        expr=_expr(name, phase),
         legend=f"{name.upper()} {_KIND} {{{{source}}}}",
         colour=colour,
         description=(
