@@ -164,6 +164,7 @@ ALERTS: Final = (
     *(
         "TritonServerDown",
         "TritonServersLost",
+        "TritonRequestsUncounted",
         "TritonModelUnloaded",
         "TritonVersionNotLoaded",
         "TritonModelMissing",

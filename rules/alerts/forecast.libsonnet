@@ -87,7 +87,8 @@ function(config)
     |||, {
       steep: rises(quick, 300, 15),
       even: rises(quick, 300, 30),
-      gentle: rises(slow, 900, 45),
+      // The mean of a quarter of an hour goes on for as long after the rise.
+      gentle: rises(slow, 900, 45) + '\nand on (%(subject)s)\n' + more(gain(quick, 15), gain(slow, 45) + ' / 6'),
       quick: quick,
       limit: limit,
       yesterday: explained(1440),

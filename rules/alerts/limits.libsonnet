@@ -13,17 +13,17 @@ function(config)
   |||, { series: series, by: by });
   {
     soon: text.group('alerts.limits', config.evaluationInterval, [
-      // While the minute as a whole is within the limit: what fills it is not a burst.
+      // A minute later, and while that minute as a whole is within the limit: what fills it is not a burst.
       text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(|||
         (
-          subject:triton_requests_offered:irate%(short)s{model!=""}
+          subject:triton_requests_offered:irate%(short)s{model!=""} offset %(medium)s
             > on (%(subject)s)
           subject:tritonobs_qps_limit:held
             + (%(limitNoise)s * sqrt(subject:tritonobs_qps_limit:held * %(scrapeSeconds)s) + %(limitNoise)s ^ 2 / 5) / %(scrapeSeconds)s
         )
         and on (%(subject)s)
         (
-          subject:triton_requests_offered:irate%(short)s
+          subject:triton_requests_offered:irate%(short)s offset %(medium)s
             > on (%(subject)s)
           %(spikeRatio)s * subject:tritonobs_qps_limit:held
         )

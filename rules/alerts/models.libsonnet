@@ -19,6 +19,14 @@ function(config)
       (model_version:triton_requests:rate%(medium)s == 0)
     )
   |||;
+  // A mean of 5 m goes on for as long after the last failure.
+  local failing_now = fit(|||
+    (
+      (sum_over_time(model_version:triton_requests_bad:increase[%(span2m)s]) > 0)
+      or
+      (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
+    )
+  |||, { failures: failures });
   // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
   // does not make a reason new.
   local surges(now, usual, by) = fit(|||
@@ -35,7 +43,9 @@ function(config)
     )
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
-  |||, { now: now, usual: usual, by: by });
+    and on (%(subject)s)
+    %(failing_now)s
+  |||, { now: now, usual: usual, by: by, failing_now: failing_now });
   // (VictoriaMetrics' `changes` counts the first sample of a series, and the first after a gap.)
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
@@ -85,6 +95,15 @@ function(config)
   |||, { calls: calls, refused: refused });
   local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
   local of_requests = ', of ' + all + ' that it gets';
+  // Pipelines that fail where their members do, and hardly more often: the members are the ones to look at.
+  local failed = 'sum by (%(model)s) (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]))';
+  local of_members = fit(|||
+    (
+      %(failed)s
+        <= on (%(model)s)
+      1.25 * %(members)s
+    )
+  |||, { failed: failed, members: (import '../lib/reported.libsonnet')(config).members(failed) });
   // What fails in Triton's eyes beside bad input, without which a model or a pipeline of it fails too seldom for a surge.
   local callers_fault = fit(|||
     (
@@ -160,8 +179,14 @@ function(config)
                      ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
       }, wait='5m'),
-      text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(
-        text.all([
+      text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(fit(|||
+        (
+          %(surges)s
+        )
+        unless on (%(model)s)
+        %(of_members)s
+      |||, {
+        surges: text.all([
           surges(
             'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""})',
             'sum by (%(subject)s, stage, reason) (' + errors + ':mean1h)',
@@ -177,13 +202,15 @@ function(config)
             surges: surges(mean(failures + ':rate%(short)s'), failures + ':mean1h', 'reason'),
             callers_fault: callers_fault,
           }),
-        ])
-      ), {
+        ]),
+        of_members: of_members,
+      })), {
         summary: 'Requests fail far more often for one reason.',
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
                      ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at who sends such requests, and at what was rolled out.',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
-      }, wait='1m', keep='1m'),
+        // Longer than a page about the same failures needs: where one comes, this is superfluous.
+      }, wait='4m', keep='1m'),
       // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
       // as bad for a third of a day.
       text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(fit(|||

@@ -15,6 +15,8 @@ function(config)
       )
       unless on (%(subject)s)
       last_over_time(%(page)s[%(span5m)s])
+      unless on (%(model)s)
+      model:tritonobs_limit_passed_on:info
     |||, { near: exceeds('%(limitWarningRatio)s'), page: page })),
     text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
       subject:tritonobs_limit_near:rate

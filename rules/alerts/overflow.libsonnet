@@ -24,8 +24,12 @@ function(config)
       model:triton_scraped_twice:info
     )
   |||;
+  local passed_on = |||
+    unless on (%(model)s)
+    model:tritonobs_limit_passed_on:info
+  |||;
   [
-    text.alert('TritonQpsAboveLimit', 'critical', text.owned('(\n' + text.trimmed(exceeds('1') + kept) + '\n)\n' + twice), {
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned('(\n' + text.trimmed(exceeds('1') + kept) + '\n)\n' + twice + passed_on), {
       summary: 'More requests come than the limit allows.',
       description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.waiting + say.causes +
                    ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',

@@ -73,6 +73,12 @@ function(config)
       description: 'The metrics page of {{ $labels.%(replicaLabel)s }} is empty, or metric_relabel_configs drop all of it. Triton answers any path but /metrics with an empty page: compare metrics_path in the scrape configuration.',
       board: hosts,
     }, wait='1m') + shards.parts([metrics_empty]),
+    // Counters are followed across an hour, and no further.
+    text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum', {
+      summary: 'Requests came while a server was not read for more than an hour.',
+      description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no error budget is charged for those of them that failed, and no record counts them. Look at why it was not scraped, and add what is known from elsewhere to the report of this period.',
+      board: hosts,
+    }, keep='1h'),
     text.alert('TritonCountersFrozen', 'warning', text.owned_version(|||
       (sum by (%(subject)s) (avg_over_time(model_version_outcome:tritonobs_requests:rate%(short)s[%(span5m)s])) > 0)
       and on (%(subject)s)

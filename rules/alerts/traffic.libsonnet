@@ -6,9 +6,11 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
-  // One that was down for the third time in three hours is not well before it has answered for an hour.
+  // One that was down is well when it has answered for five minutes; for the third time in three hours, for an hour.
   local down = fit(|||
     %(down)s
+    or
+    last_over_time(replica:triton_outage:info[%(span5m)s])
     or
     (
       last_over_time(replica:triton_outage:info[%(span1h)s])

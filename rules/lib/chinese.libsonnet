@@ -70,6 +70,10 @@ function(config)
       summary: '无法抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton。',
       description: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
     },
+    TritonRequestsUncounted: {
+      summary: '{{ $labels.%(replicaLabel)s }} 有超过一小时没有被抓取，其间的请求未计入。',
+      description: 'Prometheus 超过 %(gapWindow)s 没有得到 {{ $labels.%(replicaLabel)s }} 的样本，其间它处理了 ' + number + ' 个请求：其中失败的不计入任何错误预算，也没有任何记录包含它们。请查明为何没有抓取，并在本周期的报告中补上从别处得知的情况。',
+    },
     TritonServersLost: {
       summary: 'Prometheus 不再抓取任何 Triton 服务器。',
       description: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名、丢失标签，或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',

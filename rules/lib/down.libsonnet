@@ -10,8 +10,8 @@ local fit = import 'fit.libsonnet';
     )
   |||,
 
-  // A pod, which has a namespace, is scraped from when it runs, and answers when its models are loaded. One that ends
-  // may be dark until it is gone. Where nothing comes of a whole cluster, no server of it is down: TritonServersLost.
+  // A pod, which has a namespace, is scraped from when it runs, and answers when its models are loaded; any server may be
+  // found while it starts. A pod that ends may be dark until it is gone. Where nothing comes of a whole cluster, no server of it is down: TritonServersLost.
   down:: fit(|||
     up{%(triton)s} == 0
       unless
@@ -19,6 +19,12 @@ local fit = import 'fit.libsonnet';
       (max_over_time(up{%(triton)s,namespace!=""}[%(span10m)s]) == 0)
         unless
       up{%(triton)s} offset %(span10m)s
+    )
+      unless
+    (
+      (max_over_time(up{%(triton)s}[%(span4m)s]) == 0)
+        unless
+      up{%(triton)s} offset %(span4m)s
     )
       unless
     (max_over_time(up{%(triton)s,namespace!=""}[%(span2m)s]) == 1)

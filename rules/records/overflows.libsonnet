@@ -90,7 +90,9 @@ function(config)
       )
     |||, { pending: pending, seen: within(seen), burst: within(burst), full: full })),
     // After a burst it must stay full for two minutes, for a queue is there for bursts, while the servers do nearly what
-    // the limit allows: then more comes than that.
+    // the limit allows: then more comes than that. A small queue fills between two scrapes, without a burst to be seen: it
+    // must stand for five minutes. (Callers that wait for their answers, so many at a time, look the same: so near the
+    // limit they fill what the fleet can bear, too.)
     text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
       0 * (
         %(overflow)s
@@ -100,10 +102,34 @@ function(config)
           and on (%(subject)s)
           (%(answered)s > on (%(subject)s) %(limitWarningRatio)s * subject:tritonobs_qps_limit:held)
         )
+        or
+        (
+          (%(lasting)s)
+          and on (%(subject)s)
+          (
+            min_over_time(%(answered)s[%(span5m)s])
+              > on (%(subject)s)
+            %(limitWarningRatio)s * subject:tritonobs_qps_limit:held
+          )
+        )
       ) + 1
       and on (%(subject)s)
       (
         %(full)s
       )
-    |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full }))),
+    |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
+    // Members of pipelines that get too many requests: what comes through a pipeline is said of the pipeline. The queues of
+    // its members take a little longer.
+    text.record('model:tritonobs_limit_passed_on:info', fit(|||
+      group by (%(model)s) (
+        pipeline_stage_model:tritonobs_pipeline_calls:held
+          and on (%(pipeline)s)
+        label_replace(
+          last_over_time(%(seen)s[%(span5m)s])
+            or on (%(subject)s)
+          last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s]),
+          "pipeline", "$1", "model", "(.*)"
+        )
+      )
+    |||, { seen: seen })),
   ]

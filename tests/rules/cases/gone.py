@@ -3,7 +3,8 @@
 from support.promtool import Case, fires, reads, silent
 from support.simulate import World
 
-DOWN = "TritonServerDown"
+DOWN, UNCOUNTED = "TritonServerDown", "TritonRequestsUncounted"
+ANSWERED = "replica:triton_requests_succeeded:sum"
 LOST, MISSING, NOT_LOADED = "TritonServersLost", "TritonModelMissing", "TritonVersionNotLoaded"
 UNLOADED, TWICE, DISAGREE, LATE = (
     "TritonModelUnloaded",
@@ -35,7 +36,45 @@ def pod(*levels):
     return up(World(minutes=60), [(5, None), *levels], **POD)
 
 
+def counted(minutes, after):
+    """A server that had answered 100 requests, was not read for so long, and then had answered `after`."""
+    world = World(minutes=40 + minutes)
+    return world.gauge(ANSWERED, [(20, 100), (20 + minutes, None), (999, after)], replica="a")
+
+
 CASES = (
+    Case(
+        says="what came while a server was not read for more than an hour is said with its number",
+        world=counted(80, 500),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(
+            silent(UNCOUNTED, 99),
+            fires(UNCOUNTED, 104, severity="info", replica="a"),
+            reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 400)),
+        ),
+    ),
+    Case(
+        says="of a server that started again meanwhile it is what it shows",
+        world=counted(80, 50),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 50)),),
+    ),
+    Case(
+        says="what came within the hour is charged, and not said",
+        world=counted(50, 500),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(silent(UNCOUNTED, 90),),
+    ),
+    Case(
+        says="nor is a server that did nothing meanwhile",
+        world=counted(80, 100),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(silent(UNCOUNTED, 120),),
+    ),
     Case(
         says="a new pod, or one in another's place, is not down while it loads models",
         world=pod((9, 0), (999, 1)),

@@ -10,19 +10,23 @@ NMS = {"model": "nms", "version": "1"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
 STAGES = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
 TRITONS = "model_version_reason:triton_requests_failed:rate1m"
+BAD = "model_version:triton_requests_bad:increase"
+GIVEN = (OWNER, TRAFFIC, STAGES, TRITONS, BAD)
 KINDS = ((STAGES, {"stage": "decode", "reason": "r"}), (TRITONS, {"reason": "r"}))
 FIRING = {**NMS, "severity": "warning"}
 
 
-def surge(kind, says, rates, *checks, minutes, traffic=4):
+def surge(kind, says, rates, *checks, minutes, traffic=4, bad=1):
     """Errors of one kind at these rates, of a model with this traffic; the alert fires and is silent then."""
     record, labels = kind
-    world = World(minutes=minutes).gauge(OWNER, 1, **NMS).gauge(TRAFFIC, traffic, **NMS)
+    world = (
+        World(minutes=minutes).gauge(OWNER, 1, **NMS).gauge(TRAFFIC, traffic, **NMS).gauge(BAD, bad, **NMS)
+    )
     return Case(
         says=f"{says}: {record}",
         world=world.gauge(record, rates, **NMS, **labels),
         rules=(SURGE,),
-        given=(OWNER, TRAFFIC, STAGES, TRITONS),
+        given=GIVEN,
         checks=tuple(
             fires(SURGE, check, **FIRING, **labels) if isinstance(check, float) else check for check in checks
         ),
@@ -36,7 +40,7 @@ def told(kind, before, *rates):
     world = World(minutes=14)
     for model, (rate, _) in enumerate(rates):
         own = {"model": f"{model}", "version": "1"}
-        world.gauge(OWNER, 1, **own).gauge(TRAFFIC, 4, **own)
+        world.gauge(OWNER, 1, **own).gauge(TRAFFIC, 4, **own).gauge(BAD, 1, **own)
         world.gauge(record, rate, **own, **labels).gauge(hour, before, **own, **labels)
     firing = f'ALERTS{{alertname="{SURGE}",alertstate="firing"}}'
     surging = [({"model": f"{model}"}, 1) for model, (_, surges) in enumerate(rates) if surges]
@@ -44,7 +48,7 @@ def told(kind, before, *rates):
         says=f"after {before * 300:g} errors in five minutes as many more as chance makes are none: {record}",
         world=world,
         rules=(SURGE,),
-        given=(OWNER, TRAFFIC, STAGES, TRITONS, *(f"{one.rsplit(':', 1)[0]}:mean1h" for one, _ in KINDS)),
+        given=(*GIVEN, *(f"{one.rsplit(':', 1)[0]}:mean1h" for one, _ in KINDS)),
         checks=(reads(f"count by (model) ({firing})", 14, *surging),),
     )
 
@@ -60,10 +64,10 @@ CASES = tuple(
     for case in (
         surge(
             kind,
-            "six times the hour before is said after a minute, until that hour is as bad, and a bit longer",
+            "six times the hour before is said after four minutes, until that hour is as bad, and a bit longer",
             [(120, 1), (200, 0.05), (999, 0.3)],
-            silent(SURGE, 200.5),
-            203.75,
+            silent(SURGE, 203.5),
+            206.75,
             216.0,
             silent(SURGE, 240, since=224),
             minutes=240,
@@ -72,11 +76,11 @@ CASES = tuple(
             kind,
             "six errors in five minutes are said, and not before there are as many",
             [(30, 0), (99, 0.02)],
-            silent(SURGE, 30.5),
-            35.75,
-            minutes=36,
+            silent(SURGE, 33.5),
+            39.75,
+            minutes=40,
         ),
-        surge(kind, "so are seven for a new reason", [(15, None), (99, 7 / 300)], 17.0, minutes=17),
+        surge(kind, "so are seven for a new reason", [(15, None), (99, 7 / 300)], 20.0, minutes=20),
         surge(kind, "four for it are not", [(15, None), (99, 4 / 300)], silent(SURGE, 30), minutes=30),
         surge(kind, "four are not", [(10, 0), (99, 0.015)], silent(SURGE, 30), minutes=30),
         surge(kind, "errors as frequent as ever are not", 0.1, silent(SURGE, 40), minutes=40),
@@ -84,8 +88,8 @@ CASES = tuple(
             kind,
             "a reason last seen two hours ago is new again, for five minutes",
             [(30, 0.1), (150, None), (999, 0.1)],
-            silent(SURGE, 150.5),
-            152.0,
+            silent(SURGE, 153.5),
+            154.75,
             silent(SURGE, 180, since=162),
             minutes=180,
         ),
@@ -93,8 +97,8 @@ CASES = tuple(
             kind,
             "a new reason of a model of a quarter of an hour is said",
             [(35, None), (99, 0.1)],
-            37.0,
-            minutes=38,
+            40.0,
+            minutes=41,
             traffic=[(20, None), (99, 4)],
         ),
         surge(
@@ -111,4 +115,21 @@ CASES = tuple(
             for errors, threshold in ((1.5, chance(1.5)), (6, chance(6)), (30, 3 * 30 / 300))
         ),
     )
+) + (
+    surge(
+        KINDS[0],
+        "a mean of five minutes is no surge when nothing has failed for some of them",
+        [(30, 0), (999, 0.1)],
+        silent(SURGE, 40),
+        minutes=40,
+        bad=[(30, 0), (31, 1), (999, 0)],
+    ),
+    surge(
+        KINDS[0],
+        "it is one while something fails",
+        [(30, 0), (999, 0.1)],
+        39.75,
+        minutes=40,
+        bad=[(30, 0), (999, 1)],
+    ),
 )

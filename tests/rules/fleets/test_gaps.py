@@ -6,6 +6,7 @@ from support.fleet_sim.curves import between, steps
 from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live
 
+UNCOUNTED = "TritonRequestsUncounted"
 VALID, BAD = "slo:sli_valid_requests:increase", "slo:sli_bad_requests:increase"
 
 
@@ -61,3 +62,37 @@ def test_a_server_that_comes_back_after_a_gap_of_an_hour_is_not_charged_twice(en
     lived = live(engine, fleet, BAD)
 
     assert whole(lived, fleet, BAD, "availability") == pytest.approx(fleet.truth.bad(), rel=0.02)
+
+
+def uncounted(engine, *silent, **server):
+    """What is said of a server that was not read in these spans, beside one that was; and the largest number."""
+    fleet = Fleet(seconds=14_400, seed=3)
+    for name, spans, how in (("a", silent, server), ("b", (), {})):
+        fleet.serve(fleet.server(name, silent=spans, phase_seconds=4.0, **how), "nms", qps=4, steady=True)
+    fleet.owns("nms", "1")
+    lived = live(engine, fleet, UNCOUNTED)
+    most = lived.value("max(max_over_time(replica:triton_requests_uncounted:sum[4h]))", fleet.seconds)
+    return [(one.labels["replica"], one.since) for one in lived.fired(UNCOUNTED)], most
+
+
+def test_what_came_in_a_longer_gap_is_said_with_its_number(engine):
+    """Ninety minutes at 4/s are 21,600 requests, of which nothing is charged."""
+    ((replica, since),), most = uncounted(engine, (3600, 9000))
+
+    assert replica == "a"
+    assert 9000 <= since <= 9000 + 195
+    assert most == pytest.approx(21_600, abs=300)
+
+
+def test_what_came_in_an_hour_is_charged_and_not_said(engine):
+    """Neither after fifty-five minutes, nor of a server that was only just found."""
+    assert uncounted(engine, (3600, 6900)) == ([], None)
+    assert uncounted(engine, life=(9000.0, 14_400.0)) == ([], None)
+
+
+def test_a_server_that_started_again_in_the_gap_has_counted_what_it_shows(engine):
+    """It was restarted in the last half hour of two: 4/s since then."""
+    ((replica, _),), most = uncounted(engine, (3600, 10_800), restarts=[(9000, 9010)])
+
+    assert replica == "a"
+    assert most == pytest.approx(7160, abs=120)
