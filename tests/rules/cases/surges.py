@@ -58,13 +58,13 @@ def chance(errors):
     return (errors + 4 * math.sqrt(errors) + 4) / 300
 
 
-CASES = tuple(
+OF_EACH = tuple(
     case
     for kind in KINDS
     for case in (
         surge(
             kind,
-            "six times the hour before is said after four minutes, until that hour is as bad, and a bit longer",
+            "six times the hour before is said after four minutes, until that hour is as bad, and longer",
             [(120, 1), (200, 0.05), (999, 0.3)],
             silent(SURGE, 203.5),
             206.75,
@@ -115,7 +115,9 @@ CASES = tuple(
             for errors, threshold in ((1.5, chance(1.5)), (6, chance(6)), (30, 3 * 30 / 300))
         ),
     )
-) + (
+)
+CASES = (
+    *OF_EACH,
     surge(
         KINDS[0],
         "a mean of five minutes is no surge when nothing has failed for some of them",

@@ -65,7 +65,7 @@ def test_a_server_that_comes_back_after_a_gap_of_an_hour_is_not_charged_twice(en
 
 
 def uncounted(engine, *silent, **server):
-    """What is said of a server that was not read in these spans, beside one that was; and the largest number."""
+    """What is said of a server that was not read in these spans, beside one that was; the largest number."""
     fleet = Fleet(seconds=14_400, seed=3)
     for name, spans, how in (("a", silent, server), ("b", (), {})):
         fleet.serve(fleet.server(name, silent=spans, phase_seconds=4.0, **how), "nms", qps=4, steady=True)
