@@ -26,17 +26,17 @@ function(config)
   local tiers = (import '../lib/tiers.libsonnet')(config);
   local reported = (import '../lib/reported.libsonnet')(config);
   // Versions that have nearly all bad requests of their model.
-  local fails(bad) = fit(|||
+  local fails(tier) = fit(|||
     (
-      %(bad)s{version!=""}
+      %(bad)s
         >= on (%(model)s, slo) group_left ()
-      %(burnVersionShare)s * %(bad)s{version=""}
+      %(burnVersionShare)s * %(all)s
     )
-  |||, { bad: bad });
+  |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""') });
   // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
   // over all its versions. That share hardly moves while the windows run out, so the subject is the same to the end.
   // A version is told of itself, too, where its model does not burn, and did not lately.
-  local once(burns, bad, interval, memory) = fit(|||
+  local once(tier, burns, interval, memory) = fit(|||
     (
       (
         %(burns)s{version!=""}
@@ -74,7 +74,7 @@ function(config)
         )
       )
     )
-  |||, { burns: burns, interval: interval, memory: memory, fails: fails(bad) });
+  |||, { burns: burns, interval: interval, memory: memory, fails: fails(tier) });
   // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
   // itself; where members fail, too, it waits, for they may be paged for a little later.
   local not_of_members(tier, burns, wait) = fit(|||
@@ -84,7 +84,7 @@ function(config)
     unless on (%(subject)s, slo)
     (
       (
-        slo:sli_bad_requests:sum%(long)s
+        %(bad)s
           < on (%(model)s) group_left ()
         2 * %(failing)s
       )
@@ -93,9 +93,9 @@ function(config)
     )
   |||, {
     explained: reported.explained(tier, reported.of_members(tier), '%(model)s'),
-    failing: reported.members('slo:sli_bad_requests:sum' + tier.long),
+    failing: reported.members(reported.bad_of(tier)),
     burns: burns,
-    long: tier.long,
+    bad: reported.bad_of(tier),
     wait: wait,
   });
   // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
@@ -127,8 +127,8 @@ function(config)
         * slo:error_budget:ratio%(unless_paged)s%(not_of_members)s%(not_of_failures)s
     |||, {
       once: once(
+        tier,
         tier.named('ratio'),
-        'slo:sli_bad_requests:sum' + tier.long,
         text.ago(if first then 'slo' else 'burn'),
         text.span(tier.again)
       ),
@@ -200,7 +200,7 @@ function(config)
       %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
-      fails: fails(bad_of_period),
+      fails: fails(period),
       of_members: reported.explained(period, reported.members(spending), '%(model)s'),
       not_of_failures: not_of_failures(period, reported.failures(spending)),
     })), {

@@ -5,6 +5,21 @@ function(config)
   local text = (import 'text.libsonnet')(config);
   local tiers = (import 'tiers.libsonnet')(config);
   local calls = 'group by (%(pipeline)s, model) (pipeline_stage_model:tritonobs_pipeline_calls:held)';
+  // Where records are read at once, what slower tiers read is recorded first, of the few budgets that burn or nearly do.
+  // Else it would be read late, and is computed where it is asked for.
+  local sparse = config.recordsAtOnce;
+  local kept(tier) = sparse && std.get(tier, 'faster', []) != [];
+  local over = 'slo:error_budget_burn:threshold_ratio';
+  local over_again = over + '_again';
+  local over_in(tier, window) =
+    (if window == tier.again then over_again else over) + '{burn_tier="' + tier.name + '", sloth_window="' + window + '"}';
+  local suspected = 'slo:sli_bad_requests:suspected';
+  // Bad requests of the long window.
+  local bad_of(tier, version='') =
+    local only(labels) = if labels == [] then '' else '{' + std.join(', ', labels) + '}';
+    local of_version = if version == '' then [] else ['version' + version];
+    if kept(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
+    else 'slo:sli_bad_requests:sum' + tier.long + only(of_version);
   // What these tiers have reported within a window.
   local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
     fit('sum_over_time(%(reported)s[%(window)s])', { reported: one.named('reported'), window: text.span(window) })
@@ -14,13 +29,55 @@ function(config)
   local up_to(tier) =
     local those = tier.faster + [tier];
     text.all([within(those, tier.long)] + [
-      fit('label_replace(slo:sli_bad_requests:sum%(long)s and on (%(model)s, slo) %(ratio)s, "burns", "1", "", "")', {
-        long: tier.long,
+      fit('label_replace(%(bad)s and on (%(model)s, slo) %(ratio)s, "burns", "1", "", "")', {
+        bad: bad_of(tier),
         ratio: one.named('ratio'),
       })
       for one in those
     ]);
+  local recent(interval) = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
+  // Models that burn or nearly do, and the members of such pipelines.
+  local suspects = fit(|||
+    (
+      group by (%(model)s) (%(burning)s)
+      or
+      group by (%(model)s) (
+        pipeline_stage_model:tritonobs_pipeline_calls:held
+          and on (%(pipeline)s)
+        label_replace(group by (%(model)s) (%(burning)s), "pipeline", "$1", "model", "(.*)")
+      )
+    )
+  |||, { burning: over + ' or ' + tiers[0].named('ratio') });
   {
+    sparse: sparse,
+    kept:: kept,
+    over: over,
+    over_again: over_again,
+    over_in:: over_in,
+    bad_of:: bad_of,
+
+    // What all slower tiers read: the bad requests of their long windows, those of one interval, and those that are fresh.
+    suspected: [
+      text.record(suspected, text.all([
+        fit(|||
+          label_replace(
+            slo:sli_bad_requests:sum%(long)s
+              and on (%(model)s)
+            %(suspects)s,
+            "burn_tier", "%(tier)s", "", ""
+          )
+        |||, { long: tier.long, suspects: suspects, tier: tier.name })
+        for tier in tiers[1:]
+      ])),
+      text.record(suspected + '_increase', fit('%(bad)s\n  and on (%(model)s, slo)\n%(suspected)s', {
+        bad: recent('burn'),
+        suspected: suspected,
+      })),
+      text.record(suspected + '_fresh', fit('(sum_over_time(slo:sli_bad_requests:increase[%(slowFreshWindow)s]) > 0)\n  and on (%(subject)s, slo)\n%(suspected)s', {
+        suspected: suspected,
+      })),
+    ],
+
     // By faster tiers.
     of_slo(tier):: within(tier.faster, tier.long),
 
@@ -60,26 +117,32 @@ function(config)
     explained(tier, what, by='%(subject)s, slo', part=''):: fit(|||
       (
         (
-          slo:sli_bad_requests:sum%(long)s
+          %(bad)s
             - on (%(subject)s, slo)
           clamp_min(
-            slo:sli_bad_requests:sum%(long)s
-              * on (%(subject)s, slo)
-            (%(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s))
-              / on (%(subject)s, slo)
-            (slo:sli_error:ratio_rate%(long)s > 0),
+            %(rest)s,
             %(sloMinimumBad)s
           )
         )
           < on (%(by)s) group_left ()
         %(what)s
       )
-    |||, { long: tier.long, factor: tier.factor, by: by, part: part, what: what }),
+    |||, { bad: bad_of(tier), by: by, what: what, rest: if kept(tier) then fit(|||
+      %(part)s%(bad)s
+        / on (%(subject)s, slo)
+      %(over)s
+    |||, { bad: bad_of(tier), part: part, over: over_in(tier, tier.long) }) else fit(|||
+      %(bad)s
+        * on (%(subject)s, slo)
+      (%(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s))
+        / on (%(subject)s, slo)
+      (slo:sli_error:ratio_rate%(long)s > 0)
+    |||, { bad: bad_of(tier), part: part, long: tier.long, factor: tier.factor }) }),
 
     // Of one interval of the group that evaluates this, an evaluation of `slo` ago. A page about the model is about its
     // versions, too, and one about a version about its part of the model.
     records(tier, interval)::
-      local bad = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
+      local bad = if kept(tier) then suspected + '_increase' else recent(interval);
       local during = tier.named('bad');
       [
         text.record(during, fit(|||
@@ -104,7 +167,7 @@ function(config)
             + on (%(subject)s, slo)
           clamp_min(
             (
-              slo:sli_bad_requests:sum%(long)s%(settled)s
+              %(bad)s%(settled)s
                 unless on (%(model)s, slo)
               present_over_time(%(during)s[%(short_window)s] offset %(interval)s)
             )
@@ -116,7 +179,7 @@ function(config)
           %(during)s
         |||, {
           during: during,
-          long: tier.long,
+          bad: bad_of(tier),
           long_window: text.span(tier.long),
           short_window: text.span(tier.short),
           interval: text.ago(interval),

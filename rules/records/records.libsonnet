@@ -71,7 +71,7 @@
       text.group('traces.compared', config.slowInterval, traced_share.compared),
       text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
       text.group('slo.shown', config.stageInterval, shown.ratio + shown.invalid + budget.shown),
-      text.group('slo.slow', config.slowInterval, ratios.slow),
+      text.group('slo.slow', config.slowInterval, ratios.slow + burns.thresholds),
       text.group('slo.burns', config.burnInterval, burns.slow + alerts.slow),
       text.group('slo.begins', config.burnInterval, burns.begins),
       text.group('slo.sampled', config.longInterval, ratios.sampled),

@@ -16,6 +16,8 @@ function(config)
   local counted(window, samples) =
     local sum = 'slo:sli_bad_requests:sum' + window;
     [text.record(sum, bad_in(window, samples)), ratio(window, samples, sum)];
+  // (Alerts whose records come late read the samples themselves.)
+  local at_once(window, samples) = if config.recordsAtOnce then counted(window, samples) else [share(window, samples)];
   // Fewer samples to sum: each stands for all that came since the one before. (What is written after this was evaluated
   // would be in no window.)
   local sampled(name, samples, window) = text.record(
@@ -32,7 +34,7 @@ function(config)
     // These move slowly and cost most.
     slow: both('sampled', '%(slowSampleWindow)s') + [
             sampled('sli_bad_samples', 'sampled', '%(slowSampleWindow)s'),
-          ] + [share('30m', 'increase'), share('2h', 'sampled')] +
+          ] + at_once('30m', 'increase') + at_once('2h', 'sampled') +
           counted('6h', 'sampled') + counted('1d', 'sampled') + counted('3d', 'sampled'),
     // Of the period, one sample in 5 m is enough.
     sampled: both('rarely_sampled', '%(longSampleWindow)s'),

@@ -177,7 +177,9 @@ _RECORDS: Final = (
         for what in ("begun", "ratio", "begins", "bad", "reported")
     ),
     "slo:period_error_budget_spent:ratio",
-    *(f"slo:sli_bad_requests:sum{w}" for w in ("1h", "6h", "1d", "3d", "{period}")),
+    *(f"slo:error_budget_burn:{what}" for what in ("threshold_ratio", "threshold_ratio_again", "burst")),
+    *(f"slo:sli_bad_requests:suspected{what}" for what in ("", "_increase", "_fresh")),
+    *(f"slo:sli_bad_requests:sum{w}" for w in ("30m", "1h", "2h", "6h", "1d", "3d", "{period}")),
     *(f"slo:sli_error:ratio_rate{w}" for w in ("5m", "30m", "1h", "2h", "6h", "1d", "3d", "{period}")),
     *(f"slo:{what}:ratio" for what in ("objective", "error_budget", "current_burn_rate", "period_burn_rate")),
     "slo:time_period:days",

@@ -5,10 +5,9 @@ from support.simulate import World
 
 OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"
 TIERS = ("fast", "medium", "slow", "long")
-BAD = {
-    tier: f"slo:sli_bad_requests:sum{long}"
-    for tier, long in zip(TIERS, ("1h", "6h", "1d", "3d"), strict=True)
-}
+# Bad requests of the long window, as the alert of the tier reads them.
+BAD = {tier: ("slo:sli_bad_requests:suspected", {"burn_tier": tier}) for tier in TIERS}
+BAD["fast"] = ("slo:sli_bad_requests:sum1h", {})
 PROMISED, CALLS = "slo:objective:ratio", "pipeline_stage_model:tritonobs_pipeline_calls:held"
 MODEL, FIRST, SECOND = "", "1", "2"
 # Burns of the model and of its versions, with their bad requests in the long window, and who of them is told.
@@ -34,7 +33,8 @@ def incidents(tier, *, minutes=4):
             for version, (burn, bad) in burns.items():
                 labels = {"model": model, "version": version, "slo": slo}
                 world.gauge(f"slo:error_budget_burn_{tier}:ratio", burn, **labels)
-                world.gauge(BUDGET, 0.01, **labels).gauge(BAD[tier], bad, **labels)
+                record, only = BAD[tier]
+                world.gauge(BUDGET, 0.01, **labels).gauge(record, bad, **labels, **only)
                 owned.add((model, version))
             told += [({"model": model, "version": subject, "slo": slo}, 1) for subject in sorted(subjects)]
     for model, version in sorted(owned):
@@ -58,7 +58,7 @@ def one_subject(tier):
             *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "1h", "2h", "6h", "1d", "3d")),
             "slo:period_error_budget_remaining:ratio",
             *(f"slo:error_budget_burn_{tier}:reported" for tier in TIERS),
-            *BAD.values(),
+            *(record for record, _ in BAD.values()),
             PROMISED,
             CALLS,
         ),
@@ -91,7 +91,7 @@ CASES = (
             *(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "6h")),
             "slo:period_error_budget_remaining:ratio",
             *(f"slo:error_budget_burn_{tier}:reported" for tier in TIERS),
-            *BAD.values(),
+            *(record for record, _ in BAD.values()),
             PROMISED,
             CALLS,
         ),
