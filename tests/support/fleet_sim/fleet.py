@@ -38,6 +38,7 @@ class Server:
     discovered: Span
     silent: Sequence[Span]
     unsent: Sequence[Span]
+    empty: Sequence[Span]
     lost: float
     quiet_seconds: float
     scrape_seconds: float
@@ -68,6 +69,7 @@ class Fleet(FleetFile):
         restarts: Sequence[Span] = (),
         silent: Sequence[Span] = (),
         unsent: Sequence[Span] = (),
+        empty: Sequence[Span] = (),
         discovered: Span | None = None,
         lost: float = 0,
         quiet_seconds: float = 0,
@@ -77,7 +79,8 @@ class Fleet(FleetFile):
         """A server, down during `restarts`, hanging or unreachable for Prometheus during `silent`.
 
         It is discovered for all of its life, down or not, unless `discovered` says otherwise. `also` are
-        further addresses of the same server. During `unsent` no sample of it is stored, and no marker either.
+        further addresses of the same server. During `unsent` no sample of it is stored, and no marker either;
+        during `empty` its page has no line.
         No request reaches it for `quiet_seconds` after each start: its first pages show 0.
         """
         interval = scrape_seconds or self.scrape_seconds
@@ -91,6 +94,7 @@ class Fleet(FleetFile):
             discovered=(seen[0], min(seen[1], self.seconds)),
             silent=silent,
             unsent=unsent,
+            empty=empty,
             lost=lost,
             quiet_seconds=quiet_seconds,
             scrape_seconds=interval,
@@ -118,13 +122,16 @@ class Fleet(FleetFile):
         workers: int = 1,
         ensemble: bool = False,
         refuses: tuple[str, str] = ("decode", "corrupt_image"),
+        stages: Mapping[str, Curve] | None = None,
+        uncounted: Sequence[Span] = (),
         **shares: Curve,
     ) -> None:
         """A model version on a server; `shares` say how much of its requests end how: `raised=0.1`.
 
         Arrivals are those of a Poisson process, or evenly spaced when `steady`. With a `capacity` a second,
         what is more waits, and beyond `most_waiting` is refused where Triton counts nothing. `unseen`
-        requests arrive while no process or version is there to count them.
+        requests arrive while no process or version is there to count them. `stages` are the seconds that each
+        answered request spends in a stage; they do not change what the whole of it takes.
         """
         rate = np.clip(curves.at(qps, self._ticks), 0, None) * self.tick_seconds
         arrivals = self._arrivals(rate, steady=steady)
@@ -164,6 +171,8 @@ class Fleet(FleetFile):
                 workers=workers,
                 ensemble=ensemble,
                 refuses=refuses,
+                stages={name: curves.at(took, self._ticks) for name, took in (stages or {}).items()},
+                uncounted=uncounted,
             )
         )
         self.truth.happened.append(
@@ -225,6 +234,7 @@ class Fleet(FleetFile):
                     discovered=server.discovered,
                     silent=(*server.silent, *gaps(server.processes, server.discovered)),
                     unsent=(*server.unsent, *self.away),
+                    empty=server.empty,
                     lost=server.lost,
                     phase_seconds=server.phase_seconds,
                 )

@@ -30,6 +30,7 @@ class FleetFile:
         self._silent: dict[tuple[str, str], Sequence[Span]] = {}
         self._unsent: dict[tuple[str, str], Sequence[Span]] = {}
         self._phases: dict[tuple[str, str], float] = {}
+        self._jobs: dict[tuple[str, str], dict[str, str]] = {}
         self.away: list[Span] = []
 
     def exports(
@@ -48,6 +49,12 @@ class FleetFile:
             labels={**labels, NAME: name}, lives=[during], read=lambda seconds, _: curves.at(value, seconds)
         )
         self._exported.setdefault((cluster, source), []).append(row)
+        return self
+
+    def page_of(self, job: str, *, cluster: str = CLUSTER, source: str, **labels: str) -> Self:
+        """This source is the page of another job than `tritonobs`: of Prometheus itself, of an exporter."""
+        self._exported.setdefault((cluster, source), [])
+        self._jobs[cluster, source] = {"job": job, **labels}
         return self
 
     def serve_silent(self, *spans: Span, cluster: str = CLUSTER, source: str = SERVE) -> Self:
@@ -99,7 +106,8 @@ class FleetFile:
     def pages(self, seconds: float) -> Iterator[tuple[Target, list[Row]]]:
         """Every source as a target of Prometheus, for so long."""
         for (cluster, source), rows in self._exported.items():
-            labels = {"job": "tritonobs", "instance": f"{source}.{cluster}:9400", names.CLUSTER: cluster}
+            job = self._jobs.get((cluster, source), {"job": "tritonobs"})
+            labels = {**job, "instance": f"{source}.{cluster}:9400", names.CLUSTER: cluster}
             yield (
                 Target(
                     labels=labels,

@@ -7,7 +7,7 @@ failures.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from support.fleet_sim import truth
 from support.fleet_sim.scraping import Row
 from support.fleet_sim.series import NAME
+from support.fleet_sim.spans import among
 from tritonobs import names
 from tritonobs.stage.series import OUTCOMES, format_bound
 
@@ -77,6 +78,10 @@ class Version:
     ensemble: bool = False
     refuses: tuple[str, str] = ("decode", "corrupt_image")
     """Stage and reason of bad input."""
+    stages: Mapping[str, Array] = field(default_factory=dict)
+    """Seconds that each answered request spends in a stage beside `total`, by the tick of its end."""
+    uncounted: Sequence[Span] = ()
+    """When Triton counts nothing although requests are answered."""
 
     def rows(self, began: float) -> Iterator[Row]:
         """All lines of the page about it; `began` is when the world did, in Unix time."""
@@ -172,7 +177,17 @@ class Version:
         yield self._told(f"{names.STAGE_DURATION}_count", stage, fast + slow + errors, [life])
         spent = sum((seconds * counts for seconds, counts in took), np.zeros(len(fast)))
         yield self._told(f"{names.STAGE_DURATION}_sum", stage, spent, [life])
+        for name, took_there in self.stages.items():
+            yield from self._stage({**own, names.STAGE: name}, took_there, fast + slow, life)
         yield Row(labels={**own, NAME: names.HEARTBEAT}, lives=[life], read=self._beat(began))
+
+    def _stage(self, labels: Mapping[str, str], seconds: Array, counts: Array, life: Span) -> Iterator[Row]:
+        name = names.STAGE_DURATION
+        for bound in (*(self.bounds or ()), float("inf")):
+            within = np.where(seconds <= bound, counts, 0)
+            yield self._told(f"{name}_bucket", {**labels, names.LE: format_bound(bound)}, within, [life])
+        yield self._told(f"{name}_count", labels, counts, [life])
+        yield self._told(f"{name}_sum", labels, seconds * counts, [life])
 
     def _beat(self, began: float) -> Callable[[Array, float], Array]:
         def read(seconds: Array, _: float) -> Array:
@@ -186,7 +201,7 @@ class Version:
     def _counter(
         self, name: str, labels: Mapping[str, str], per_tick: Array, lives: Sequence[Span] | None = None
     ) -> Row:
-        total = np.concatenate([[0], np.cumsum(per_tick)])
+        total = np.concatenate([[0], np.cumsum(self._as_counted(name, per_tick))])
         return Row(
             labels={**labels, NAME: name},
             lives=self.loaded if lives is None else lives,
@@ -199,6 +214,12 @@ class Version:
         if not flush:
             return row
         return replace(row, read=lambda seconds, since: row.read(np.floor(seconds / flush) * flush, since))
+
+    def _as_counted(self, name: str, per_tick: Array) -> Array:
+        if not self.uncounted or not name.startswith("nv_"):
+            return per_tick
+        ticks = self.tick_seconds * np.arange(len(per_tick))
+        return np.where(among(ticks, self.uncounted), 0, per_tick)
 
     def _grown(self, total: Array) -> Callable[[Array, float], Array]:
         def read(seconds: Array, since: float) -> Array:

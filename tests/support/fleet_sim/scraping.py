@@ -36,6 +36,8 @@ class Target:
     silent: Sequence[Span] = ()
     unsent: Sequence[Span] = ()
     """When no sample of it is stored, and no marker: without an agent, remote write or Prometheus."""
+    empty: Sequence[Span] = ()
+    """When its page has no line, though it answers."""
     lost: float = 0
     phase_seconds: float = 0
 
@@ -67,11 +69,12 @@ def scraped(
 
     yield series({NAME: "up"}, answered.astype(float), there)
     total = np.zeros(len(seconds))
+    written = answered & ~among(seconds, target.empty)
     for row in rows:
         values = np.zeros(len(seconds))
         present = np.zeros(len(seconds), dtype=bool)
         for start, end in row.lives:
-            alive = answered & (seconds >= start) & (seconds < end)
+            alive = written & (seconds >= start) & (seconds < end)
             values[alive] = row.read(seconds[alive], start)
             present |= alive
         total += present

@@ -90,11 +90,14 @@ class Lived:
 
 @cache
 def product_rules(
-    scrape_seconds: float, evaluation_seconds: float | None = None
+    scrape_seconds: float, evaluation_seconds: float | None = None, **knobs: str
 ) -> tuple[dict[str, Any], ...]:
-    """The groups that `tritonobs build` makes for a Prometheus that scrapes and evaluates this often."""
+    """The groups that `tritonobs build` makes for a Prometheus that scrapes and evaluates this often.
+
+    `knobs` are others of the mixin.
+    """
     seconds = [Decimal(str(one)) for one in (scrape_seconds, evaluation_seconds or scrape_seconds)]
-    rules = evaluate_mixin({**clock_knobs(*seconds), "replicaLabel": names.REPLICA})
+    rules = evaluate_mixin({**clock_knobs(*seconds), "replicaLabel": names.REPLICA, **knobs})
     return (*rules["records"]["groups"], *rules["alerts"]["groups"])
 
 

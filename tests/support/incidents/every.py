@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from support.incidents import deploys, loads, ours, servers
+from support.incidents import again, deploys, loads, ours, rest, servers
 
-INCIDENTS: Final = (*deploys.INCIDENTS, *servers.INCIDENTS, *loads.INCIDENTS, *ours.INCIDENTS)
+INCIDENTS: Final = (
+    *deploys.INCIDENTS,
+    *servers.INCIDENTS,
+    *loads.INCIDENTS,
+    *ours.INCIDENTS,
+    *rest.INCIDENTS,
+    *again.INCIDENTS,
+)

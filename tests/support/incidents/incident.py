@@ -30,6 +30,7 @@ MOST_MESSAGES: Final = 4
 MEDIAN_STARTS: Final = 3
 MEDIAN_MESSAGES: Final = 2
 _EVALUATIONS: Final = 2
+_LONG_SECONDS: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,8 @@ class Incident:
     """What happens to a fleet, from `begins` to `ends` in seconds since its world began.
 
     One of the alerts `needs` must be among the messages; without any, none is needed. `afterwards` are
-    alerts that may begin when it is over.
+    alerts that may begin when it is over. One that `lasts` fires when it ends, and `only` these are allowed,
+    `most` so many starts. `agents` selects the agents that scrape the servers.
     """
 
     name: str
@@ -47,6 +49,10 @@ class Incident:
     ends: float | None
     needs: tuple[str, ...] = ()
     afterwards: frozenset[str] = frozenset()
+    lasts: str = ""
+    only: frozenset[str] | None = None
+    most: int = MOST_STARTS
+    agents: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,8 @@ class Result:
     messages: tuple[Message, ...]
     first: float | None
     """Seconds from the beginning of the incident to the first message that names what must be named."""
+    end: float
+    """When the incident ends, or the world."""
     late: tuple[tuple[float, Life], ...]
     """What was new to the chat although the incident had ended, and when it was sent."""
 
@@ -68,19 +76,40 @@ class Result:
         return tuple(
             said
             for said, broken in (
-                (f"{len(self.starts)} starts", len(self.starts) > MOST_STARTS),
-                (f"{len(self.messages)} messages", len(self.messages) > MOST_MESSAGES),
+                (f"{len(self.starts)} starts", len(self.starts) > self.incident.most),
+                (f"{self._news()} messages", self._news() > MOST_MESSAGES),
                 (f"{len(self.late)} new after the end", bool(self.late)),
                 ("nothing said", bool(self.incident.needs) and self.first is None),
+                (f"{self.incident.lasts} over too soon", not self._lasts()),
+                (f"also {', '.join(self._others())}", bool(self._others())),
             )
             if broken
         )
+
+    def _news(self) -> int:
+        """What lasts for days is reminded of twice a day; that is no further news of it."""
+        if self.end - self.incident.begins <= _LONG_SECONDS:
+            return len(self.messages)
+        return sum(bool(one.begun or one.over) for one in self.messages)
+
+    def _lasts(self) -> bool:
+        return not self.incident.lasts or any(
+            life.labels["alertname"] == self.incident.lasts
+            and life.since <= self.end
+            and (life.until is None or life.until >= self.end)
+            for life in self.starts
+        )
+
+    def _others(self) -> list[str]:
+        only = self.incident.only
+        heard = {life.labels["alertname"] for life in self.starts}
+        return [] if only is None else sorted(heard - only)
 
 
 def lived_through(engine: Engine, incident: Incident) -> Result:
     """Live through it with the rules of production, and tell people as the built configuration does."""
     shop = incident.world()
-    groups = product_rules(shop.scrape_seconds)
+    groups = product_rules(shop.scrape_seconds, agentsSelector=incident.agents)
     world = live(engine, shop, groups=groups)
     lives = sorted(
         (
@@ -99,6 +128,7 @@ def lived_through(engine: Engine, incident: Incident) -> Result:
         infos=sum(not _counted(one) for one in lives),
         messages=said,
         first=_first(incident, said),
+        end=world.end if incident.ends is None else incident.ends,
         late=tuple(_late(incident, said, groups, world)),
     )
 

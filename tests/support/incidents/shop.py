@@ -53,18 +53,22 @@ class Shop(Fleet):
         on: Sequence[Server] | None = None,
         each: Mapping[int, Mapping[str, Any]] | None = None,
         promised: bool = True,
+        tokens: Mapping[str, float] | None = None,
+        pipeline: str = "bls",
         **how: Any,
     ) -> None:
         """A model with its traffic spread evenly over servers and versions, and its row of the fleet file.
 
         `each` is what differs on the server of a number. A model that is not `promised` has no objective.
+        `tokens` are its limits of tokens a second. With `calls` it is a `pipeline`, in code or an ensemble.
         """
         versions = versions or ("1",)
         servers = self.servers if on is None else on
         own = self._models.setdefault(model, {"versions": {}})
         own["versions"] |= {version: {} for version in versions}
         own |= {"qps_limit": limit} if limit else {}
-        own |= {"pipeline": "bls", "calls": dict(calls)} if calls else {}
+        own |= {"pipeline": pipeline, "calls": dict(calls)} if calls else {}
+        own |= {"tokens_per_second_limit": dict(tokens)} if tokens else {}
         own |= {} if promised else {"slos": dict.fromkeys(_SLOS, "none")}
         share = part(qps, len(servers) * len(versions))
         for number, server in enumerate(servers):
