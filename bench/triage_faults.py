@@ -12,6 +12,7 @@ from pathlib import Path
 from planted.fault import Named, Truth, score
 from planted.kept import FOLDER, known, replay
 from planted.kept import look as look_again
+from planted.plot import outside
 from planted.scenes import OUTSIDE, SCENES, Scene, healthy, held_out
 from planted.world import look, named, played, prometheus
 from results import publish, table
@@ -20,7 +21,7 @@ from tritonobs.triage.judge import triage
 from tritonobs.triage.saved import save_snapshot
 
 HEALTHY_LOOKS = 50
-KINDS = ("open", "held-out", "outside", "real", "healthy")
+KINDS = ("open", "held-out", "outside, frozen", "outside", "real", "healthy")
 PARTS = ("headline", "place", "since", "advice")
 
 
@@ -90,7 +91,7 @@ def _wanted(scene: Scene, only: str | None, names: list[str]) -> bool:
 
 def _kind(scene: Scene) -> str:
     if scene in OUTSIDE:
-        return "outside"
+        return "outside, frozen" if scene in outside.SCENES else "outside"
     if scene not in SCENES:
         return "healthy"
     return "held-out" if held_out(scene) else "open"

@@ -19,9 +19,11 @@ import requests
 
 from planted.plot import outside, outside_next
 from planted.real import BATCHING, edited, keep, neighbour, settle
+from tritonobs import names
 from tritonobs.lab.drill.rig import Rig
 from tritonobs.lab.drill.streams import steady
 from tritonobs.lab.stack.services import Folders
+from tritonobs.lab.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,8 +93,13 @@ class Plain:
         """Loaded, after an unload or in place."""
         if anew:
             self._rig.triton.unload(_PLAIN)
-            time.sleep(0.5)
+            # A load while requests of before are under way takes their counters over (24.10).
+            wait_for(lambda: not self._counts() or None, "plain to be gone", 30.0)
         self._rig.triton.load(_PLAIN)
+
+    def _counts(self) -> bool:
+        page = requests.get(self._rig.replica.metrics_url, timeout=5).text
+        return f'{names.TRITON_SUCCESS}{{model="{_PLAIN}"' in page
 
     def ask(self, qps: float) -> None:
         """Another rate."""

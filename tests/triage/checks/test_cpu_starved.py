@@ -76,6 +76,17 @@ def test_a_machine_that_others_take_comes_before_the_stage_that_suffers_most(fle
     assert "slow_stage" in [cause.check for cause in verdict.following]
 
 
+def test_a_dead_worker_does_not_explain_taken_processors(fleet: Fleet) -> None:
+    """Two faults: somebody builds, and a worker died."""
+    _slow_everywhere(fleet, 1.8)
+    fleet.now.put("cpu", 0.99, instance="a:8002")
+    labels = {"instance": "a:8002", "model": "nms", "version": "1", "worker": "nms_0_0-7a-1a"}
+    fleet.now.put("heartbeats", 9_700.0, **labels)
+    fleet.now.put("alive", 0.0, **labels)
+
+    assert {"dead_worker", "cpu_starved"} <= set(fleet.checks())
+
+
 def test_processors_that_are_taken_for_half_of_the_time_are_taken(fleet: Fleet) -> None:
     """The window begins before the build: its mean is below what counts as busy."""
     _slow_everywhere(fleet, 1.8)

@@ -81,7 +81,9 @@ _ALWAYS = frozenset({"budget_burn"})
 _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "replica_down": _LATE
     | {"scrape_problem", "dead_worker", "traffic_surge", "upstream_drop", "error_surge"},
-    "dead_worker": _LATE | {"error_surge", "bad_deploy", "reload", "upstream_drop", "slow_replica"},
+    # A worker less takes no processors.
+    "dead_worker": (_LATE - {"cpu_starved"})
+    | {"error_surge", "bad_deploy", "reload", "upstream_drop", "slow_replica"},
     "model_gone": frozenset({"error_surge", "upstream_drop", "dead_worker", "bad_deploy", "reload"}),
     "bad_deploy": _LATE | {"error_surge", "reload", "slow_replica", "upstream_drop"},
     # First requests after a load are slow, but not those of everything on a machine.
