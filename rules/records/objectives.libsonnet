@@ -6,6 +6,7 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local hold = import '../lib/hold.libsonnet';
   local sources = import 'held.libsonnet';
+  local counts = import '../lib/counted.libsonnet';
   local held(name) = hold.held(name, sources[name]);
   local recorded(name) = text.record(name + ':held', held(name));
   local targets = 'subject_slo:tritonobs_latency_target_seconds:held';
@@ -13,6 +14,9 @@ function(config)
     last_hour: [
       text.record(name + ':last_hour', hold.last_hour(sources[name]))
       for name in std.objectFields(sources)
+    ] + [
+      text.record(counts.kept_slos, counts.slos),
+      text.record(counts.kept_bounds, counts.bounds),
     ],
     // What limits are judged by.
     limits: [

@@ -2,19 +2,14 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
-  // A Prometheus that starts counts at once what came while it was away: for objectives as they were, until they are
-  // read again.
-  local counted(stage) = fit(|||
-    (
-      slo:tritonobs_counted:info{%(stage)s}
-      or
-      (
-        last_over_time(slo:tritonobs_counted:info{%(stage)s}[%(gapWindow)s])
-          unless on (%(cluster)s)
-        slo:tritonobs_counted:info
-      )
+  local counts = import '../lib/counted.libsonnet';
+  // Where that record is read at once, and by the Prometheus that has it, they stand in the record of what is read of
+  // workers (timed.libsonnet).
+  local counted(stage) = if config.recordsAtOnce && config.tier == 'all' then fit(|||
+    sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo, stage, le) (
+      worker_stage_le:tritonobs_stage_duration_seconds_bucket:last{bound="counted", %(stage)s}
     )
-  |||, { stage: stage });
+  |||, { stage: stage }) else counts.now(stage);
   // Availability: SLOs without a latency threshold, of every version, and of the model over all of them. All rows carry
   // the labels of their objective. `series` leaves out the caller's fault; SLOs that charge it count `with_invalid`.
   local available(series, with_invalid) =

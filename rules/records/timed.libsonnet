@@ -32,24 +32,14 @@ function(config)
     ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
   });
   local read = buckets('%(named_bounds)s');
-  // (A Prometheus that starts: as they were, until they are read again.)
-  local bound = |||
-    (
-      model_stage_le:tritonobs_latency_bound:info
-      or
-      (
-        last_over_time(model_stage_le:tritonobs_latency_bound:info[%(gapWindow)s])
-          unless on (%(cluster)s)
-        model_stage_le:tritonobs_latency_bound:info
-      )
-    )
-  |||;
+  local counts = import '../lib/counted.libsonnet';
+  local bound = counts.bounds_now;
   local named = '\nand on (%(model)s, stage, le)\n' + text.trimmed(bound);
   // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
   local bounds = if config.tier == 'shard' then '' else named;
   local asked = if config.tier == 'global' then named else '';
   // Few of all buckets are at such a bound: what is recorded of these is all that is read of them again. The bounds
-  // that were read are in the same record, labelled as such.
+  // that were read are in the same record, labelled as such, and the SLOs that count.
   local last = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:last';
   local kept = config.tier != 'shard' && config.recordsAtOnce;
   local workers = last + '{bound=""}';
@@ -65,7 +55,7 @@ function(config)
         group by (%(cluster)s) (target:triton_page_read:bool offset %(sloInterval)s)
       )
     )
-  |||, { asked: asked_for, before: increase.before(asked_for) });
+  |||, { asked: asked_for, before: increase.before(counts.kept_bounds) });
   // What was kept of a bound whose rows were read an evaluation before. A worker without such a row is new and began at
   // 0, unless its page or the bound is new.
   local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
@@ -74,7 +64,7 @@ function(config)
       unless on (%(model)s, stage, le)
     (
       %(asked)s
-        unless
+        unless on (%(model)s, stage, le)
       %(before)s
     )
   |||, { asked: asked_for, before: asked_before });
@@ -112,6 +102,7 @@ function(config)
     if !kept then [] else [text.record(last, text.all([
       '(' + increase.now(read) + named + ')',
       'label_replace(' + text.trimmed(bound) + ', "bound", "named", "", "")',
+      'label_replace(' + text.trimmed(counts.now()) + ', "bound", "counted", "", "")',
     ])) + shards.kept]
   ) + [
     text.record(timed, vendors(

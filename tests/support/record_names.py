@@ -166,6 +166,8 @@ _RECORDS: Final = (
     *(f"worker_stage_le:tritonobs_stage_duration_seconds_bucket:{what}" for what in ("last", "increase")),
     *(f"model_version_stage_le:tritonobs_requests_{what}:increase" for what in ("timed", "in_time")),
     "slo:sli_unmeasured_requests:increase",
+    "slo:tritonobs_counted:kept",
+    "model_stage_le:tritonobs_latency_bound:kept",
     *(
         f"slo:sli_{what}_requests:{samples}"
         for what in ("valid", "bad")
