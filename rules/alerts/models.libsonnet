@@ -7,7 +7,7 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
-  local mean(record) = 'avg_over_time(' + record + '[%(span5m)s])';
+  local mean(record, ago='') = 'avg_over_time(' + record + '[%(span5m)s]' + ago + ')';
   local failures = 'model_version_reason:triton_requests_failed';
   // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
   // are history.
@@ -19,7 +19,7 @@ function(config)
       (model_version:triton_requests:rate%(medium)s == 0)
     )
   |||;
-  // A mean of 5 m goes on for as long after the last failure.
+  // A mean of 5 m goes on for as long after the last failure: then it falls, and nothing fails any more.
   local failing_now = fit(|||
     (
       (sum_over_time(model_version:triton_requests_bad:increase[%(span2m)s]) > 0)
@@ -29,7 +29,7 @@ function(config)
   |||, { failures: failures });
   // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
   // does not make a reason new.
-  local surges(now, usual, by) = fit(|||
+  local surges(now, earlier, usual, by) = fit(|||
     (
       (%(now)s >= %(surgeErrors)s / %(seconds5m)s)
         > on (%(subject)s, %(by)s)
@@ -43,9 +43,17 @@ function(config)
     )
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
-    and on (%(subject)s)
-    %(failing_now)s
-  |||, { now: now, usual: usual, by: by, failing_now: failing_now });
+    unless on (%(subject)s, %(by)s)
+    (
+      (
+        %(now)s
+          < on (%(subject)s, %(by)s)
+        0.75 * %(earlier)s
+      )
+      unless on (%(subject)s)
+      %(failing_now)s
+    )
+  |||, { now: now, earlier: earlier, usual: usual, by: by, failing_now: failing_now });
   // (VictoriaMetrics' `changes` counts the first sample of a series, and the first after a gap.)
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
@@ -189,6 +197,7 @@ function(config)
         surges: text.all([
           surges(
             'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""})',
+            'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""} offset %(span2m)s)',
             'sum by (%(subject)s, stage, reason) (' + errors + ':mean1h)',
             'stage, reason'
           ),
@@ -199,7 +208,12 @@ function(config)
             unless on (%(subject)s)
             %(callers_fault)s
           |||, {
-            surges: surges(mean(failures + ':rate%(short)s'), failures + ':mean1h', 'reason'),
+            surges: surges(
+              mean(failures + ':rate%(short)s'),
+              mean(failures + ':rate%(short)s', ' offset %(span2m)s'),
+              failures + ':mean1h',
+              'reason'
+            ),
             callers_fault: callers_fault,
           }),
         ]),

@@ -226,10 +226,18 @@ CASES = (
         ),
     ),
     Case(
-        says="a budget that is spent is said, with a guard against the very first failures",
-        world=service(9.9, [(2 * HOUR, 0), (3 * HOUR, 0.1), (9999, 0)], minutes=5 * HOUR),
+        says="a budget that is spent is said, from a tenth of the period on, and not for the first failures",
+        world=burning([(76 * HOUR, 0.5), (78 * HOUR, 40), (1e9, 0)], minutes=82 * HOUR),
         rules=(GONE,),
-        checks=(silent(GONE, 2 * HOUR), fires(GONE, 4 * HOUR, severity="warning", **OWNED)),
+        given=GIVEN,
+        checks=(silent(GONE, 76 * HOUR), fires(GONE, 80 * HOUR, severity="warning", **OWNED)),
+    ),
+    Case(
+        says="a younger SLO has no budget to spend",
+        world=burning([(60 * HOUR, 0.5), (62 * HOUR, 40), (1e9, 0)], minutes=71 * HOUR),
+        rules=(GONE,),
+        given=GIVEN,
+        checks=(silent(GONE, 71 * HOUR),),
     ),
     Case(
         says="four failures do not exhaust a budget",

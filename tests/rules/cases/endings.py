@@ -94,16 +94,16 @@ CASES = (
         World(minutes=30)
         .triton("nms", qps=[(10, 1), (10.25, 14), (99, 1)])
         .gauge("tritonobs_qps_limit", 8, **NMS),
-        (10.25, 15),
-        16,
+        (11.25, 16),
+        17,
         severity="warning",
         **NMS,
     ),
     stays(
         SURGE,
         World(minutes=120).triton("nms", qps=4, failures={"BACKEND": burst(40, 46, 0.5)}).info("nms"),
-        (44, 51),
-        60,
+        (46, 48),
+        52,
         severity="warning",
         reason="BACKEND",
         **NMS,

@@ -112,10 +112,21 @@ CASES = (
         checks=(silent(LOST, 9), fires(LOST, 9.75, severity="critical", cluster="east")),
     ),
     Case(
-        says="a server that is no pod is down from its first scrape",
-        world=up(World(minutes=10), [(5, None), (999, 0)]),
+        says="a server that is no pod has four minutes for its first answer",
+        world=up(World(minutes=12), [(5, None), (999, 0)]),
         rules=(DOWN,),
-        checks=(fires(DOWN, 6.25, severity="critical", **SERVER),),
+        checks=(silent(DOWN, 9), fires(DOWN, 10.25, severity="critical", **SERVER)),
+    ),
+    Case(
+        says="one that answered is down within a minute, and until it has answered for five",
+        world=up(World(minutes=30), [(10, 1), (14, 0), (999, 1)]),
+        rules=(DOWN,),
+        checks=(
+            silent(DOWN, 10.5),
+            fires(DOWN, 11, severity="critical", **SERVER),
+            fires(DOWN, 18.75, severity="critical", **SERVER),
+            silent(DOWN, 30, since=19.5),
+        ),
     ),
     Case(
         says="a cluster whose targets vanish is told within a minute, for as long as it has models",

@@ -158,10 +158,10 @@ CASES = (
         world=detector([(10, 2), (10.25, 20), (99, 2)]),
         rules=(SPIKE, ABOVE),
         checks=(
-            silent(SPIKE, 10),
-            fires(SPIKE, 10.25, severity="warning", **OWNED),
-            fires(SPIKE, 15, severity="warning", **OWNED),
-            silent(SPIKE, 30, since=16),
+            silent(SPIKE, 11),
+            fires(SPIKE, 11.25, severity="warning", **OWNED),
+            fires(SPIKE, 16, severity="warning", **OWNED),
+            silent(SPIKE, 30, since=17),
             silent(ABOVE, 30),
         ),
     ),
@@ -182,8 +182,7 @@ CASES = (
         world=detector([(10, 2), (12, 20), (99, 2)]),
         rules=(SPIKE, ABOVE),
         checks=(
-            silent(SPIKE, 10),
-            silent(SPIKE, 30, since=16.5),
+            silent(SPIKE, 30),
             fires(ABOVE, 11.5, severity="critical", **OWNED),
         ),
     ),
@@ -194,7 +193,7 @@ CASES = (
         .triton("nms", "2", qps=[(10, 2), (10.25, 10), (99, 2)])
         .gauge(LIMIT, 10, model="nms"),
         rules=(SPIKE,),
-        checks=(fires(SPIKE, 10.25, severity="warning", model="nms"),),
+        checks=(fires(SPIKE, 11.25, severity="warning", model="nms"),),
     ),
     Case(
         says="steady growth is foreseen before the limit is reached",

@@ -157,15 +157,18 @@ CASES = (
         world=errors(nms(qps=4, minutes=100), "too_large", [(80, 0.02), (999, 0.1)]),
         rules=(SURGE,),
         checks=(
-            silent(SURGE, 81),
-            fires(SURGE, 86, severity="warning", stage="decode", reason="too_large", **OWNED),
+            silent(SURGE, 84),
+            fires(SURGE, 89, severity="warning", stage="decode", reason="too_large", **OWNED),
         ),
     ),
     Case(
         says="a reason never seen before is a surge from five errors on",
         world=errors(nms(qps=4, minutes=100), "corrupt_image", [(80, None), (999, 0.1)]),
         rules=(SURGE,),
-        checks=(fires(SURGE, 84, severity="warning", stage="decode", reason="corrupt_image", **OWNED),),
+        checks=(
+            silent(SURGE, 83.5),
+            fires(SURGE, 87, severity="warning", stage="decode", reason="corrupt_image", **OWNED),
+        ),
     ),
     Case(
         says="a new version with the errors of the old one is not a surge",
@@ -183,7 +186,7 @@ CASES = (
         says="failures that only Triton sees surge too",
         world=nms(qps=4, minutes=100, failures={"REJECTED": [(80, 0), (999, 0.1)]}),
         rules=(SURGE,),
-        checks=(fires(SURGE, 86, severity="warning", reason="REJECTED", **OWNED),),
+        checks=(fires(SURGE, 89, severity="warning", reason="REJECTED", **OWNED),),
     ),
     Case(
         says="errors as frequent as ever are no surge",
@@ -201,7 +204,7 @@ CASES = (
         says="seven times as many are one, however rare they were",
         world=errors(nms(qps=4, minutes=100), "too_large", [(80, 0.0075), (999, 0.0525)]),
         rules=(SURGE,),
-        checks=(fires(SURGE, 87, severity="warning", stage="decode", reason="too_large", **OWNED),),
+        checks=(fires(SURGE, 90, severity="warning", stage="decode", reason="too_large", **OWNED),),
     ),
     Case(
         says="errors twice as frequent are no surge",

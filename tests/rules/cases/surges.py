@@ -120,8 +120,8 @@ CASES = (
     *OF_EACH,
     surge(
         KINDS[0],
-        "a mean of five minutes is no surge when nothing has failed for some of them",
-        [(30, 0), (999, 0.1)],
+        "a mean of five minutes that falls is no surge when nothing fails any more",
+        [(30, 0), (31, 0.1), (32, 0.09), (33, 0.07), (34, 0.05), (35, 0.03), (999, 0.02)],
         silent(SURGE, 40),
         minutes=40,
         bad=[(30, 0), (31, 1), (999, 0)],
@@ -129,9 +129,17 @@ CASES = (
     surge(
         KINDS[0],
         "it is one while something fails",
-        [(30, 0), (999, 0.1)],
-        39.75,
+        [(30, 0), (31, 0.1), (32, 0.09), (33, 0.07), (34, 0.05), (35, 0.03), (999, 0.02)],
+        35.75,
         minutes=40,
         bad=[(30, 0), (999, 1)],
+    ),
+    surge(
+        KINDS[0],
+        "so are errors of a stage whose requests end well",
+        [(30, 0), (999, 0.1)],
+        35.75,
+        minutes=40,
+        bad=0,
     ),
 )

@@ -11,6 +11,7 @@ OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:
 GONE, MISSING, CACHE = "TritonErrorBudgetExhausted", "TritonSliMissing", "TritonCacheCollapse"
 SATURATED, RELOADED, SLOW = "TritonSaturated", "TritonModelReloaded", "TritonReplicaSlow"
 LEFT, SPENT = "slo:period_error_budget_remaining:ratio", "slo:sli_bad_requests:rarely_sampled"
+BUDGET = "slo:error_budget:ratio"
 OBJECTIVE, BAD = "slo:objective:ratio", "slo:sli_bad_requests:increase"
 HITS = "model_version:triton_cache_hits_per_lookups:ratio5m"
 BUSY, PENDING = "model_version:tritonobs_workers_busy:ratio5m", "model_version:triton_requests_pending:sum"
@@ -39,9 +40,10 @@ def alone(says, alert, records, *checks, minutes, labels=None, scrape_seconds=15
 
 
 def spent(says, bad, *checks):
-    """A budget that is gone from minute 20 on, after so many bad requests by minute 40."""
-    each = bad / 160
-    return alone(says, GONE, {LEFT: [(20, 0.1), (99, -0.1)], SPENT: each}, *checks, minutes=40, labels=SLO)
+    """A budget that is gone from minute 20 of the fourth day on, after so many bad requests by minute 40."""
+    each = [(3 * DAY, 0), (4 * DAY, bad / 8)]
+    records = {LEFT: [(3 * DAY + 20, 0.1), (4 * DAY, -0.1)], SPENT: each, BUDGET: 0.001}
+    return alone(says, GONE, records, *checks, minutes=3 * DAY + 40, labels=SLO, scrape_seconds=300)
 
 
 def warning(alert, minute, **labels):
@@ -64,10 +66,10 @@ CASES = (
     spent(
         "a budget that nine bad requests used up is said after ten minutes",
         12,
-        silent(GONE, 29.5),
-        warning(GONE, 31, slo="a"),
+        silent(GONE, 3 * DAY + 25),
+        warning(GONE, 3 * DAY + 40, slo="a"),
     ),
-    spent("four bad requests use up no budget", 4, silent(GONE, 40)),
+    spent("four bad requests use up no budget", 4, silent(GONE, 3 * DAY + 40)),
     alone(
         "bad requests from before the period used up nothing of its budget",
         GONE,
