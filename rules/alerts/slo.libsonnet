@@ -75,6 +75,8 @@ function(config)
       )
     )
   |||, { burns: burns, interval: interval, memory: memory, fails: fails(tier) });
+  // Of budgets that do not burn nothing is computed; of slower tiers only the others are recorded.
+  local only(tier, burns) = if reported.kept(tier) then '' else burns;
   // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
   // itself; where members fail, too, it waits, for they may be paged for a little later.
   local not_of_members(tier, burns, wait) = fit(|||
@@ -92,14 +94,14 @@ function(config)
       (%(burns)s offset %(wait)s)
     )
   |||, {
-    explained: reported.explained(tier, reported.of_members(tier), '%(model)s'),
+    explained: reported.explained(tier, reported.of_members(tier), '%(model)s', only=only(tier, burns)),
     failing: reported.members(reported.bad_of(tier)),
     burns: burns,
     bad: reported.bad_of(tier),
     wait: wait,
   });
   // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
-  local not_of_failures(tier, what) = fit(|||
+  local not_of_failures(tier, burns, what) = fit(|||
 
     unless on (%(subject)s, slo)
     (
@@ -107,7 +109,7 @@ function(config)
         and on (%(subject)s, slo)
       slo:tritonobs_counted:info{stage!=""}
     )
-  |||, { explained: reported.explained(tier, what, '%(subject)s') });
+  |||, { explained: reported.explained(tier, what, '%(subject)s', only=only(tier, burns)) });
   // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
@@ -134,7 +136,7 @@ function(config)
       ),
       unless_paged: unless_paged(tier),
       not_of_members: not_of_members(tier, tier.named('ratio'), text.ago(if first then 'slo' else 'burn')),
-      not_of_failures: not_of_failures(tier, reported.of_failures(tier)),
+      not_of_failures: not_of_failures(tier, tier.named('ratio'), reported.of_failures(tier)),
     })), {
       summary: 'A model spends its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
@@ -201,8 +203,8 @@ function(config)
     |||, {
       spent: spent,
       fails: fails(period),
-      of_members: reported.explained(period, reported.members(spending), '%(model)s'),
-      not_of_failures: not_of_failures(period, reported.failures(spending)),
+      of_members: reported.explained(period, reported.members(spending), '%(model)s', only=spent),
+      not_of_failures: not_of_failures(period, spent, reported.failures(spending)),
     })), {
       summary: 'A model has no error budget left.',
       description: 'More requests of ' + say.model +

@@ -113,31 +113,33 @@ function(config)
     |||, { bad: bad }),
 
     // SLOs of which `what` was reported, and so much that the rest of the long window does not burn; `by` are the labels
-    // that it is known by, `part` is the share of the threshold that counts.
-    explained(tier, what, by='%(subject)s, slo', part=''):: fit(|||
-      (
+    // that it is known by, `part` is the share of the threshold that counts, `only` a record of the few that are asked for.
+    explained(tier, what, by='%(subject)s, slo', part='', only='')::
+      local bad = if only == '' then bad_of(tier) else '(' + bad_of(tier) + ' and on (%(subject)s, slo) ' + only + ')';
+      fit(|||
         (
-          %(bad)s
-            - on (%(subject)s, slo)
-          clamp_min(
-            %(rest)s,
-            %(sloMinimumBad)s
+          (
+            %(bad)s
+              - on (%(subject)s, slo)
+            clamp_min(
+              %(rest)s,
+              %(sloMinimumBad)s
+            )
           )
+            < on (%(by)s) group_left ()
+          %(what)s
         )
-          < on (%(by)s) group_left ()
-        %(what)s
-      )
-    |||, { bad: bad_of(tier), by: by, what: what, rest: if kept(tier) then fit(|||
-      %(part)s%(bad)s
-        / on (%(subject)s, slo)
-      %(over)s
-    |||, { bad: bad_of(tier), part: part, over: over_in(tier, tier.long) }) else fit(|||
-      %(bad)s
-        * on (%(subject)s, slo)
-      (%(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s))
-        / on (%(subject)s, slo)
-      (slo:sli_error:ratio_rate%(long)s > 0)
-    |||, { bad: bad_of(tier), part: part, long: tier.long, factor: tier.factor }) }),
+      |||, { bad: bad, by: by, what: what, rest: if kept(tier) then fit(|||
+        %(part)s%(bad)s
+          / on (%(subject)s, slo)
+        %(over)s
+      |||, { bad: bad, part: part, over: over_in(tier, tier.long) }) else fit(|||
+        %(bad)s
+          * on (%(subject)s, slo)
+        (%(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s))
+          / on (%(subject)s, slo)
+        (slo:sli_error:ratio_rate%(long)s > 0)
+      |||, { bad: bad, part: part, long: tier.long, factor: tier.factor }) }),
 
     // Of one interval of the group that evaluates this, an evaluation of `slo` ago. A page about the model is about its
     // versions, too, and one about a version about its part of the model.
