@@ -3,12 +3,18 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
   local fit = import '../lib/fit.libsonnet';
+  local crowd = import '../lib/crowd.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local hosts = boards.link('hosts', [], 'up');
   local devices = boards.link('accelerators', ['device'], 'device:accelerator_memory_used:bytes');
   local device = 'Accelerator {{ $labels.device }} ({{ $labels.vendor }}) on {{ $labels.instance }}';
+  local of_host(rows) = crowd(rows, '%(cards)s');
+  // What one card does, or several of a host, and what to do about it.
+  local cards(one, several) =
+    '{{ if $labels.device }}' + device + one +
+    '{{ else }}{{ $value }} accelerators ({{ $labels.vendor }}) on {{ $labels.instance }}' + several + '{{ end }}';
   // What servers show of themselves. Their shard sees it.
   local metrics_empty = text.part('replica:triton_page_empty:info', shards.max, |||
     (scrape_samples_post_metric_relabeling{%(triton)s} == 0) and (up{%(triton)s} == 1)
@@ -125,15 +131,18 @@ function(config)
       description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more; soon the kernel ends processes.",
       board: hosts,
     }, wait='5m') + shards.parts([host_memory_pressure]),
-    text.alert('TritonAcceleratorMemoryPressure', 'warning', |||
+    text.alert('TritonAcceleratorMemoryPressure', 'warning', of_host(|||
       device:accelerator_memory_used:bytes / device:accelerator_memory_total:bytes > %(acceleratorMemoryRatio)s
-    |||, {
+    |||), {
       summary: 'The memory of an accelerator is nearly used up.',
-      description: device + ' uses ' + say.percent + ' of its memory: the next load of a model or larger batch may fail. Move a model elsewhere, or reserve less.',
+      description: cards(
+        ' uses ' + say.percent + ' of its memory',
+        ' use over {{ %(acceleratorMemoryRatio)s | humanizePercentage }} of their memory'
+      ) + ': the next load of a model or larger batch may fail. Move a model elsewhere, or reserve less.',
       board: devices,
     }, wait='10m'),
     // Errors of programs (XID 13, 31, 43, 45) are none of the card's.
-    text.alert('TritonAcceleratorFault', 'warning', |||
+    text.alert('TritonAcceleratorFault', 'warning', of_host(|||
       (
         (device:accelerator_fault:code > 0 != 13 != 31 != 43 != 45)
         and
@@ -143,13 +152,15 @@ function(config)
       (device:accelerator_healthy:bool == 0)
       or
       (device:accelerator_ecc_uncorrected:increase1h > 0)
-    |||, {
+    |||), {
       summary: 'An accelerator tells of a fault of its own.',
-      description: device + ' reports a fault: ' + say.look('device:accelerator_fault:code', ['device'], 'printf "error code %%.0f"') +
-                   '. Requests on it may fail or hang. Take the server out of service, look the code up at the vendor, and reset or replace the card.',
+      description: cards(
+        ' reports a fault: ' + say.look('device:accelerator_fault:code', ['device'], 'printf "error code %%.0f"'),
+        ' report faults'
+      ) + '. Requests on it may fail or hang. Take the server out of service, look the code up at the vendor, and reset or replace the card.',
       board: devices,
     }, keep='15m'),
-    text.alert('TritonAcceleratorThrottled', 'warning', |||
+    text.alert('TritonAcceleratorThrottled', 'warning', of_host(|||
       (min_over_time(device:accelerator_throttled:bool[%(span5m)s]) == 1)
       or
       (
@@ -161,9 +172,9 @@ function(config)
         and on (%(device)s, vendor)
         (device:accelerator_utilization:ratio > 0.5)
       )
-    |||, {
+    |||), {
       summary: 'An accelerator slows itself down.',
-      description: device + ' has run slower than it could for minutes, for heat or for lack of power. Look at its temperature, the fans, the power supply and the neighbours in the rack.',
+      description: cards(' has run slower than it could', ' have run slower than they could') + ' for minutes, for heat or for lack of power. Look at the temperature, the fans, the power supply and the neighbours in the rack.',
       board: devices,
     }, wait='5m'),
     text.alert('TritonAcceleratorSaturated', 'info', |||

@@ -11,7 +11,8 @@ function(config)
   local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
   [
     // Of a model over all its versions: a rollout drains the old one on purpose. Both means of 5 m are 0, so no request
-    // came for ten minutes, after an hour in which they came for a quarter at least: not somebody's first try.
+    // came for ten minutes, after an hour in which they came for a quarter at least: not somebody's first try. Where the
+    // model itself counts some, it is Triton that counts none.
     text.record(stopped, |||
       timestamp(
         (subject:triton_requests:rate5m{model!="", version=""} == 0)
@@ -27,6 +28,8 @@ function(config)
         (model_instance:tritonobs_worker_alive:bool == 0)
         unless on (%(model)s)
         (model_version:triton_requests_pending:sum > 0)
+        unless on (%(model)s)
+        (avg_over_time(model_version_outcome:tritonobs_requests:rate%(short)s[%(span5m)s]) > 0)
         unless on (%(model)s)
         model_version:triton_servers_unreachable:count
       )

@@ -96,7 +96,7 @@ function(config)
         description: 'The fleet file promises ' + say.model +
                      ", but no server that answers has it loaded, and its callers get errors that Triton counts nowhere. Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
         board: board,
-      }, wait='1m') + shards.parts([answers]),
+      }, wait='1m', keep='5m') + shards.parts([answers]),
       // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
       // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
       // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
@@ -126,7 +126,7 @@ function(config)
         summary: 'A worker is dead although its model says it is ready.',
         description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang. Reload the model, or restart the server if the worker hangs; its log says why it died.',
         board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
-      }, wait='15s'),
+      }, wait='15s', keep='5m'),
     ]),
     // They wait for minutes.
     later: text.group('alerts.traffic.minutes', config.stageInterval, [

@@ -2,15 +2,18 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  local crowd = import '../lib/crowd.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
-  // What grew in the last 5 m, of the groups that are ours, each by its name.
-  local of_our_groups(counter) = fit(|||
+  // What grew in the last 5 m, of the groups that are ours, each by its name. A Prometheus that is too slow, or cannot
+  // write, is so for all of them.
+  local of_our_groups(counter) = crowd(fit(|||
     label_replace(
       increase(%(counter)s{rule_group=~".+;tritonobs[.-].+"}[%(span5m)s]) > 0,
       "group", "$1", "rule_group", ".+;(tritonobs[.-].+)"
     )
-  |||, { counter: counter });
+  |||, { counter: counter }), '%(prometheus)s');
+  local groups = '{{ with $labels.group }}group {{ . }}{{ else }}{{ $value }} groups{{ end }}';
   text.group('alerts.tritonobs', config.evaluationInterval, [
     text.alert('Watchdog', 'info', 'vector(1) == 1', {
       summary: 'The alerting path works.',
@@ -98,12 +101,12 @@ function(config)
     }, wait='10m'),
     text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
       summary: 'Rules of tritonobs fail.',
-      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of group {{ $labels.group }}: what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
+      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
     }, wait='1m', keep='5m'),
     text.alert('TritonobsRulesLate', 'warning', of_our_groups('prometheus_rule_group_iterations_missed_total'), {
       summary: 'Rules of tritonobs were left out because Prometheus is too slow.',
-      description: 'Prometheus on {{ $labels.instance }} left out evaluations of group {{ $labels.group }}, because the one before took longer than its interval: alerts come late and records have gaps. Give Prometheus more CPU or faster disks, or raise evaluation_interval.',
+      description: 'Prometheus on {{ $labels.instance }} left out evaluations of ' + groups + ', because the one before took longer than its interval: alerts come late and records have gaps. Give Prometheus more CPU or faster disks, or raise evaluation_interval.',
       board: boards.link('delivery', [], 'prometheus_rule_group_iterations_missed_total'),
     }, wait='1m', keep='5m'),
   ])

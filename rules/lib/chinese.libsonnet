@@ -20,6 +20,10 @@ function(config)
     description: '最近 ' + window + ' 内，' + model + ' 有 ' + percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + budget +
                  '。' + waited + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
   };
+  local cards(one, several) =
+    '{{ $labels.instance }} 上{{ if $labels.device }}的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）' + one +
+    '{{ else }}有 {{ $value }} 张加速卡（{{ $labels.vendor }}）' + several + '{{ end }}';
+  local groups = '{{ with $labels.group }}规则组 {{ . }} {{ else }} {{ $value }} 个规则组{{ end }}';
   local tiers = { [tier.name]: tier.long for tier in config.burnTiers };
   {
     TritonQpsAboveLimit: {
@@ -175,16 +179,16 @@ function(config)
       description: '{{ $labels.%(replicaLabel)s }} 的主机内存或 Triton 的锁页内存池已使用 ' + percent + '。请找出不断增长的工作进程，或增加内存；否则内核很快会终止进程。',
     },
     TritonAcceleratorMemoryPressure: {
-      summary: '{{ $labels.instance }} 上一张加速卡的显存即将用尽。',
-      description: '{{ $labels.instance }} 上的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）已使用 ' + percent + ' 的显存：下一次加载或更大的批可能失败。请移走一个模型，或减少预留。',
+      summary: '{{ $labels.instance }} 上加速卡的显存即将用尽。',
+      description: cards('已使用 ' + percent + ' 的显存', '已使用超过 {{ %(acceleratorMemoryRatio)s | humanizePercentage }} 的显存') + '：下一次加载或更大的批可能失败。请移走一个模型，或减少预留。',
     },
     TritonAcceleratorFault: {
       summary: '加速卡报告自身故障。',
-      description: '{{ $labels.instance }} 上的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）报告故障：' + say.look('device:accelerator_fault:code', ['device'], 'printf "错误码 %%.0f"') + '。其上的请求可能失败或卡住。把该服务器移出服务，按厂商文档查错误码，重置或更换。',
+      description: cards('报告故障：' + say.look('device:accelerator_fault:code', ['device'], 'printf "错误码 %%.0f"'), '报告故障') + '。其上的请求可能失败或卡住。把该服务器移出服务，按厂商文档查错误码，重置或更换。',
     },
     TritonAcceleratorThrottled: {
       summary: '加速卡自行降频。',
-      description: '{{ $labels.instance }} 上的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）已有数分钟因过热或供电不足而低于应有的速度。查看温度、风扇、电源和机柜里的邻居。',
+      description: cards('', '') + '已有数分钟因过热或供电不足而低于应有的速度。查看温度、风扇、电源和机柜里的邻居。',
     },
     TritonAcceleratorSaturated: {
       summary: '{{ $labels.instance }} 上一张加速卡已连续满载一刻钟。',
@@ -244,7 +248,7 @@ function(config)
     },
     TritonobsRulesFailing: {
       summary: '{{ $labels.instance }} 上 tritonobs 的规则执行失败。',
-      description: 'Prometheus 无法执行规则组 {{ $labels.group }}：它的记录缺失，它的告警无人监视。错误见 Status 下的 Rules 页面。',
+      description: 'Prometheus 无法执行' + groups + '：它的记录缺失，它的告警无人监视。错误见 Status 下的 Rules 页面。',
     },
     TritonobsShardMissing: {
       summary: '一个 Prometheus 分片的记录缺失。',
@@ -256,6 +260,6 @@ function(config)
     },
     TritonobsRulesLate: {
       summary: 'Prometheus 跳过了 tritonobs 规则的计算。',
-      description: '{{ $labels.instance }} 上的 Prometheus 跳过了规则组 {{ $labels.group }} 的计算，因为上一次耗时超过间隔：告警会晚到，记录会有空缺。请给 Prometheus 更多资源，或调大 evaluation_interval。',
+      description: '{{ $labels.instance }} 上的 Prometheus 跳过了' + groups + '的计算，因为上一次耗时超过间隔：告警会晚到，记录会有空缺。请给 Prometheus 更多资源，或调大 evaluation_interval。',
     },
   }

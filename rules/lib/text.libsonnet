@@ -53,6 +53,8 @@ function(config) {
     pool: labels(['namespace']),
     device: labels(['instance', 'device']),
     card: labels(['device']),
+    cards: labels(['instance', 'vendor']),
+    prometheus: labels(['instance']),
     robot: labels(['robot', 'instance']),
     owner: labels(['model', 'version', 'kind', 'pipeline', 'team', 'tier']),
     replica_only: labels([config.replicaLabel]),

@@ -1,6 +1,6 @@
 """Cards with faults of their own, and cards that slow themselves down."""
 
-from support.promtool import Case, fires, reads, silent
+from support.promtool import Case, all_fire, fires, reads, silent
 from support.simulate import World
 
 FAULT, SLOWED = "TritonAcceleratorFault", "TritonAcceleratorThrottled"
@@ -27,6 +27,14 @@ def ascend(clock, busy):
     """An Ascend chip at this clock in MHz, this busy in percent."""
     world = told("npu_chip_info_aicore_current_freq", clock, ASCEND, minutes=60)
     return world.gauge("npu_chip_info_utilization", busy, **ASCEND)
+
+
+def host(count, levels):
+    """So many cards of one host, with reasons for their clocks."""
+    world = World(minutes=40)
+    for number in range(count):
+        world.gauge(REASONS, levels, **{**NVIDIA, "UUID": f"GPU-{number}", "gpu": str(number)})
+    return world
 
 
 def fault_of(vendor, minute):
@@ -91,6 +99,30 @@ CASES = (
         world=told(REASONS, [(10, 0), (99, 64)], NVIDIA),
         rules=(SLOWED,),
         checks=(silent(SLOWED, 19), slow_of("nvidia", 21)),
+    ),
+    Case(
+        says="eight cards of a host that slow down are one alert",
+        world=host(8, [(10, 0), (99, 64)]),
+        rules=(SLOWED,),
+        checks=(fires(SLOWED, 30, severity="warning", instance="a:9400", vendor="nvidia"),),
+    ),
+    Case(
+        says="three of a host are told each",
+        world=host(3, 64),
+        rules=(SLOWED,),
+        checks=(
+            all_fire(
+                SLOWED,
+                30,
+                *({**CARD["nvidia"], "device": f"GPU-{one}", "severity": "warning"} for one in range(3)),
+            ),
+        ),
+    ),
+    Case(
+        says="eight that are well are not told",
+        world=host(8, 0),
+        rules=(SLOWED,),
+        checks=(silent(SLOWED, 40),),
     ),
     Case(
         says="what an Ascend chip could do two days ago is forgotten",

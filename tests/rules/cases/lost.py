@@ -200,7 +200,7 @@ CASES = (
             told(UNLOADED, 30, *GONE, *FELL),
             told(UNLOADED, 37, *GONE, *FELL, *ROSE),
             told(UNLOADED, 56, *GONE, *FELL, *ROSE),
-            told(UNLOADED, 63, *GONE, *ROSE),
+            told(UNLOADED, 67, *GONE, *ROSE),
         ),
     ),
     Case(

@@ -3,6 +3,7 @@
 from support.promtool import Case, fires, silent
 from support.simulate import World
 
+STOPPED = "TritonTrafficStopped"
 EMPTY, FROZEN, FAILING = "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"
 RESTARTS, REPLICA = "TritonRestartLoop", "TritonReplicaSlow"
 UNLOADED = "TritonModelUnloaded"
@@ -102,6 +103,28 @@ CASES = (
         world=world().triton("nms", qps=0).worker("nms", outcomes={"ok": 2}),
         rules=(FROZEN,),
         checks=(fires(FROZEN, 15, severity="warning", **OWNED),),
+    ),
+    *(
+        Case(
+            says=f"a model whose counter stands still after 90 minutes is {says}",
+            world=world(minutes=130)
+            .triton("nms", qps=[(90, 2), (200, 0)])
+            .worker("nms", outcomes={"ok": outcomes}),
+            rules=(STOPPED,),
+            checks=checks,
+        )
+        for says, outcomes, checks in (
+            (
+                "not told to get no requests while it answers some by its own count",
+                2,
+                (silent(STOPPED, 130),),
+            ),
+            (
+                "told to get none when it answers none",
+                [(90, 2), (200, 0)],
+                (fires(STOPPED, 120, severity="warning", model="nms"),),
+            ),
+        )
     ),
     Case(
         says="counters that move are not frozen",

@@ -135,7 +135,7 @@ CASES = (
         world=fleet([(100, 2), (999, None)], alive=[(99, 1), (999, 0)], minutes=140).outage("triton-1"),
         rules=(DEAD, UNLOADED),
         checks=(
-            silent(DEAD, 140, since=104),
+            silent(DEAD, 140, since=110),
             fires(UNLOADED, 110, severity="critical", model="nms", version="1", tier="low", kind="model"),
         ),
     ),

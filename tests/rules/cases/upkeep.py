@@ -15,6 +15,15 @@ OWNER = "subject:tritonobs_owner:info"
 SPENT = {"model": "llm", "kind": "tokens_out"}
 
 
+def slow(groups):
+    """So many groups leave evaluations out."""
+    world = World(minutes=20)
+    for number in range(groups):
+        own = {**GROUP, "rule_group": f"/r.yml;tritonobs.{number}"}
+        world.counter("prometheus_rule_group_iterations_missed_total", [(10, 0), (99, 1 / 60)], **own)
+    return world
+
+
 def failing(times):
     """A task that works between its failures, of which there are so many in a quarter of an hour."""
     return (
@@ -75,6 +84,18 @@ CASES = (
             fires(LATE, 19, severity="warning", group="tritonobs.slo", **GROUP),
             silent(LATE, 40, since=22),
         ),
+    ),
+    Case(
+        says="a Prometheus that is too slow for twelve groups is told once",
+        world=slow(12),
+        rules=(LATE,),
+        checks=(silent(LATE, 11), fires(LATE, 13, severity="warning", instance="p:9090")),
+    ),
+    Case(
+        says="three groups that are late are told each",
+        world=slow(3),
+        rules=(LATE,),
+        checks=(reads(f'count(ALERTS{{alertname="{LATE}", alertstate="firing", group!=""}})', 13, ({}, 3)),),
     ),
     Case(
         says="a receiver that loses eight bodies in five minutes is told after five, and not before",
