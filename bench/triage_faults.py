@@ -1,6 +1,6 @@
 """Whether triage tells planted faults as they are, and says nothing of fleets that do well.
 
-python bench/triage_faults.py [--only open|held-out|outside|real|healthy] [--scene NAME …] [--json] [--write]
+python bench/triage_faults.py [--only KIND] [--scene NAME …] [--json] [--write]
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def main() -> None:
     ]
     with tempfile.TemporaryDirectory() as name:
         folder = chosen.folder or Path(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        rows = [] if chosen.only == "real" else _judged(scenes, folder, chosen.keep)
+        rows = [row for kind in KINDS for row in _judged(scenes, kind, folder, chosen.keep)]
         if chosen.only in {None, "real"} and not chosen.scene:
             rows += _real(chosen.real)
     faults = [row for row in rows if row["kind"] != "healthy"]
@@ -97,8 +96,14 @@ def _kind(scene: Scene) -> str:
     return "held-out" if held_out(scene) else "open"
 
 
-def _judged(scenes: list[Scene], folder: Path, keep: Path | None) -> list[dict]:
-    rows = []
+def _judged(scenes: list[Scene], kind: str, played_in: Path, keep: Path | None) -> list[dict]:
+    """The scenes of a kind; each kind is played into a database of its own."""
+    rows: list[dict] = []
+    scenes = [scene for scene in scenes if _kind(scene) == kind]
+    if not scenes:
+        return rows
+    folder = played_in / kind.replace(", ", "-")
+    folder.mkdir(parents=True, exist_ok=True)
     known = played(scenes, folder)
     with prometheus(folder) as url:
         for scene in scenes:

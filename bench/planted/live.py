@@ -234,7 +234,9 @@ _CAUSES: dict[str, Callable[[Rig], AbstractContextManager[None]]] = {
     "a-good-release-beside-a-bad-one": lambda rig: _all(_reloaded(rig, "preprocess"), _nms_sleeps(rig)),
 }
 _WITHOUT_STAGES = {"rank", "embed", "classify", "search"}
-SENT = frozenset({"clients-send-large-images", "a-client-sends-broken-images"})
+SENT = frozenset(
+    {"clients-send-large-images", "a-client-sends-broken-images", "broken-images-beside-a-reload"}
+)
 """What begins with the first request of another kind."""
 
 
