@@ -43,3 +43,15 @@ def test_a_queue_that_drains_is_waited_for(fleet: Fleet) -> None:
 
     assert cause.sentence.endswith("; the rush is over, and what waits is being answered")
     assert cause.next_steps[0] == "wait: at this pace the queue has drained in about 10s"
+
+
+def test_where_requests_wait_twice_the_called_model_comes_first(fleet: Fleet) -> None:
+    """The instances of inspect are taken because its requests wait for the detector."""
+    fleet.now.wait("detector", 0.060)
+    fleet.now.put("queue", 0.080 * 10.0 * 1e6, model="inspect", version="1")
+    fleet.now.put("request", 0.190 * 10.0 * 1e6, model="inspect", version="1")
+    fleet.now.put("pending", 5.0, model="inspect", version="1")
+
+    causes = [cause for cause in fleet.verdict().causes if cause.check == "queue_saturation"]
+
+    assert [cause.place[0] for cause in causes] == ["detector", "inspect"]

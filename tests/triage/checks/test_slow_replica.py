@@ -36,3 +36,11 @@ def test_a_replica_hardly_anybody_asks_is_not_judged(fleet: Fleet) -> None:
     fleet.now.put("replica_us", 0.01 * 0.9e6, model="inspect", version="1", instance="b:8002")
 
     assert fleet.checks() == []
+
+
+def test_where_all_replicas_became_slower_one_must_stand_out_by_far(fleet: Fleet) -> None:
+    """An instance less of a model on both: queues are nowhere equally long."""
+    _mean(fleet, "a:8002", 0.130)
+    _mean(fleet, "b:8002", 0.245)
+
+    assert "slow_replica" not in fleet.checks()
