@@ -80,7 +80,7 @@ function(config)
       board: hosts,
     }, wait='1m') + shards.parts([metrics_empty]),
     // Counters are followed across an hour, and no further.
-    text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum', {
+    text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum > 0', {
       summary: 'Requests came while a server was not read for more than an hour.',
       description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no error budget is charged for those of them that failed, and no record counts them. Look at why it was not scraped, and add what is known from elsewhere to the report of this period.',
       board: hosts,

@@ -10,6 +10,8 @@ FAST, MEDIUM, SLOW, LONG = (f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", 
 TIERS = (FAST, MEDIUM, SLOW, LONG)
 EXHAUSTED = "TritonErrorBudgetExhausted"
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+OLD = 74 * HOUR
+"""So old an SLO has a budget to spend: more than a tenth of its 30 days."""
 
 
 def told(engine, fleet, *asked, phases=0):
@@ -188,12 +190,20 @@ def test_errors_of_exactly_a_threshold_do_not_flap(engine, qps, share):
 @pytest.mark.parametrize("versions", [("1",), ("1", "2")])
 def test_a_spent_budget_is_told_once(engine, versions):
     """Of a model and its versions, for the tighter subject."""
-    fleet = one_model(seconds=5 * HOUR, versions=versions, raised=between(2 * HOUR, 2.25 * HOUR, 0.5))
+    bad = between(OLD, OLD + 15 * MINUTE, 0.5)
+    fleet = one_model(seconds=OLD + 2 * HOUR, versions=versions, raised=bad)
 
     found = told(engine, fleet, EXHAUSTED)
 
     assert len(found) == 1, shown(found)
-    assert 2 * HOUR < found[0].since < 2.25 * HOUR + 3 * MINUTE
+    assert OLD < found[0].since < OLD + 28 * MINUTE
+
+
+def test_a_young_budget_is_not_spent(engine):
+    """Of four hours a quarter of an hour spends it, of thirty days it does not."""
+    fleet = one_model(seconds=8 * HOUR, raised=between(4 * HOUR, 4.25 * HOUR, 0.5))
+
+    assert told(engine, fleet, EXHAUSTED) == []
 
 
 def test_errors_now_and_then_are_few_messages(engine):
@@ -209,7 +219,7 @@ def test_errors_now_and_then_are_few_messages(engine):
 @pytest.mark.parametrize(("minutes", "share"), [(15, 0.5), (10, 1.0), (60, 0.1)])
 def test_failed_requests_are_told_once_though_they_are_late_too(engine, minutes, share):
     """A failure is bad for the latency SLO as well: the alert about availability has reported it."""
-    begin, end = 4 * HOUR, 4 * HOUR + minutes * MINUTE
+    begin, end = OLD, OLD + minutes * MINUTE
     fleet = Fleet(seconds=end + 8 * HOUR, seed=1)
     fleet.serve(fleet.server(), qps=10, raised=between(begin, end, share))
     fleet.owns("nms", "1").promises("nms").promises_time("nms", "0.1")
@@ -234,7 +244,7 @@ def test_slow_requests_beside_failed_ones_are_told(engine):
 
 def test_a_members_spent_budget_is_told_of_the_member(engine):
     """Its pipeline has spent its own budget on the same requests."""
-    begin, end = 4 * HOUR, 4 * HOUR + 20 * MINUTE
+    begin, end = OLD, OLD + 20 * MINUTE
     bad = between(begin, end, 0.5)
     fleet = pipeline(seconds=end + HOUR, own=bad, member=bad)
 
