@@ -7,6 +7,7 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+  local chance = import '../lib/chance.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
   local disagree(series, by) = fit(|||
     max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
@@ -14,26 +15,15 @@ function(config)
   {
     soon: text.group('alerts.limits', config.evaluationInterval, [
       // A minute later, and while that minute as a whole is within the limit: what fills it is not a burst.
-      text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(|||
-        (
-          subject:triton_requests_offered:irate%(short)s{model!=""} offset %(medium)s
-            > on (%(subject)s)
-          subject:tritonobs_qps_limit:held
-            + (%(limitNoise)s * sqrt(subject:tritonobs_qps_limit:held * %(scrapeSeconds)s) + %(limitNoise)s ^ 2 / 5) / %(scrapeSeconds)s
-        )
-        and on (%(subject)s)
-        (
-          subject:triton_requests_offered:irate%(short)s offset %(medium)s
-            > on (%(subject)s)
-          %(spikeRatio)s * subject:tritonobs_qps_limit:held
-        )
+      text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
+        %(burst)s
         and on (%(subject)s)
         (
           subject:triton_requests_offered:mean%(medium)s
             <= on (%(subject)s)
           subject:tritonobs_qps_limit:held
         )
-      |||)), {
+      |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
         summary: 'A burst went far above the limit of requests.',
         description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + limit +
                      '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue takes them.',

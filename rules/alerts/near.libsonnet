@@ -6,10 +6,11 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local exceeds = import '../lib/exceeds.libsonnet';
   local fit = import '../lib/fit.libsonnet';
+  local near = 'subject:tritonobs_limit_near';
   local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
   [
     // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
-    text.record('subject:tritonobs_limit_near:rate', fit(|||
+    text.record(near + ':rate', fit(|||
       (
         %(near)s
       )
@@ -18,14 +19,22 @@ function(config)
       unless on (%(model)s)
       model:tritonobs_limit_passed_on:info
     |||, { near: exceeds('%(limitWarningRatio)s'), page: page })),
+    text.record(near + ':timestamp_seconds', 'timestamp(' + near + ':rate)'),
+    // It stays, unless the limit was exceeded since.
     text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
-      subject:tritonobs_limit_near:rate
+      %(near)s:rate
       or on (%(subject)s)
       (
+        subject:triton_requests_offered:rate5m
+          and on (%(subject)s)
         (
-          subject:triton_requests_offered:rate5m
-            and on (%(subject)s)
-          last_over_time(subject:tritonobs_limit_near:rate[%(limitNearHeld)s])
+          %(since)s
+            unless on (%(subject)s)
+          (
+            max_over_time(subject:tritonobs_limit_exceeded:timestamp_seconds[%(limitNearHeld)s])
+              > on (%(subject)s)
+            %(since)s
+          )
         )
         and on (%(subject)s)
         (
@@ -34,9 +43,9 @@ function(config)
           %(limitLeftRatio)s * %(limitWarningRatio)s * subject:tritonobs_qps_limit:held
         )
         unless on (%(subject)s)
-        last_over_time(%(page)s[%(limitNearHeld)s])
+        last_over_time(%(page)s[%(span5m)s])
       )
-    |||, { page: page })), {
+    |||, { near: near, page: page, since: 'max_over_time(' + near + ':timestamp_seconds[%(limitNearHeld)s])' })), {
       summary: 'Requests are near their limit.',
       description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
                    say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) + '.' + say.waiting +

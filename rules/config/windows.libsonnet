@@ -35,6 +35,8 @@ local scrapes = 4;
     // So long must a smaller excess last, as a mean of a medium window: two and a half minutes with that.
     sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
     sustained: duration.text(config.sustainedSeconds),
+    // So long does more than two bursts of seconds last: five scrapes see it all the time.
+    bursts: duration.text(std.max(30, 4 * stepSeconds)),
     // Two short windows so far apart share no scrape.
     breathApart: duration.text(std.max(90, config.shortSeconds + config.scrapeSeconds)),
     // So long a warning before a limit is remembered.

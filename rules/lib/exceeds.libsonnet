@@ -1,16 +1,17 @@
 // Where traffic exceeds a share of its limit, in one of four windows: at once where it is far above, within minutes where
 // it is well above, and later the smaller the excess is.
 //
-// Two things explain an excess that means nothing. Requests come at random: of N expected, N + z * sqrt(N) + z^2 / 5 come
-// so seldom that chance pages nobody. And the rate itself breathes, more than chance does: how much is known from the
-// last three hours (records/breath.libsonnet), and what such traffic does near its limit is exceeded, too. Where requests
-// wait, the servers are full already, and breath is no excuse.
+// Two things explain an excess that means nothing. Requests come at random (chance.libsonnet). And the rate itself
+// breathes, more than chance does: how much is known from the last hours (records/breath.libsonnet), and what such
+// traffic does near its limit is exceeded, too. Where requests wait, the servers are full already, and breath is no
+// excuse.
+local chance = import 'chance.libsonnet';
 local fit = import 'fit.libsonnet';
 local of_limit = import 'of_limit.libsonnet';
 local limit = '%(share)ssubject:tritonobs_qps_limit:held';
 local offered = 'subject:triton_requests_offered:';
-local breath = offered + 'breath3h';
-local slow_breath = offered + 'breath5m3h';
+local breath = offered + 'breath';
+local slow_breath = offered + 'breath5m';
 local waits = 'subject:tritonobs_queue_waits:info';
 local minute = offered + 'mean%(medium)s';
 // How far traffic with this breath gets when it stays 15 % below the limit.
@@ -44,11 +45,7 @@ local over(rate, seconds, noise, floor, ceiling, breaths, patient='') = fit(|||
 |||, {
   rate: rate,
   limit: limit,
-  most: fit('%(limit)s + (%(noise)s * sqrt(%(limit)s * %(seconds)s) + %(noise)s ^ 2 / 5) / %(seconds)s', {
-    limit: limit,
-    seconds: seconds,
-    noise: noise,
-  }),
+  most: chance.most(limit, seconds, noise),
   floor: floor,
   ceiling: ceiling,
   reach: reach(breaths),
@@ -60,6 +57,15 @@ local above(rate) = fit(|||
   (%(rate)s > on (%(subject)s) %(limit)s)
 |||, { rate: rate, limit: limit });
 local hot = offered + 'irate%(short)s';
+// Where bursts are known two of them may follow each other at once: there it must go on for longer.
+local bursting = fit(|||
+  unless on (%(subject)s)
+  (
+    last_over_time(subject:tritonobs_limit_burst:timestamp_seconds[%(span3h)s] offset %(span10m)s)
+      unless on (%(subject)s)
+    (min_over_time(%(hot)s[%(bursts)s]) > on (%(subject)s) %(limit)s)
+  )
+|||, { hot: hot, limit: limit });
 local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
 local both = std.join('\nand on (%(subject)s)\n', [
   over(
@@ -79,17 +85,18 @@ local both = std.join('\nand on (%(subject)s)\n', [
 ]);
 function(share) of_limit(fit(
   // The shortest is the quickest, and the only one that a burst of seconds could fill: there each of the last three
-  // scrapes must have seen more than the limit.
+  // scrapes must have seen more than the limit. At a small limit two bursts look like chance, so it takes more of that.
   '(\n' +
   over(
     offered + 'rate%(short)s',
     '(%(shortSeconds)s - %(scrapeSeconds)s)',
-    '%(limitNoise)s',
+    '(%(limitNoise)s + 0.5)',
     '%(limitAtOnceRatio)s',
     '2',
-    { [breath]: 6.5 }
+    { [breath]: 5.5, [slow_breath]: 2 }
   ) +
-  above(hot) + above(hot + ' offset %(stepBefore)s') + above(hot + ' offset %(stepsBefore)s') +
+  std.join('', [above(hot + before) for before in ['', ' offset %(stepBefore)s', ' offset %(stepsBefore)s']]) +
+  bursting +
   ')\nor\n(\n' + both + above(minute + ' offset %(sustained)s') + above(offered + 'rate%(short)s') +
   // Five minutes, all the time for four, and now.
   ')\nor\n(\n' +

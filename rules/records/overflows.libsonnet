@@ -3,6 +3,7 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  local chance = import '../lib/chance.libsonnet';
   local exceeds = import '../lib/exceeds.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
   local pending = 'subject:triton_requests_pending:sum';
@@ -57,24 +58,9 @@ function(config)
       subject:tritonobs_qps_limit:held
     |||),
     text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
-    // When there was an overflow last, and a burst that may have filled the queue within seconds.
+    // When there was a burst last that may have filled the queue within seconds, and an overflow.
+    text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst() })),
     text.record(seen, 'timestamp(\n' + exceeds('1') + ')\n'),
-    text.record(burst, |||
-      timestamp(
-        (
-          subject:triton_requests_offered:irate%(short)s
-            > on (%(subject)s)
-          subject:tritonobs_qps_limit:held
-            + (%(limitNoise)s * sqrt(subject:tritonobs_qps_limit:held * %(scrapeSeconds)s) + %(limitNoise)s ^ 2 / 5) / %(scrapeSeconds)s
-        )
-        and on (%(subject)s)
-        (
-          subject:triton_requests_offered:irate%(short)s
-            > on (%(subject)s)
-          %(spikeRatio)s * subject:tritonobs_qps_limit:held
-        )
-      )
-    |||),
     // When the queue was not full for the last time, of subjects for which that matters.
     text.record(drained, fit(|||
       timestamp(

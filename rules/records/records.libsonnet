@@ -19,7 +19,7 @@
   local alerts = (import '../alerts/slo.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
-      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config) + breath.breaths),
+      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config) + breath),
       text.group('objectives', config.evaluationInterval, objectives.limits),
       text.group('promises', config.stageInterval, objectives.promises),
       text.group(
@@ -28,7 +28,7 @@
         (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config) +
         (import '../alerts/overflow.libsonnet')(config)
       ),
-      text.group('limits', config.evaluationInterval, breath.steps + (import 'overflows.libsonnet')(config)),
+      text.group('limits', config.evaluationInterval, (import 'overflows.libsonnet')(config)),
       text.group('limits.near', config.stageInterval, (import '../alerts/near.libsonnet')(config)),
       text.group('stopped', config.evaluationInterval, (import '../alerts/stopped.libsonnet')(config)),
       text.group('forecast', config.slowInterval, (import '../alerts/forecast.libsonnet')(config)),

@@ -86,7 +86,7 @@ Row = tuple[tuple[str, str], ...]
 class Beside:
     """Both ways to watch the fleet, while the block runs: `one`, and `whole`."""
 
-    UNSTEADY: ClassVar[str] = r".+:(?:mean1d|breath3h|breath5m3h)"
+    UNSTEADY: ClassVar[str] = r".+:(?:mean1d|breath|breath5m)"
     """Records that `one` and `whole` need not agree on while windows are not full."""
     JITTERY: ClassVar[str] = r"(?!)"
     """Those that agree on average: a scrape counts in one evaluation or in the next."""

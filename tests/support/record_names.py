@@ -59,13 +59,14 @@ _RECORDS: Final = (
     "subject:triton_requests:p75_1h",
     *(
         f"subject:triton_requests_offered:{breath}"
-        for breath in ("breath3h", "breath5m3h", "breath_step", "breath5m_step")
+        for breath in ("breath", "breath5m", "breath_step", "breath5m_step")
     ),
     "subject:triton_requests_pending:sum",
     *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "limit_kept")),
     *(
         f"{what}:timestamp_seconds"
         for what in (
+            "subject:tritonobs_limit_near",
             "subject:tritonobs_limit_exceeded",
             "subject:tritonobs_limit_burst",
             "subject:tritonobs_queue_drained",

@@ -12,7 +12,7 @@ HELD, OWNER, TOLD = (
     "subject:tritonobs_owner:info",
     "model_version:tritonobs_limit_of_model:info",
 )
-BREATHS = (f"{OFFERED}:breath3h", f"{OFFERED}:breath5m3h")
+BREATHS = (f"{OFFERED}:breath", f"{OFFERED}:breath5m")
 WAITS = "subject:tritonobs_queue_waits:info"
 GIVEN = (
     HELD,
@@ -29,7 +29,7 @@ OWNED = {"pipeline": "inspect", "team": "vision", "tier": "critical"}
 # The shortest has four scrapes, which are three intervals of 15 s.
 WINDOWS = (
     ("mean15m", 900, 4, 1.03, "mean1m", 0),
-    ("rate1m", 45, 4.5, 1.5, "irate1m", 0.5),
+    ("rate1m", 45, 5, 1.5, "irate1m", 0.5),
     ("mean1m", 60 + 90, 4.5, 1.1, "rate1m", 1.75),
     ("rate5m", 300 + 240, 4, 1.05, "mean1m", 4.25),
 )
