@@ -80,14 +80,14 @@ def main() -> int:
     known = KNOWN_SECONDS // HOUR
     wanted = ", ".join(f"{times:g} times in {seconds} s" for times, seconds in OVERLOADS.items())
     intro = (
-        f"`{ABOVE}` / `{NEAR}` a day, {asked.days} days of each cell as arrays, from hour {known} of each world\n"
-        f"of {WORLD_DAYS} days on. Allowed are fewer than {ALLOWED[ABOVE]:g} / {ALLOWED[NEAR]:g}; a star marks\n"
-        "more. Traffic in brackets is rougher than promised."
+        f"`{ABOVE}` / `{NEAR}` a day, {asked.days} days of each cell as arrays, from hour {known} of\n"
+        f"each world of {WORLD_DAYS} days on. Allowed are fewer than {ALLOWED[ABOVE]:g} /\n"
+        f"{ALLOWED[NEAR]:g}; a star marks more. Traffic in brackets is rougher than promised."
     )
     first = f"The same a start, in the first {known} hours of a fleet; {asked.starts} starts of each cell."
     after = (
-        f"Seconds from an overload to `{ABOVE}`, median / longest of {asked.overloads}, after 13 hours of the\n"
-        "traffic named; the overload breathes like it. What was not told within the hour is counted. Wanted\n"
+        f"Seconds from an overload to `{ABOVE}`, median / longest of {asked.overloads}, after 13 hours of\n"
+        "the traffic named; the overload breathes like it. What was not told within the hour is counted. Wanted\n"
         f"after calm traffic with scrapes every 5 s: {wanted}. An evaluation comes a second\n"
         "before a scrape, which is the slowest."
     )
@@ -101,8 +101,8 @@ def main() -> int:
     ]
     if real:
         parts.append(
-            f"Alerts in all by Prometheus itself and by arrays for the same requests, {asked.real_days:g} days\n"
-            f"of each cell from its start on, scrapes every 15 s:\n\n{_compared(real)}"
+            f"Alerts in all by Prometheus itself and by arrays for the same requests,\n"
+            f"{asked.real_days:g} days of each cell from its start on, scrapes every 15 s:\n\n{_compared(real)}"
         )
     values = {
         "a_day": {str(scrape): _named(cells) for scrape, cells in months.items()},

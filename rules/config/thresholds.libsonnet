@@ -11,8 +11,8 @@
     limitNoiseLong: 4,
     // Traffic breathes more than chance does. Far above the limit pages at once: so many times of it within seconds. A
     // smaller excess must last for two and a half minutes, one smaller still for nine, or a quarter of an hour. Where the
-    // traffic of the last three hours breathed much, it must also get further than such traffic does that stays 15 %
-    // below its limit: so many times that far. All five were chosen by simulated traffic.
+    // traffic of the last half day breathed much, it must also get further than such traffic does that stays 15 %
+    // below its limit: so many times that far. All five were chosen by months of simulated traffic (bench/uneven.py).
     limitAtOnceRatio: 1.5,
     limitSoonRatio: 1.1,
     limitLastingRatio: 1.05,
