@@ -87,8 +87,8 @@ def main() -> int:
     first = f"The same a start, in the first {known} hours of a fleet; {asked.starts} starts of each cell."
     after = (
         f"Seconds from an overload to `{ABOVE}`, median / longest of {asked.overloads}, after 13 hours of\n"
-        "the traffic named; the overload breathes like it. What was not told within the hour is counted. Wanted\n"
-        f"after calm traffic with scrapes every 5 s: {wanted}. An evaluation comes a second\n"
+        "the traffic named; the overload breathes like it. What was not told within the hour is counted.\n"
+        f"Wanted after calm traffic with scrapes every 5 s: {wanted}. An evaluation comes a second\n"
         "before a scrape, which is the slowest."
     )
     parts = [
@@ -102,7 +102,8 @@ def main() -> int:
     if real:
         parts.append(
             f"Alerts in all by Prometheus itself and by arrays for the same requests,\n"
-            f"{asked.real_days:g} days of each cell from its start on, scrapes every 15 s:\n\n{_compared(real)}"
+            f"{asked.real_days:g} days of each cell from its start on, scrapes every 15 s:\n\n"
+            + _compared(real)
         )
     values = {
         "a_day": {str(scrape): _named(cells) for scrape, cells in months.items()},
