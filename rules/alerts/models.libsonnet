@@ -193,7 +193,9 @@ function(config)
         )
         unless on (%(model)s)
         %(of_members)s
+        %(ended)s
       |||, {
+        ended: ended,
         surges: text.all([
           surges(
             'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""})',

@@ -96,7 +96,7 @@ def test_errors_for_a_brand_new_reason_are_told(engine, errors, lasting):
     lived = live(engine, fleet, "TritonErrorReasonSurge")
 
     assert {one.labels["reason"] for one in lived.fired("TritonErrorReasonSurge")} == {"corrupt_image"}
-    assert lived.fired("TritonErrorReasonSurge")[0].since <= start + 300
+    assert lived.fired("TritonErrorReasonSurge")[0].since <= start + 345
 
 
 @pytest.mark.parametrize("again", ["a few", "after a restart"])
