@@ -99,5 +99,5 @@ function(config)
                    say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
                    '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
       board: boards.link('model', ['model', 'version'], quick),
-    }, wait='4m', keep=config.spikeKeepFiring),
+    }, wait='4m', keep=config.forecastKeepFiring),
   ]

@@ -6,11 +6,18 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
-  // One that was down is well when it has answered for five minutes; for the third time in three hours, for an hour.
+  // One that was down is well when it has answered for five minutes; for the second time in three hours, for half an hour,
+  // for the third time for an hour. What an agent sent that is gone is that agent's.
   local down = fit(|||
     %(down)s
     or
     last_over_time(replica:triton_outage:info[%(span5m)s])
+    or
+    (
+      last_over_time(replica:triton_outage:info[%(span30m)s])
+        and on (%(replica_only)s)
+      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 2)
+    )
     or
     (
       last_over_time(replica:triton_outage:info[%(span1h)s])

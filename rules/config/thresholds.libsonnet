@@ -27,7 +27,9 @@
     limitLeftRatio: 0.9,
     // A burst between two scrapes: this much above the limit, and more than the chance above explains.
     spikeRatio: 1.5,
-    spikeKeepFiring: '5m',
+    // Bursts come again: those of half an hour are one alert.
+    spikeKeepFiring: '30m',
+    forecastKeepFiring: '5m',
     // How far ahead we look, the share of the limit below which growth is nobody's worry, and by how many standard
     // deviations of chance it must have grown.
     forecastSeconds: 3600,

@@ -16,7 +16,7 @@ function(config) {
   span(text):: if duration.seconds(text) < 120 then text else faster(text, 60),
 
   // What expressions are formatted with, besides the knobs.
-  local spans = ['2m', '4m', '5m', '10m', '15m', '70m', '1h', '3h', '12h', '1d', '7d'],
+  local spans = ['2m', '4m', '5m', '10m', '15m', '30m', '70m', '1h', '3h', '12h', '1d', '7d'],
   local words = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
     ['span' + name]: $.span(name)
     for name in spans

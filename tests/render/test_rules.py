@@ -96,8 +96,8 @@ def test_rules_on_a_faster_clock_are_the_same_rules(clocks):
     assert (usual["TritonServerDown"]["for"], fast["TritonServerDown"]["for"]) == ("30s", "6s")
     assert fast["TritonMetricsEmpty"]["expr"] == usual["TritonMetricsEmpty"]["expr"]
     name = "model_version_stage_reason:tritonobs_stage_errors:mean1h"
-    assert fast[name]["expr"].endswith("[12m] offset 1m)")
-    assert usual[name]["expr"].endswith("[1h] offset 5m)")
+    assert fast[name]["expr"].endswith("[12m] offset 2m)")
+    assert usual[name]["expr"].endswith("[1h] offset 10m)")
 
 
 def test_no_window_forgets_the_clock(clocks):

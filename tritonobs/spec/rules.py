@@ -149,10 +149,13 @@ class ThresholdsSpec(Section):
         default=None, description="A burst between two scrapes: this many times the limit."
     )
     spike_keep_firing: Annotated[Keep | None, Knob("spikeKeepFiring", as_text=True)] = Field(
-        default=None, description="How long the alerts about bursts and growth last after them."
+        default=None, description="How long the alert about a burst lasts after it."
     )
     forecast: Annotated[Ahead | None, Knob("forecastSeconds")] = Field(
         default=None, description="How far ahead growing traffic is forecast."
+    )
+    forecast_keep_firing: Annotated[Keep | None, Knob("forecastKeepFiring", as_text=True)] = Field(
+        default=None, description="How long the alert about growing traffic lasts after it."
     )
     forecast_floor: Annotated[Share | None, Knob("forecastFloorRatio", share=True)] = Field(
         default=None, description="Growth below this share of the limit is not an alert."

@@ -113,7 +113,7 @@ def surpassed(alert, share, wait):
 
 def spikes():
     """Bursts of one scrape at minute 4: of as many as chance allows, of half above the limit, and of more."""
-    world, told = World(minutes=11), []
+    world, told = World(minutes=36), []
     for limit in LIMITS:
         edge = max(turn(limit, 15, 4.5), 1.5 * limit)
         for version, (times, minute) in enumerate(((BARELY, 1), (1 / BARELY, 1), (BARELY, BARELY)), start=1):
@@ -131,8 +131,8 @@ def spikes():
         checks=(
             silent(SPIKE, 4.75),
             all_fire(SPIKE, 5, *told),
-            all_fire(SPIKE, 10, *told),
-            silent(SPIKE, 11, since=10.25),
+            all_fire(SPIKE, 35, *told),
+            silent(SPIKE, 36, since=35.25),
         ),
     )
 

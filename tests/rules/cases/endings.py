@@ -91,11 +91,11 @@ CASES = (
     ),
     stays(
         SPIKE,
-        World(minutes=30)
+        World(minutes=50)
         .triton("nms", qps=[(10, 1), (10.25, 14), (99, 1)])
         .gauge("tritonobs_qps_limit", 8, **NMS),
-        (11.25, 16),
-        17,
+        (11.25, 41),
+        42,
         severity="warning",
         **NMS,
     ),

@@ -155,14 +155,14 @@ CASES = (
     ),
     Case(
         says="a burst between two scrapes is a spike that averages hide",
-        world=detector([(10, 2), (10.25, 20), (99, 2)]),
+        world=detector([(10, 2), (10.25, 20), (99, 2)], minutes=50),
         rules=(SPIKE, ABOVE),
         checks=(
             silent(SPIKE, 11),
             fires(SPIKE, 11.25, severity="warning", **OWNED),
-            fires(SPIKE, 16, severity="warning", **OWNED),
-            silent(SPIKE, 30, since=17),
-            silent(ABOVE, 30),
+            fires(SPIKE, 41, severity="warning", **OWNED),
+            silent(SPIKE, 50, since=42),
+            silent(ABOVE, 50),
         ),
     ),
     Case(

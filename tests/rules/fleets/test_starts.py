@@ -121,14 +121,15 @@ def test_a_server_that_comes_and_goes_is_told_three_times_at_most(engine, scrape
 
     told = lived.fired(DOWN)
     # What falls again within five minutes is the same alert.
-    assert [one.labels["replica"] for one in told] == ["t0"] * (1 if every - dark <= 300 else 3)
+    often = next(count for count, well in ((1, 300), (2, 1800), (3, 3600)) if every - dark <= well)
+    assert [one.labels["replica"] for one in told] == ["t0"] * often
     assert spans[-1][1] + 3500 <= told[-1].until <= spans[-1][1] + 3700
-    often = lived.value("count_over_time(replica:triton_outage_begins:info[3h])", spans[-1][1])
-    assert often == len([one for one in spans if one[0] > spans[-1][1] - 3 * 3600])
+    outages = lived.value("count_over_time(replica:triton_outage_begins:info[3h])", spans[-1][1])
+    assert outages == len([one for one in spans if one[0] > spans[-1][1] - 3 * 3600])
 
 
 def test_two_outages_are_told_and_ended_twice(engine):
-    """That is no flapping: each ends when the server has answered for five minutes."""
+    """That is no flapping: each ends when the server has answered, for five minutes and for half an hour."""
     fleet = Fleet(seconds=7200)
     spans = [(1800, 1950), (3600, 3750)]
     fleet.serve(fleet.server("t0", silent=spans), qps=2, bounds=None)
@@ -136,4 +137,6 @@ def test_two_outages_are_told_and_ended_twice(engine):
 
     told = live(engine, fleet.owns("nms", "1"), DOWN).fired(DOWN)
 
-    assert [300 <= one.until - span[1] <= 335 for one, span in zip(told, spans, strict=True)] == [True, True]
+    after = [one.until - span[1] for one, span in zip(told, spans, strict=True)]
+    assert 300 <= after[0] <= 335
+    assert 1800 <= after[1] <= 1835
