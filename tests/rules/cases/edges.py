@@ -77,7 +77,7 @@ CASES = (
         says="a spike of thirty requests too many is one",
         world=limited([(10, 0.1), (10.25, 3), (99, 0.1)], 1),
         rules=(SPIKE,),
-        checks=(fires(SPIKE, 10.25, **WARNING),),
+        checks=(fires(SPIKE, 11.25, **WARNING),),
     ),
     Case(
         says="growth after a long calm is foreseen by its pace now",

@@ -91,13 +91,13 @@ CASES = (
         says="a burst of the only version is one spike",
         world=inherited(first=[(10, 1), (10.25, 14), (99, 1)]),
         rules=(SPIKE,),
-        checks=(fires(SPIKE, 10.25, **WARNING, **MODEL),),
+        checks=(fires(SPIKE, 11.25, **WARNING, **MODEL),),
     ),
     Case(
         says="a burst of one of two versions names it",
         world=inherited(first=[(10, 1), (10.25, 14), (99, 1)], second=0.5),
         rules=(SPIKE,),
-        checks=(all_fire(SPIKE, 10.25, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
+        checks=(all_fire(SPIKE, 11.25, {**WARNING, **MODEL}, {**WARNING, **FIRST}),),
     ),
     Case(
         says="growth of the only version is one forecast",
