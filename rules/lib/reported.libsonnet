@@ -73,7 +73,7 @@ function(config)
         bad: recent('burn'),
         suspected: suspected,
       })),
-      text.record(suspected + '_fresh', fit('(sum_over_time(slo:sli_bad_requests:increase[%(slowFreshWindow)s]) > 0)\n  and on (%(subject)s, slo)\n%(suspected)s', {
+      text.record(suspected + '_fresh', fit('(sum_over_time(slo:sli_bad_requests:increase[%(slowFreshWindow)s]) > 0) * 0 + 1\n  and on (%(subject)s, slo)\n%(suspected)s', {
         suspected: suspected,
       })),
     ],
