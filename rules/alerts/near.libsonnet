@@ -31,9 +31,13 @@ function(config)
           %(since)s
             unless on (%(subject)s)
           (
-            max_over_time(subject:tritonobs_limit_exceeded:timestamp_seconds[%(limitNearHeld)s])
-              > on (%(subject)s)
-            %(since)s
+            (
+              max_over_time(subject:tritonobs_limit_exceeded:timestamp_seconds[%(limitNearHeld)s])
+                > on (%(subject)s)
+              %(since)s
+            )
+            or on (%(subject)s)
+            last_over_time(subject:tritonobs_limit_kept:info[%(limitNearHeld)s])
           )
         )
         and on (%(subject)s)

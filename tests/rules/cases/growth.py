@@ -56,11 +56,15 @@ class Growths:
         foreseen,
         thirds=EVENLY,
         lately=0,
+        late=1.0,
         past=None,
         yesterday=True,
         **labels,
     ):
-        """A subject that gained `gain` within the span, in these parts of it, the latest first."""
+        """A subject that gained `gain` within the span, in these parts of it, the latest first.
+
+        What shows five minutes gained the share `late` of it within the last quarter of an hour.
+        """
         minutes, record, _ = span
         third = minutes // 3
         values = {0: now, third: now - gain * thirds[0], 2 * third: now - gain * (thirds[0] + thirds[1])}
@@ -68,7 +72,8 @@ class Growths:
         # Something is known of yesterday.
         known = {DAY: 1.0} if yesterday else {}
         self.put(record, {**known, **values, minutes: now - gain, **(past or {})}, labels)
-        self.put(*((QUICK, {0: now}) if record == SLOW else (SLOW, known)), labels)
+        quick = (QUICK, {0: now, 15: now - gain * late})
+        self.put(*(quick if record == SLOW else (SLOW, known)), labels)
         self.put(SHORT, {0: lately}, labels)
         self.put(HELD, {0: limit}, labels)
         self.world.gauge(OWNER, 1, **labels, team="vision")
@@ -126,6 +131,11 @@ def conditions():
                     span, limit=100, now=60, gain=30, thirds=thirds, foreseen=over,
                 )  # fmt: skip
             all_of.add(f"{what} half the limit", span, limit=100, now=50 * by, gain=40, foreseen=over)
+            if span[1] == SLOW:
+                all_of.add(
+                    f"{what} half a third's share in the last quarter of an hour",
+                    span, limit=100, now=60, gain=30, late=by / 6, foreseen=over,
+                )  # fmt: skip
         all_of.add(f"{minutes} minutes, at it", span, limit=100, now=60, gain=30, lately=100, foreseen=True)
         all_of.add(
             f"{minutes} minutes, past it", span, limit=100, now=60, gain=30, lately=100.1, foreseen=False

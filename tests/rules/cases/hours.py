@@ -58,13 +58,13 @@ CASES = (
     ),
     *(
         Case(
-            says=f"the usual number of errors is that of the hour until five minutes ago: {record}",
-            world=World(minutes=125).gauge(
+            says=f"the usual number of errors is that of the hour until ten minutes ago: {record}",
+            world=World(minutes=130).gauge(
                 f"{record}:{rate}", [(60, 8), (121, 2), (999, 50)], **NMS, **labels
             ),
             rules=(f"{record}:mean1h",),
             given=(f"{record}:{rate}",),
-            checks=(reads(f"{record}:mean1h", 125, ({**NMS, **labels}, 2)),),
+            checks=(reads(f"{record}:mean1h", 130, ({**NMS, **labels}, 2)),),
         )
         for record, rate, labels in (
             (STAGES, "rate5m", {"stage": "decode", "reason": "r"}),
