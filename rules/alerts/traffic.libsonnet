@@ -7,7 +7,7 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
   // One that was down is well when it has answered for five minutes; for the second time in three hours, for half an hour,
-  // for the third time for an hour. What an agent sent that is gone is that agent's.
+  // for the third time for an hour.
   local down = fit(|||
     %(down)s
     or
@@ -24,7 +24,7 @@ function(config)
         and on (%(replica_only)s)
       (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 3)
     )
-  |||, { down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down) });
+  |||, { down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
   local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
   local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
   // Servers of a shard or agent that is missing may be there.

@@ -1,5 +1,6 @@
 // Servers that are down, and those of which no one sends samples any more.
 local fit = import 'fit.libsonnet';
+local shards = import 'shards.libsonnet';
 {
   // Within the hour, and no samples have come since.
   silent:: |||
@@ -35,4 +36,17 @@ local fit = import 'fit.libsonnet';
       count_over_time(up{%(triton)s}[%(freshWindow)s])
     )
   |||, { silent: $.silent }),
+
+  // What an agent scraped that is gone is told of the agent.
+  down_of(config)::
+    local gone = if config.tier == 'all' then shards.parts_of(config).gone else '';
+    $.down + if gone == '' then '' else fit(|||
+
+      unless on (%(replica_only)s)
+      (
+        %(silent)s
+          and on (%(cluster)s)
+        group by (%(cluster)s) (%(gone)s)
+      )
+    |||, { silent: $.silent, gone: gone }),
 }

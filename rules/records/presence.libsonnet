@@ -60,7 +60,7 @@ function(config)
       up{%(triton)s} offset %(span5m)s
     |||) + shards.max,
     // Servers that are down; those that have been for long, and when that began.
-    text.record('replica:triton_down:info', down.down) + shards.max,
+    text.record('replica:triton_down:info', down.down_of(config)) + shards.max,
     text.record('replica:triton_outage:info', |||
       count_over_time(replica:triton_down:info[%(outageWindow)s]) >= %(outageSamples)s and replica:triton_down:info
     |||),
