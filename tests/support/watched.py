@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Budgets are sampled every five minutes, and evaluated two minutes after that.
 PATIENCE_SECONDS = 540
+OF_FEW = "{{of}} "
+"""How the legend begins of what stands in the place of a percentile."""
 ENDED = '(max_over_time(up{job="triton"}[1m]) == 0) and (max_over_time(up{job="triton"}[1h]) == 1)'
 
 
@@ -54,10 +56,20 @@ class Watched:
 
 
 def without_data(drawing):
-    """The queries that found nothing, or could not be asked."""
+    """The queries that found nothing, or could not be asked.
+
+    Of a percentile and what stands in its place where requests are few, one has data.
+    """
     return [
         (answer.panel.title, target.ref, answer.trouble)
         for answer in drawing.answers
         for target in answer.panel.targets
-        if answer.trouble or not any(line.ref == target.ref for line in answer.lines)
+        if answer.trouble or not any(line.ref in _either(target, answer.panel) for line in answer.lines)
     ]
+
+
+def _either(target, panel):
+    """The query, and the one with the same legend but for what few requests tell."""
+    said = target.legend.removeprefix(OF_FEW)
+    pair = {one.legend: one.ref for one in panel.targets if one.legend in {said, OF_FEW + said}}
+    return set(pair.values()) if OF_FEW + said in pair else {target.ref}
