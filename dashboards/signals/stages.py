@@ -12,8 +12,6 @@ from signals import Signal, Step, few, or_none
 _COLOURS = tuple(palette.STAGES.items())
 _SUM = "model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s"
 _CALLS = 'pipeline_stage_model:tritonobs_pipeline_calls:held{%(cluster)s, pipeline=~"$model"}'
-
-
 _INNER = '%(cluster)s, stage!="total"'
 
 
@@ -223,7 +221,7 @@ CALLED_BUSY = Signal(
 CALLED_STAGES = Signal(
     title="P99 by stage of the called models",
     unit="s",
-    expr=(f"max by (model, stage) (\n{few.told('p99', _INNER)}\n    and on (%(by_model)s)\n  {_CALLS}\n)"),
+    expr=f"max by (model, stage) (\n{few.told('p99', _INNER)}\n    and on (%(by_model)s)\n  {_CALLS}\n)",
     legend="{{model}} {{stage}}",
     description=(
         f"One level deeper: the stages of the models that this pipeline calls. {few.FEW}Good: flat; the line "

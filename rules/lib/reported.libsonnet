@@ -37,17 +37,14 @@ function(config)
     ]);
   local recent(interval) = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
   // Models that burn or nearly do, and the members of such pipelines.
+  local burning = over + ' or ' + tiers[0].named('ratio');
   local suspects = fit(|||
     (
       group by (%(model)s) (%(burning)s)
       or
-      group by (%(model)s) (
-        pipeline_stage_model:tritonobs_pipeline_calls:held
-          and on (%(pipeline)s)
-        label_replace(group by (%(model)s) (%(burning)s), "pipeline", "$1", "model", "(.*)")
-      )
+      %(called)s
     )
-  |||, { burning: over + ' or ' + tiers[0].named('ratio') });
+  |||, { burning: burning, called: (import 'called.libsonnet')(burning) });
   {
     sparse: sparse,
     kept:: kept,

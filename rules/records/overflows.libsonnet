@@ -3,6 +3,7 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  local called = import '../lib/called.libsonnet';
   local chance = import '../lib/chance.libsonnet';
   local exceeds = import '../lib/exceeds.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
@@ -106,16 +107,8 @@ function(config)
     |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
     // Members of pipelines that get too many requests: what comes through a pipeline is said of the pipeline. The queues of
     // its members take a little longer.
-    text.record('model:tritonobs_limit_passed_on:info', fit(|||
-      group by (%(model)s) (
-        pipeline_stage_model:tritonobs_pipeline_calls:held
-          and on (%(pipeline)s)
-        label_replace(
-          last_over_time(%(seen)s[%(span5m)s])
-            or on (%(subject)s)
-          last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s]),
-          "pipeline", "$1", "model", "(.*)"
-        )
-      )
-    |||, { seen: seen })),
+    text.record('model:tritonobs_limit_passed_on:info', called(fit(
+      'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
+      { seen: seen }
+    ))),
   ]

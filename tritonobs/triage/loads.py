@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,7 @@ def _by_counters(view: View) -> dict[Subject, list[tuple[float, float]]]:
     first = min((time for series in _series(view, COUNTED) for time, _ in series.points), default=0.0)
     for series in _series(view, COUNTED):
         points = series.points
-        moments = [later for (_, was), (later, now) in _pairs(points) if now < was]
+        moments = [later for (_, was), (later, now) in pairwise(points) if now < was]
         if points and points[0][0] > first + _APART * view.trends.step and _was_up(view, series):
             moments.insert(0, points[0][0])
         late = [moment for moment in moments if moment > view.trends.begin]
@@ -100,7 +100,7 @@ def _by_load_time(view: View) -> dict[Subject, list[tuple[float, tuple[float, fl
     """When the time of the last load became another, by replica, and both times."""
     found: dict[Subject, list[tuple[float, tuple[float, float]]]] = defaultdict(list)
     for series in _series(view, LOAD_SECONDS):
-        for (_, was), (moment, now) in _pairs(series.points):
+        for (_, was), (moment, now) in pairwise(series.points):
             if now != was and moment > view.trends.begin:
                 found[_subject(series)].append((moment - view.trends.step / 2, (was, now)))
                 break
@@ -118,16 +118,7 @@ def _series(view: View, name: str) -> Iterator[Series]:
     """With the points that are numbers; a model that another file calls so is not one of ours."""
     for series in view.snapshot.trends.get(name, ()):
         if series.labels.get(names.MODEL):
-            yield type(series)(
-                labels=series.labels,
-                points=tuple(point for point in series.points if math.isfinite(point[1])),
-            )
-
-
-def _pairs(
-    points: tuple[tuple[float, float], ...],
-) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
-    return pairwise(points)
+            yield replace(series, points=tuple(point for point in series.points if math.isfinite(point[1])))
 
 
 def _subject(series: Series) -> Subject:

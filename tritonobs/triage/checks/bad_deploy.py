@@ -15,7 +15,7 @@ from tritonobs.triage.wording import growth, titled
 from tritonobs.units import format_clock, format_latency
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tritonobs.timings.measured import Subject
     from tritonobs.triage.arrival import Arrival
@@ -90,11 +90,20 @@ def _own_errors(view: View, arrival: Arrival, share: float) -> bool:
 def _added_errors(view: View, arrival: Arrival, model: str) -> float:
     """Errors a second of all versions of a model that were not there before."""
     bad = [view.trends.bad(labels_of(subject)) for subject in view.asked() if subject[0] == model]
-    now, before = (
-        sum(view.trends.level(points, *span) or 0.0 for points in bad)
-        for span in ((arrival.late, arrival.end), (arrival.born - arrival.lead, arrival.born))
-    )
-    return max(0.0, now - before)
+    before, late = _sums(view, arrival, bad)
+    return max(0.0, late - before)
+
+
+def _sums(view: View, arrival: Arrival, rates: Iterable[Points]) -> tuple[float, float]:
+    """Of rates that add up: before, and of late; a rate that is not known then is none."""
+    levels = [_sides(view, arrival, points) for points in rates]
+    return sum(before or 0.0 for before, _ in levels), sum(late or 0.0 for _, late in levels)
+
+
+def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, float | None]:
+    """The level before the load, and of late."""
+    before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
+    return before, view.trends.level(points, arrival.late, arrival.end)
 
 
 def _ended(view: View, subject: Subject) -> tuple[Points, Points]:
@@ -168,8 +177,7 @@ def _work(view: View, subject: Subject) -> Points:
 
 
 def _levels(view: View, arrival: Arrival, points: Points) -> tuple[float, float] | None:
-    before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
-    late = view.trends.level(points, arrival.late, arrival.end)
+    before, late = _sides(view, arrival, points)
     return None if before is None or late is None else (before, late)
 
 
@@ -190,11 +198,8 @@ def _grown(view: View, arrival: Arrival, points: Points, seconds: float) -> tupl
 def _traffic(view: View, arrival: Arrival) -> float:
     """How many times as many requests the model gets, over all of its versions."""
     every = [view.trends.points(name, {names.MODEL: arrival.subject[0]}) for name in ("requests", "failed")]
-    now, before = (
-        sum(view.trends.level(points, *span) or 0.0 for points in every)
-        for span in ((arrival.late, arrival.end), (arrival.born - arrival.lead, arrival.born))
-    )
-    return growth(now, before)
+    before, late = _sums(view, arrival, every)
+    return growth(late, before)
 
 
 def _others(view: View, arrival: Arrival) -> float | None:
