@@ -1,13 +1,14 @@
 // Traffic that will exceed its limit: it rose in every part of the time looked at, by more than chance, and neither
-// yesterday nor last week explains it. It stands behind the record it reads.
+// yesterday nor last week explains it.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
-  local quick = 'subject:triton_requests_offered:rate5m';
-  local slow = 'subject:triton_requests_offered:rate15m';
+  // Of subjects with a limit.
+  local quick = 'subject:triton_requests_offered:mean5m';
+  local slow = 'subject:triton_requests_offered:mean15m';
   local limit = 'subject:tritonobs_qps_limit:held';
   local at(series, minutes) = if minutes == 0 then series else series + ' offset ' + text.span(minutes + 'm');
   local yesterday = at(slow, 1440);
@@ -55,7 +56,6 @@ function(config)
     fit('(%(earlier)s >= on (%(subject)s) %(now)s / 2)\n', { earlier: gain(slow, ago + 45, ago), now: gain(slow, 45) }) +
     after(1 / 2) + after(1);
   [
-    text.record(slow, (import '../lib/quarter.libsonnet')()),
     text.alert('TritonQpsWillExceedLimit', 'warning', text.owned(of_limit(fit(|||
       (
         (
@@ -98,6 +98,6 @@ function(config)
       description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
                    say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
                    '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
-      board: boards.link('model', ['model', 'version'], quick),
+      board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
     }, wait='4m', keep=config.forecastKeepFiring),
   ]

@@ -7,8 +7,8 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
-  local mean(record, ago='') = 'avg_over_time(' + record + '[%(span5m)s]' + ago + ')';
   local failures = 'model_version_reason:triton_requests_failed';
+  local errors = 'model_version_stage_reason:tritonobs_stage_errors';
   // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
   // are history.
   local ended = |||
@@ -27,33 +27,28 @@ function(config)
       (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
     )
   |||, { failures: failures });
+  // Enough for a surge. (Few reasons are: what follows is asked of these alone.)
+  local many(mean) = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: mean });
+  local stage_errors(record) = 'sum by (%(subject)s, stage, reason) (' + record + ')';
+  local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
+  local many_failures = failures + ':mean5m';
   // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
   // does not make a reason new.
-  local surges(now, earlier, usual, by) = fit(|||
+  local surges(now, usual, by) = fit(|||
     (
-      (%(now)s >= %(surgeErrors)s / %(seconds5m)s)
+      %(now)s
         > on (%(subject)s, %(by)s)
       %(surgeRatio)s * %(usual)s
         > on (%(subject)s, %(by)s)
       (%(usual)s + (%(surgeNoise)s * sqrt(%(usual)s * %(seconds5m)s) + %(surgeNoise)s) / %(seconds5m)s)
       or
-      (%(now)s >= %(surgeErrors)s / %(seconds5m)s)
+      %(now)s
         unless on (%(model)s, %(by)s)
       %(usual)s
     )
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
-    unless on (%(subject)s, %(by)s)
-    (
-      (
-        %(now)s
-          < on (%(subject)s, %(by)s)
-        0.75 * %(earlier)s
-      )
-      unless on (%(subject)s)
-      %(failing_now)s
-    )
-  |||, { now: now, earlier: earlier, usual: usual, by: by, failing_now: failing_now });
+  |||, { now: now, usual: usual, by: by });
   // (VictoriaMetrics' `changes` counts the first sample of a series, and the first after a gap.)
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
@@ -72,7 +67,6 @@ function(config)
       nv_model_load_duration_secs{%(triton)s} != nv_model_load_duration_secs{%(triton)s} offset %(span2m)s
     )
   |||);
-  local errors = 'model_version_stage_reason:tritonobs_stage_errors';
   // Input that a stage refused: the caller's fault. What was usual is a reason's over a day, whoever's fault it was called.
   local refused = errors + ':rate5m{outcome="invalid"}';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
@@ -187,22 +181,34 @@ function(config)
                      ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
       }, wait='5m'),
+      text.record(many_failures, many('avg_over_time(' + failures + ':rate%(short)s[%(span5m)s])')),
       text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(fit(|||
         (
-          %(surges)s
+          (
+            %(surges)s
+          )
+          unless
+          (
+            (
+              %(errors)s < 0.75 * %(errors_earlier)s
+              or
+              %(failures)s < 0.75 * %(failures)s offset %(span2m)s
+            )
+            unless on (%(subject)s)
+            %(failing_now)s
+          )
         )
         unless on (%(model)s)
         %(of_members)s
         %(ended)s
       |||, {
         ended: ended,
+        errors: many_stage_errors(),
+        errors_earlier: many_stage_errors(' offset %(span2m)s'),
+        failures: many_failures,
+        failing_now: failing_now,
         surges: text.all([
-          surges(
-            'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""})',
-            'sum by (%(subject)s, stage, reason) (' + errors + ':rate5m{outcome=""} offset %(span2m)s)',
-            'sum by (%(subject)s, stage, reason) (' + errors + ':mean1h)',
-            'stage, reason'
-          ),
+          surges(many_stage_errors(), stage_errors(errors + ':mean1h'), 'stage, reason'),
           fit(|||
             (
               %(surges)s
@@ -210,12 +216,7 @@ function(config)
             unless on (%(subject)s)
             %(callers_fault)s
           |||, {
-            surges: surges(
-              mean(failures + ':rate%(short)s'),
-              mean(failures + ':rate%(short)s', ' offset %(span2m)s'),
-              failures + ':mean1h',
-              'reason'
-            ),
+            surges: surges(many_failures, failures + ':mean1h', 'reason'),
             callers_fault: callers_fault,
           }),
         ]),

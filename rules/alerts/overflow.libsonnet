@@ -1,16 +1,20 @@
-// More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, as
-// their last rule; in a group of its own it would be evaluated up to one interval after them.
+// More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, behind
+// them; in a group of its own it would be evaluated up to one interval after them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local exceeds = import '../lib/exceeds.libsonnet';
+  local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
-  // It goes on behind a full queue.
-  local kept = |||
-    or on (%(subject)s)
-    (subject:triton_requests_offered:rate%(short)s and on (%(subject)s) subject:tritonobs_limit_kept:info)
-  |||;
+  local record = 'subject:tritonobs_limit_exceeded:rate';
+  // It may go on behind a full queue.
+  local exceeded = fit(|||
+    (
+      %(record)s
+      or on (%(subject)s)
+      (subject:triton_requests_offered:rate%(short)s and on (%(subject)s) subject:tritonobs_limit_kept:info)
+    )
+  |||, { record: record });
   // What a server under two addresses does counts twice: below twice the limit that is no excess.
   local twice = |||
     unless on (%(subject)s)
@@ -29,7 +33,8 @@ function(config)
     model:tritonobs_limit_passed_on:info
   |||;
   [
-    text.alert('TritonQpsAboveLimit', 'critical', text.owned('(\n' + text.trimmed(exceeds('1') + kept) + '\n)\n' + twice + passed_on), {
+    text.record(record, (import '../lib/exceeds.libsonnet')('1')),
+    text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
       summary: 'More requests come than the limit allows.',
       description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.waiting + say.causes +
                    ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',

@@ -25,14 +25,14 @@ function(config)
   local waited = (import '../lib/waited.libsonnet')(cluster).english;
   local tiers = (import '../lib/tiers.libsonnet')(config);
   local reported = (import '../lib/reported.libsonnet')(config);
-  // Versions that have nearly all bad requests of their model.
-  local fails(tier) = fit(|||
+  // Those of some versions that have nearly all bad requests of their model.
+  local fails(tier, of) = fit(|||
     (
-      %(bad)s
+      (%(bad)s and on (%(subject)s, slo) %(of)s)
         >= on (%(model)s, slo) group_left ()
       %(burnVersionShare)s * %(all)s
     )
-  |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""') });
+  |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
   // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
   // over all its versions. That share hardly moves while the windows run out, so the subject is the same to the end.
   // A version is told of itself, too, where its model does not burn, and did not lately.
@@ -47,11 +47,7 @@ function(config)
       (
         %(burns)s{version=""}
           unless on (%(model)s, slo)
-        (
-          %(fails)s
-            and on (%(subject)s, slo)
-          present_over_time(%(burns)s{version!=""}[%(memory)s])
-        )
+        %(fails)s
       )
       or
       (
@@ -67,14 +63,15 @@ function(config)
           unless on (%(model)s, slo)
         present_over_time(%(burns)s{version=""}[%(memory)s])
           unless on (%(model)s, slo)
-        (
-          %(fails)s
-            and on (%(subject)s, slo)
-          present_over_time(%(burns)s{version!=""}[%(memory)s])
-        )
+        %(fails)s
       )
     )
-  |||, { burns: burns, interval: interval, memory: memory, fails: fails(tier) });
+  |||, {
+    burns: burns,
+    interval: interval,
+    memory: memory,
+    fails: fails(tier, 'present_over_time(' + burns + '{version!=""}[' + memory + '])'),
+  });
   // Of budgets that do not burn nothing is computed; of slower tiers only the others are recorded.
   local only(tier, burns) = if reported.kept(tier) then '' else burns;
   // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
@@ -191,18 +188,14 @@ function(config)
             unless on (%(subject)s, slo)
           (%(spent)s{version!=""} and on (%(model)s, slo) %(spent)s{version=""})
             unless on (%(model)s, slo)
-          (
-            %(spent)s{version!=""}
-              and on (%(subject)s, slo)
-            %(fails)s
-          )
+          %(fails)s
         )
       )
       unless on (%(subject)s, slo)
       %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
-      fails: fails(period),
+      fails: fails(period, spent + '{version!=""}'),
       of_members: reported.explained(period, reported.members(spending), '%(model)s', only=spent),
       not_of_failures: not_of_failures(period, spent, reported.failures(spending)),
     })), {

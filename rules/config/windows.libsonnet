@@ -84,6 +84,8 @@ local scrapes = 4;
     burnSampleWindow: duration.text(duration.seconds(config.burnInterval) - 0.001),
     // One sample in 5 m is enough for the window of a month, and cheaper to sum.
     longInterval: interval(300),
+    // Of a whole period a minute is little, and it is much to read.
+    periodInterval: interval(240),
     longSampleWindow: duration.text(duration.seconds(config.longInterval) - 0.001),
     // The longest time without a successful scrape across which counters are followed; the same and one interval more,
     // and one less.

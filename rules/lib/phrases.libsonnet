@@ -46,7 +46,7 @@
   called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
 
   // What a forecast is compared with: a day earlier, where it is known.
-  local grew = 'with printf "subject:triton_requests_offered:rate15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
+  local grew = 'with printf "subject:triton_requests_offered:mean15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
   unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus knows no yesterday of it, so it may be the rise of every morning.{{ end }}',
   unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
 

@@ -5,7 +5,6 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local called = import '../lib/called.libsonnet';
   local chance = import '../lib/chance.libsonnet';
-  local exceeds = import '../lib/exceeds.libsonnet';
   local of_limit = import '../lib/of_limit.libsonnet';
   local pending = 'subject:triton_requests_pending:sum';
   local answered = 'subject:triton_requests:rate%(short)s';
@@ -61,7 +60,7 @@ function(config)
     text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
     // When there was a burst last that may have filled the queue within seconds, and an overflow.
     text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst() })),
-    text.record(seen, 'timestamp(\n' + exceeds('1') + ')\n'),
+    text.record(seen, 'timestamp(subject:tritonobs_limit_exceeded:rate)'),
     // When the queue was not full for the last time, of subjects for which that matters.
     text.record(drained, fit(|||
       timestamp(

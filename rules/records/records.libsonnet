@@ -75,7 +75,7 @@
       text.group('slo.burns', config.burnInterval, burns.slow + alerts.slow),
       text.group('slo.begins', config.burnInterval, burns.begins),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
-      text.group('slo.period', config.slowInterval, ratios.period + budget.period),
+      text.group('slo.period', config.periodInterval, ratios.period + budget.period),
     ],
   },
 }

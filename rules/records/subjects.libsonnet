@@ -3,7 +3,6 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
   local fit = import '../lib/fit.libsonnet';
-  local quarter = import '../lib/quarter.libsonnet';
   // What the queues grew by a second, without what servers that just came back completed.
   local queued = text.part('model_version:triton_requests_queued:rate%(short)s', shards.sum, |||
     sum by (%(subject)s) (
@@ -97,8 +96,16 @@ function(config)
       and
       subject:triton_requests_offered:rate%(short)s
     |||),
-    // The exact mean of a quarter of an hour, of three rows instead of hundreds. Only limits ask for it so often.
-    text.record('subject:triton_requests_offered:mean15m', quarter('and on (%(subject)s) subject:tritonobs_qps_limit:held')),
+    // The exact mean of a quarter of an hour, of three rows instead of hundreds. Only limits ask for it.
+    text.record('subject:triton_requests_offered:mean15m', |||
+      (
+        (subject:triton_requests_offered:rate5m and on (%(subject)s) subject:tritonobs_qps_limit:held)
+          + on (%(subject)s)
+        subject:triton_requests_offered:rate5m offset %(span5m)s
+          + on (%(subject)s)
+        subject:triton_requests_offered:rate5m offset %(span10m)s
+      ) / 3
+    |||),
     // Between the last two scrapes: bursts that every longer window hides. A server whose last scrape was lost adds
     // nothing: what it did before is old.
     text.record('model_version:triton_requests_offered:irate%(short)s', |||

@@ -98,6 +98,10 @@ def _alert(name: str, query: str) -> dict[str, object]:
     return {"name": name, "type": "alerting", "query": query, "duration": 0, "keepFiringFor": 60}
 
 
+def _record(name: str, query: str) -> dict[str, object]:
+    return {"name": name, "type": "recording", "query": query}
+
+
 SPAN = Span(start=0.0, end=3600.0)
 
 
@@ -133,6 +137,24 @@ def test_a_replay_leaves_the_limits_of_others_as_they_were(client: PrometheusCli
         f'x > {ofs[0]} unless {ofs[0]} >= {limit}{{model!="", version=""}}',
         f'x > {ofs[1]} unless {limit}{{version!=""}} >= {ofs[1]}',
     ]
+
+
+def test_a_replay_spells_out_what_the_rule_reads_of_the_comparison(client: PrometheusClient) -> None:
+    """What was recorded of the limit that was in force says nothing of another one."""
+    record = "subject:tritonobs_limit_exceeded:rate"
+    _Prometheus.rules = (
+        _record(record, "x > subject:tritonobs_qps_limit:held"),
+        _alert("TritonQpsAboveLimit", f"{record} or y"),
+    )
+
+    backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
+
+    limit = '(subject:triton_requests:rate5m{model="m",version=""} * 0 + 12)'
+    assert _Prometheus.asked[1:] == [f"(x > {limit}) or y"]
+
+    _Prometheus.rules = _Prometheus.rules[1:]
+    with pytest.raises(BadAnswer, match=f"has loaded no record {record}; build and load the rules first"):
+        backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
 
 
 def test_episodes_of_a_model_and_its_version_are_one() -> None:

@@ -24,6 +24,9 @@ LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 _KEPT_SERIES = "subject:tritonobs_limit_kept:info"
 """What keeps the alert up behind a full queue: it tells of the limit that was in force."""
 
+_EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
+"""What the rule reads of the comparison; a replay puts the comparison itself in its place."""
+
 _RATE_SERIES = "subject:triton_requests:rate5m"
 _MOST_POINTS = 10_000
 _SHORTEST_STEP_SECONDS = 15.0
@@ -71,7 +74,11 @@ def backtest_limit(
     rule = loaded(prometheus, names.ALERT_QPS_ABOVE_LIMIT)
     step = step_seconds(span)
     seen = seen_seconds(prometheus, span, change.history)
-    found = prometheus.query_range(change.of(rule.query), start=span.start, end=span.end, step_seconds=step)
+    query = rule.query
+    if _EXCEEDED_SERIES in query:
+        compared = _found(prometheus, _EXCEEDED_SERIES, "record")
+        query = query.replace(_EXCEEDED_SERIES, f"({compared.query})")
+    found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(
         subject=f"limit of {model}{f' version {version}' if version else ''}",
@@ -90,10 +97,14 @@ def loaded(prometheus: PrometheusClient, alert: str) -> Rule:
     Raises:
         ClientError: Prometheus did not answer, or has not loaded it.
     """
+    return _found(prometheus, alert, "alert")
+
+
+def _found(prometheus: PrometheusClient, name: str, kind: Literal["alert", "record"]) -> Rule:
     for rule in prometheus.rules():
-        if rule.kind == "alerting" and rule.name == alert:
+        if rule.kind == f"{kind}ing" and rule.name == name:
             return rule
-    raise BadAnswer(f"{prometheus.address} has loaded no alert {alert}; build and load the rules first")
+    raise BadAnswer(f"{prometheus.address} has loaded no {kind} {name}; build and load the rules first")
 
 
 def step_seconds(span: Span) -> float:

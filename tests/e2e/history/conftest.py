@@ -70,7 +70,7 @@ def _past() -> World:
         subject = {**INSPECT, "version": version}
         world.gauge("subject:tritonobs_owner:info", 1, **subject, pipeline="inspect", team="", tier="")
         world.gauge("subject:triton_requests:rate5m", qps, **subject)
-        for rate in ("irate20s", "rate20s", "rate5m", "rate15m"):
+        for rate in ("irate20s", "rate20s", "rate5m"):
             world.gauge(f"subject:triton_requests_offered:{rate}", qps, **subject)
     for samples in ("increase", "sampled"):
         bad = around(0, MANY_QPS * ERROR_SHARE * SCRAPE_SECONDS)

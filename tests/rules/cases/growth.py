@@ -9,7 +9,7 @@ WILL = "TritonQpsWillExceedLimit"
 HELD, OWNER = "subject:tritonobs_qps_limit:held", "subject:tritonobs_owner:info"
 TOLD = "model_version:tritonobs_limit_of_model:info"
 # With scrapes minutes apart the shortest window is the longest there is.
-SHORT, QUICK, SLOW = (f"subject:triton_requests_offered:rate{window}" for window in ("4m", "5m", "15m"))
+SHORT, QUICK, SLOW = (f"subject:triton_requests_offered:{of}" for of in ("rate4m", "mean5m", "mean15m"))
 HOUR, DAY, WEEK = 60, 1440, 10080
 BARELY = 1.001
 # How long it grew, what shows it, and over how many seconds that is a mean.
