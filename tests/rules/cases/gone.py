@@ -62,6 +62,20 @@ CASES = (
         checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 50)),),
     ),
     Case(
+        says="a single request is a number, too",
+        world=counted(80, 101),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 1)),),
+    ),
+    Case(
+        says="and so it is of a server that started again",
+        world=counted(80, 1),
+        rules=(UNCOUNTED,),
+        given=(ANSWERED,),
+        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 1)),),
+    ),
+    Case(
         says="what came within the hour is charged, and not said",
         world=counted(50, 500),
         rules=(UNCOUNTED,),

@@ -1,6 +1,6 @@
 """Bad input of a stage: told of who refused it, not of who passed it on, and not where it is usual."""
 
-from support.promtool import Case, all_fire, fires, silent
+from support.promtool import Case, absent, all_fire, fires, reads, silent
 from support.simulate import World
 
 SURGE, REASON = "TritonInvalidInputSurge", "TritonErrorReasonSurge"
@@ -47,7 +47,38 @@ PIPE = {
     "severity": "warning",
 }
 
+CHARGED = "subject_slo:tritonobs_slo_invalid_charged:last_hour"
+
+
+def a_day():
+    """What a stage refused a second, whoever's fault it was called: an hour before the day, in it, and in its last minutes."""
+    made = World(minutes=1520, scrape_seconds=60)
+    for outcome, rate in (("", 1.0), ("invalid", 2.0)):
+        levels = [(60, 50.0), (780, rate), (1500, 0.0), (1516, 50.0)]
+        made.gauge(REFUSED, levels, **NMS, **WHY, outcome=outcome)
+    return made.gauge(
+        REFUSED, 4.0, model="ocr", version="1", stage="decode", reason="corrupt_image", outcome=""
+    )
+
+
 CASES = (
+    Case(
+        says="what is usual is a mean of a day that ended five minutes ago, whoever's fault it was called",
+        world=a_day(),
+        rules=(USUAL,),
+        given=(REFUSED,),
+        checks=(
+            reads(USUAL, 1504, ({**NMS, **INVALID}, 1.5), ({"model": "ocr", "version": "1", **INVALID}, 4)),
+        ),
+    ),
+    Case(
+        says="that an SLO charges the caller's fault is known for an hour, by the source that says so",
+        world=World(minutes=100)
+        .gauge("tritonobs_slo_invalid_charged", [(10, 1), (99, None)], **NMS, slo="a", instance="x")
+        .gauge("tritonobs_slo_invalid_charged", [(10, 0), (99, None)], **NMS, slo="a", instance="y"),
+        rules=(CHARGED,),
+        checks=(reads(CHARGED, 68, ({**NMS, "slo": "a"}, 1)), absent(CHARGED, 80)),
+    ),
     case(
         "a share of a model's requests is told until the input is good again",
         world([(10, 0), (20, 1), (99, 0)]),
