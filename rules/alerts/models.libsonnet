@@ -31,6 +31,7 @@ function(config)
   local many(mean) = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: mean });
   local stage_errors(record) = 'sum by (%(subject)s, stage, reason) (' + record + ')';
   local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
+  // (Recorded with those of stages.)
   local many_failures = failures + ':mean5m';
   // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
   // does not make a reason new.
@@ -181,7 +182,6 @@ function(config)
                      ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
       }, wait='5m'),
-      text.record(many_failures, many('avg_over_time(' + failures + ':rate%(short)s[%(span5m)s])')),
       text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(fit(|||
         (
           (

@@ -4,17 +4,11 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
+  local exceeds = import '../lib/exceeds.libsonnet';
   local fit = import '../lib/fit.libsonnet';
   local near = 'subject:tritonobs_limit_near';
-  local exceeds = import '../lib/exceeds.libsonnet';
   local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
   [
-    // Of five minutes, of subjects with a limit: what looks back for long reads this.
-    text.record('subject:triton_requests_offered:mean5m', |||
-      subject:triton_requests_offered:rate5m
-        and on (%(subject)s)
-      subject:tritonobs_qps_limit:held
-    |||),
     // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
     text.record(near + ':rate', fit(|||
       (

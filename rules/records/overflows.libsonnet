@@ -46,6 +46,12 @@ function(config)
     )
   |||, { event: within(event), drained: within(drained) });
   [
+    // Of five minutes, of subjects with a limit: what looks back for long reads this.
+    text.record('subject:triton_requests_offered:mean5m', |||
+      subject:triton_requests_offered:rate5m
+        and on (%(subject)s)
+      subject:tritonobs_qps_limit:held
+    |||),
     text.record(pending, |||
       (
         model_version:triton_requests_pending:sum

@@ -34,6 +34,11 @@ function(config)
   [
     errors('%(medium)s', '%(medium)s', '%(mediumSeconds)s'),
     errors('5m', '%(span5m)s', '%(seconds5m)s'),
+    // What else fails often enough for a surge: few reasons do.
+    text.record('model_version_reason:triton_requests_failed:mean5m', |||
+      avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s[%(span5m)s])
+        >= %(surgeErrors)s / %(seconds5m)s
+    |||),
     text.record('model_version_stage_kind:tritonobs_stage_items:rate%(medium)s', |||
       sum by (%(subject)s, stage, kind) (rate(tritonobs_stage_items_total{%(triton)s}[%(medium)s]))
     |||) + shards.sum,

@@ -2,10 +2,12 @@
 
 from math import sqrt
 
-from support.promtool import Case, all_fire, silent
-from support.simulate import World
+from support.promtool import Case, Check, absent, all_fire, silent
+from support.simulate import World, series_name
 
 ABOVE, NEAR, SPIKE = "TritonQpsAboveLimit", "TritonQpsNearLimit", "TritonQpsSpike"
+RECORDS = {ABOVE: "subject:tritonobs_limit_exceeded:rate", NEAR: "subject:tritonobs_limit_near:rate"}
+"""What each reads of the comparison with its limit."""
 OFFERED = "subject:triton_requests_offered"
 HELD, OWNER, TOLD = (
     "subject:tritonobs_qps_limit:held",
@@ -91,15 +93,28 @@ def excess(share):
     return world, told
 
 
+def exceeded(record, minute, *subjects):
+    """These are above their limits at this minute, and no others."""
+    seen = ({label: one[label] for label in ("model", "version") if label in one} for one in subjects)
+    samples = {series_name("", labels): 1 for labels in seen}
+    return Check(expr=f"group by (model, version) ({record})", minute=minute, samples=samples)
+
+
 def surpassed(alert, share, wait):
     """The alert about a share of the limits, which must hold for `wait` minutes."""
     world, told = excess(share)
     return Case(
         says=f"{alert}: a thousandth more than chance in any window, for each size of limit, and no less",
         world=world,
-        rules=(alert,),
+        rules=(alert, RECORDS[alert]),
         given=GIVEN,
         checks=(
+            absent(RECORDS[alert], 3.75),
+            *(
+                exceeded(RECORDS[alert], 4 + after, *(one for since, one in told if since <= after))
+                for *_, after in WINDOWS
+            ),
+            absent(RECORDS[alert], 13.5),
             silent(alert, 3.75 + wait),
             *(
                 all_fire(alert, 4 + wait + after, *(one for since, one in told if since <= after))

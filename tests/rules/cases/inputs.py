@@ -51,7 +51,7 @@ CHARGED = "subject_slo:tritonobs_slo_invalid_charged:last_hour"
 
 
 def a_day():
-    """What a stage refused a second, whoever's fault it was called: an hour before the day, in it, and in its last minutes."""
+    """What a stage refused a second, whoever's fault it was called: a day, and the hours around it."""
     made = World(minutes=1520, scrape_seconds=60)
     for outcome, rate in (("", 1.0), ("invalid", 2.0)):
         levels = [(60, 50.0), (780, rate), (1500, 0.0), (1516, 50.0)]

@@ -196,7 +196,7 @@ def test_a_spent_budget_is_told_once(engine, versions):
     found = told(engine, fleet, EXHAUSTED)
 
     assert len(found) == 1, shown(found)
-    assert OLD < found[0].since < OLD + 28 * MINUTE
+    assert OLD < found[0].since < OLD + 30 * MINUTE
 
 
 def test_a_young_budget_is_not_spent(engine):

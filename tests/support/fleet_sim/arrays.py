@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Node: TypeAlias = tuple[Any, ...]
 _TOKEN: Final = re.compile(
-    r"\s*(?:(?P<window>\[[^\]]*\])|(?P<matchers>\{[^}]*\})"
+    r"\s*(?:(?P<window>\[[^\]]*\])|(?P<matchers>\{[^}]*\})|(?P<label>\"[^\"]*\")"
     r"|(?P<number>\d+(?:\.\d+)?(?:[a-z][\da-z]*)?)|(?P<name>[A-Za-z_][\w:]*)|(?P<sign><=|>=|==|!=|[-+*/^(),<>]))"
 )
 _BINDS: Final = ({"or"}, {"and", "unless"}, {"<", ">", "<=", ">=", "==", "!="}, {"+", "-"}, {"*", "/"}, {"^"})
@@ -93,11 +93,18 @@ class Arrays:
         _, name, arguments = node
         if name == "sqrt":
             return np.sqrt(self._value(arguments[0], at))
+        if name == "label_replace":
+            return self._value(arguments[0], at)
+        if name == "max":
+            return reduce(np.fmax, [self._value(one, at) for one in _rows_of(arguments[0])])
         if name == "timestamp":
             return self._times(arguments[0], at)
         if name in ("clamp_min", "clamp_max"):
             value, bound = (self._value(one, at) for one in arguments)
             return (np.maximum if name == "clamp_min" else np.minimum)(value, bound)
+        return self._over(name, arguments, at)
+
+    def _over(self, name: str, arguments: tuple[Node, ...], at: Array) -> Array:
         _, series, window, offset = arguments[-1]
         if series not in self.series:
             return np.full(len(at), np.nan)
@@ -118,6 +125,13 @@ class Arrays:
 
     def _count(self, seconds: float) -> int:
         return round(seconds / self.step_seconds)
+
+
+def _rows_of(node: Node) -> list[Node]:
+    """What `or` puts together: rows that a label tells apart are all there."""
+    if node[:2] != ("binary", "or"):
+        return [node]
+    return [*_rows_of(node[2]), *_rows_of(node[3])]
 
 
 @cache
@@ -185,6 +199,8 @@ def _skip_labels(tokens: _Tokens) -> None:
 def _single(tokens: _Tokens) -> Node:
     if tokens.kind == "number":
         return ("number", float(tokens.next()))
+    if tokens.kind == "label":
+        return ("label", tokens.next())
     if tokens.text == "-":
         tokens.next()
         return ("binary", "-", ("number", 0.0), _single(tokens))
@@ -195,7 +211,14 @@ def _single(tokens: _Tokens) -> Node:
         return inner
     if tokens.kind != "name":
         raise ValueError(f"not known: {tokens.text!r}")
+    return _named(tokens)
+
+
+def _named(tokens: _Tokens) -> Node:
     name = tokens.next()
+    if tokens.text == "by":
+        tokens.next()
+        _skip_labels(tokens)
     if tokens.text == "(":
         tokens.next()
         arguments = [_binary(tokens, 0)]
