@@ -30,7 +30,7 @@ function(config)
     (
       (%(bad)s and on (%(subject)s, slo) %(of)s)
         >= on (%(model)s, slo) group_left ()
-      %(burnVersionShare)s * %(all)s
+      %(burnVersionShare)s * (%(all)s and on (%(model)s, slo) %(of)s)
     )
   |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
   // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
@@ -83,7 +83,7 @@ function(config)
     unless on (%(subject)s, slo)
     (
       (
-        %(bad)s
+        (%(bad)s and on (%(subject)s, slo) %(burns)s)
           < on (%(model)s) group_left ()
         2 * %(failing)s
       )
@@ -92,7 +92,7 @@ function(config)
     )
   |||, {
     explained: reported.explained(tier, reported.of_members(tier), '%(model)s', only=only(tier, burns)),
-    failing: reported.members(reported.bad_of(tier)),
+    failing: reported.members(reported.bad_of(tier) + ' and on (%(model)s) pipeline_stage_model:tritonobs_pipeline_calls:held'),
     burns: burns,
     bad: reported.bad_of(tier),
     wait: wait,

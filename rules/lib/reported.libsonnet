@@ -112,7 +112,8 @@ function(config)
     // SLOs of which `what` was reported, and so much that the rest of the long window does not burn; `by` are the labels
     // that it is known by, `part` is the share of the threshold that counts, `only` a record of the few that are asked for.
     explained(tier, what, by='%(subject)s, slo', part='', only='')::
-      local bad = if only == '' then bad_of(tier) else '(' + bad_of(tier) + ' and on (%(subject)s, slo) ' + only + ')';
+      local few(rows) = if only == '' then rows else '(' + rows + ' and on (%(subject)s, slo) ' + only + ')';
+      local bad = few(bad_of(tier));
       fit(|||
         (
           (
@@ -133,10 +134,16 @@ function(config)
       |||, { bad: bad, part: part, over: over_in(tier, tier.long) }) else fit(|||
         %(bad)s
           * on (%(subject)s, slo)
-        (%(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s))
+        (%(part)sclamp_max(%(factor)s * %(budget)s, %(sloThresholdCap)s))
           / on (%(subject)s, slo)
-        (slo:sli_error:ratio_rate%(long)s > 0)
-      |||, { bad: bad, part: part, long: tier.long, factor: tier.factor }) }),
+        (%(ratio)s > 0)
+      |||, {
+        bad: bad,
+        part: part,
+        factor: tier.factor,
+        budget: few('slo:error_budget:ratio'),
+        ratio: few('slo:sli_error:ratio_rate' + tier.long),
+      }) }),
 
     // Of one interval of the group that evaluates this, an evaluation of `slo` ago. A page about the model is about its
     // versions, too, and one about a version about its part of the model.
