@@ -54,26 +54,19 @@ CASES = (
             reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 400)),
         ),
     ),
-    Case(
-        says="of a server that started again meanwhile it is what it shows",
-        world=counted(80, 50),
-        rules=(UNCOUNTED,),
-        given=(ANSWERED,),
-        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 50)),),
-    ),
-    Case(
-        says="a single request is a number, too",
-        world=counted(80, 101),
-        rules=(UNCOUNTED,),
-        given=(ANSWERED,),
-        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 1)),),
-    ),
-    Case(
-        says="and so it is of a server that started again",
-        world=counted(80, 1),
-        rules=(UNCOUNTED,),
-        given=(ANSWERED,),
-        checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, 1)),),
+    *(
+        Case(
+            says=says,
+            world=counted(80, after),
+            rules=(UNCOUNTED,),
+            given=(ANSWERED,),
+            checks=(reads("replica:triton_requests_uncounted:sum", 104, ({"replica": "a"}, number)),),
+        )
+        for says, after, number in (
+            ("of a server that started again meanwhile it is what it shows", 50, 50),
+            ("one request more is a number, too", 101, 1),
+            ("and so is the only one of a server that started again", 1, 1),
+        )
     ),
     Case(
         says="what came within the hour is charged, and not said",
