@@ -30,7 +30,7 @@ TOLERANCE = 1e-6
 # So does what is near a limit, by how much traffic breathes: no rate here is near its limit.
 OF_THE_CLOCK = (
     r"replica_model_version:triton_loaded:.+|replica:triton_requests_succeeded:sum|.+:timestamp_seconds"
-    r"|.+:(?:mean5m|mean15m|mean1h|mean1d|p75_1h|breath(?:5m)?|breath(?:5m)?_step)"
+    r"|.+:(?:mean15m|mean1h|mean1d|p75_1h|breath(?:5m)?|breath(?:5m)?_step)"
 )
 
 # Sums over the whole world hold its first interval (15 s of 12 minutes); a replay begins it a sample later.

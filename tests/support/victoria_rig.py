@@ -54,7 +54,7 @@ class Victoria(Beside):
     UNSTEADY: ClassVar[str] = (
         # What was bad is recorded later than what was counted: until a window is full it holds less of it.
         r"slo:sli_error:ratio_rate(?:30m|1h|2h|6h|1d|3d)|slo:error_budget_burn_.+"
-        r"|.+:(?:p75_1h|mean5m|mean15m|mean1d|breath|breath5m)"
+        r"|.+:(?:p75_1h|mean15m|mean1d|breath|breath5m)"
         # Counters as they stand, and what is but the noise of a difference.
         r"|replica:triton_requests_succeeded:sum|slo:sli_unmeasured_requests:increase"
     )

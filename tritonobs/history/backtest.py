@@ -71,12 +71,13 @@ def backtest_limit(
     """
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.VERSION}={promql.quoted(version)}")
     change = _Change(_RATE_SERIES + chosen, qps, {names.MODEL: model, names.VERSION: version})
-    rule = loaded(prometheus, names.ALERT_QPS_ABOVE_LIMIT)
+    rules = prometheus.rules()
+    rule = _found(prometheus, rules, names.ALERT_QPS_ABOVE_LIMIT, "alert")
     step = step_seconds(span)
     seen = seen_seconds(prometheus, span, change.history)
     query = rule.query
     if _EXCEEDED_SERIES in query:
-        compared = _found(prometheus, _EXCEEDED_SERIES, "record")
+        compared = _found(prometheus, rules, _EXCEEDED_SERIES, "record")
         query = query.replace(_EXCEEDED_SERIES, f"({compared.query})")
     found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
@@ -97,11 +98,13 @@ def loaded(prometheus: PrometheusClient, alert: str) -> Rule:
     Raises:
         ClientError: Prometheus did not answer, or has not loaded it.
     """
-    return _found(prometheus, alert, "alert")
+    return _found(prometheus, prometheus.rules(), alert, "alert")
 
 
-def _found(prometheus: PrometheusClient, name: str, kind: Literal["alert", "record"]) -> Rule:
-    for rule in prometheus.rules():
+def _found(
+    prometheus: PrometheusClient, rules: Iterable[Rule], name: str, kind: Literal["alert", "record"]
+) -> Rule:
+    for rule in rules:
         if rule.kind == f"{kind}ing" and rule.name == name:
             return rule
     raise BadAnswer(f"{prometheus.address} has loaded no {kind} {name}; build and load the rules first")
