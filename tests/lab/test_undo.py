@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from tritonobs.lab import undo
 from tritonobs.lab.undo import Undo
 
 
@@ -22,8 +23,8 @@ def test_a_signal_begins_the_undoing(number: signal.Signals) -> None:
     before, done = signal.getsignal(number), []
 
     def drill() -> None:
-        with Undo(lambda: None) as undo:
-            undo.callback(done.append, "undone")
+        with Undo(lambda: None) as block:
+            block.callback(done.append, "undone")
             _kick(number)
 
     with pytest.raises((KeyboardInterrupt, SystemExit)):
@@ -33,9 +34,16 @@ def test_a_signal_begins_the_undoing(number: signal.Signals) -> None:
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.parametrize("pause", [undo._AGAIN_SECONDS, 0.0])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_a_destructor_is_not_lost(number: signal.Signals) -> None:
-    """Python drops what is raised there; the block ends nevertheless, and the hook is as before."""
+def test_a_signal_in_a_destructor_is_not_lost(
+    number: signal.Signals, pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python drops what is raised there; the block ends nevertheless, and the hook is as before.
+
+    Without a pause the signal is sent again while the hook is still at work, as on a busy machine.
+    """
+    monkeypatch.setattr(undo, "_AGAIN_SECONDS", pause)
     before, done = sys.unraisablehook, []
 
     class Collected:
@@ -43,8 +51,8 @@ def test_a_signal_in_a_destructor_is_not_lost(number: signal.Signals) -> None:
             _kick(number)
 
     def drill() -> None:
-        with Undo(lambda: None) as undo:
-            undo.callback(done.append, "undone")
+        with Undo(lambda: None) as block:
+            block.callback(done.append, "undone")
             Collected()
             time.sleep(10)
             done.append("lost")
@@ -62,9 +70,9 @@ def test_impatience_does_not_stop_the_undoing() -> None:
     done: list[str] = []
 
     def drill() -> None:
-        with Undo(lambda: told.append("wait")) as undo:
-            undo.callback(done.append, "first")
-            undo.callback(_kick, signal.SIGINT)
+        with Undo(lambda: told.append("wait")) as block:
+            block.callback(done.append, "first")
+            block.callback(_kick, signal.SIGINT)
             _kick(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
@@ -81,10 +89,10 @@ def test_one_failure_does_not_keep_the_rest() -> None:
         raise OSError("cannot")
 
     def drill() -> None:
-        with Undo(lambda: None) as undo:
-            undo.callback(done.append, "server")
-            undo.callback(fail)
-            undo.callback(done.append, "load")
+        with Undo(lambda: None) as block:
+            block.callback(done.append, "server")
+            block.callback(fail)
+            block.callback(done.append, "load")
 
     with pytest.raises(OSError, match="cannot"):
         drill()
@@ -95,7 +103,7 @@ def test_one_failure_does_not_keep_the_rest() -> None:
 def test_what_was_kept_is_not_undone() -> None:
     """After `keep` the block ends as if nothing had been registered."""
     undone: list[str] = []
-    with Undo(lambda: None) as undo:
-        undo.callback(undone.append, "stopped")
-        undo.keep()
+    with Undo(lambda: None) as block:
+        block.callback(undone.append, "stopped")
+        block.keep()
     assert undone == []

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -33,7 +34,7 @@ class Undo(ExitStack):
         # `pop_all` makes the stack that it returns without arguments.
         super().__init__()
         self._on_wait = on_wait
-        self._undoing = False
+        self._undoing, self._dropping = False, False
         self._held, self._came, self._last = 0, 0, 0
         self._restore: list[Callable[[], object]] = []
 
@@ -82,7 +83,7 @@ class Undo(ExitStack):
             self._on_wait()
         elif self._held:
             self._came = number
-        else:
+        elif not self._dropping:
             self._end(number)
 
     def _end(self, number: int) -> NoReturn:
@@ -102,5 +103,14 @@ class Undo(ExitStack):
         if not self._last or not isinstance(what.exc_value, (KeyboardInterrupt, SystemExit)):
             report(what)
             return
-        self._undoing = False
-        threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), self._last)).start()
+        self._undoing, self._dropping = False, True
+        try:
+            threading.Thread(target=self._again, daemon=True).start()
+        finally:
+            self._dropping = False
+
+    def _again(self) -> None:
+        time.sleep(_AGAIN_SECONDS)
+        while not self._undoing:
+            os.kill(os.getpid(), self._last)
+            time.sleep(_AGAIN_SECONDS)

@@ -51,14 +51,16 @@ CHARGED = "subject_slo:tritonobs_slo_invalid_charged:last_hour"
 
 
 def a_day():
-    """What a stage refused a second, whoever's fault it was called: a day, and the hours around it."""
+    """What a stage refused a second, whoever's fault it was called: a day, and the hours around it.
+
+    Nothing was refused in its first moment: that is part of a range in Prometheus 2 and not in 3.
+    """
     made = World(minutes=1520, scrape_seconds=60)
     for outcome, rate in (("", 1.0), ("invalid", 2.0)):
-        levels = [(60, 50.0), (780, rate), (1500, 0.0), (1516, 50.0)]
+        levels = [(59, 50.0), (60, 0.0), (780, rate), (1500, 0.0), (1516, 50.0)]
         made.gauge(REFUSED, levels, **NMS, **WHY, outcome=outcome)
-    return made.gauge(
-        REFUSED, 4.0, model="ocr", version="1", stage="decode", reason="corrupt_image", outcome=""
-    )
+    ocr = {"model": "ocr", "version": "1", "stage": "decode", "reason": "corrupt_image", "outcome": ""}
+    return made.gauge(REFUSED, [(60, 0.0), (1520, 4.0)], **ocr)
 
 
 CASES = (
