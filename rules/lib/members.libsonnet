@@ -79,8 +79,9 @@ function(config)
   {
     // An evaluation behind: what they are for takes longer.
     records: [
-      // The share that a pipeline has in what its members do for others than believed pipelines. (What one member
-      // refuses never reaches the next: it may be asked less often than its pipelines are.)
+      // The share that a pipeline has in what its members do for others than believed pipelines; all of it while it has
+      // no traffic, for the first that comes may fail. (What one member refuses never reaches the next: it may be asked
+      // less often than its pipelines are.)
       text.record(caused, fit(|||
         clamp_max(
           sum by (%(pipeline)s, model) (%(calls)s)
@@ -103,7 +104,9 @@ function(config)
             %(by_others)s > 0
           ),
           1
-        )
+        ) > 0
+        or
+        group by (%(pipeline)s, model) (%(calls)s)
       |||, {
         calls: calls,
         of_pipelines: as_pipeline(rate),

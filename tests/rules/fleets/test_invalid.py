@@ -115,8 +115,9 @@ def pipeline(
     spare=0.0,
     dirty=True,
     flush=0.0,
+    active=(0, 5400),
 ):
-    """A pipeline of two members; a third of what comes to the first is bad input.
+    """A pipeline of two members; a third of what comes to the first is bad input. It is asked while `active`.
 
     `real` of the pipeline's requests fail where no member sees it, `member_real` in the second member.
     Clients call the first member directly, with `direct` good requests a second and `spare` bad ones. A
@@ -125,19 +126,20 @@ def pipeline(
     fleet = Fleet(seconds=5400, scrape_seconds=scrape, seed=seed)
     server = fleet.server()
     bad, fault = 1 / 3 if dirty else 0, between(3000, 3900, member_real)
-    fleet.serve(server, "first", qps=12, invalid=damaged(bad), steady=True, flush_seconds=flush)
+    asked = between(*active, 12)
+    fleet.serve(server, "first", qps=asked, invalid=damaged(bad), steady=True, flush_seconds=flush)
     if direct or spare:
         fleet.serve(
             server, "first", "2", qps=direct + spare, invalid=damaged(spare / (direct + spare)), steady=True
         )
-    passing = 12 * (1 - bad)
+    passing = between(*active, 12 * (1 - bad))
     fleet.serve(server, "second", qps=passing, raised=fault, steady=True)
     how = {"refused": damaged(bad)} if told or kind == "ensemble" else {"soft": damaged(bad)}
     how["dead" if kind == "ensemble" else "raised"] = between(3000, 3900, real + member_real * (1 - bad))
     fleet.serve(
         server,
         "pipe",
-        qps=12,
+        qps=asked,
         ensemble=kind == "ensemble",
         bounds=None if kind == "ensemble" else (0.1,),
         steady=True,
@@ -193,6 +195,19 @@ def test_clients_of_a_member_change_nothing_for_its_pipeline(engine, kind, other
     real = fleet.truth.count("dead", "raised", model="pipe")
     assert charged(lived, fleet, model="pipe") == pytest.approx(real, rel=0.02, abs=1)
     assert (lived.fired(FAST, model="second") != []) == (real > 0)
+
+
+@pytest.mark.parametrize("others", [{}, {"direct": 12.0}])
+@pytest.mark.parametrize("scrape", [5, 15, 30])
+def test_the_first_failures_after_a_pause_are_charged(engine, scrape, others):
+    """Beside the first bad input; whether clients ask its member directly meanwhile or nobody does."""
+    fleet = pipeline(kind="ensemble", scrape=scrape, member_real=0.3, active=(3005, 3105), **others)
+
+    lived = live(engine, fleet, BAD, phases=scrape)
+
+    real = fleet.truth.count("dead", "raised", model="pipe")
+    assert real > 150
+    assert charged(lived, fleet, model="pipe") == pytest.approx(real, rel=0.02)
 
 
 def test_who_wants_it_charged_is_charged(engine):
