@@ -24,10 +24,10 @@ BOUNDS: Final = tuple(
     float(f"{step}e{decade}") for decade in (-3, -2, -1, 0) for step in ("1", "1.5", "2", "3", "5", "7.5")
 )
 THRESHOLD_SECONDS: Final = 0.1
-_STAGES: Final = {"total": 0.02, "decode": 0.005}
+STAGES: Final = {"total": 0.02, "decode": 0.005}
 """The median of each in seconds; the times are log-normal."""
 _SPREAD: Final = 0.5
-_ONE_FAILS_OF: Final = 5000
+ONE_FAILS_OF: Final = 5000
 _REASONS: Final = ("REJECTED", "CANCELED", "BACKEND", "OTHER")
 _MICROSECONDS: Final = {
     names.TRITON_REQUEST_US: 24_000,
@@ -76,12 +76,23 @@ class Pages:
     def page(self, at: str) -> bytes:
         """The page of the server at this address now."""
         server, now = self._numbers[at], time.time()
-        # No two servers have done the same: one under two names would be an alert.
-        done = int((now - self._began) * QPS) + 1000 + 37 * server
         values: list[float] = [server, 30 + server % 50, server, 10**9, server, 4 * 10**9, 10**9, 4 * 10**9]
         for model in range(self._models):
-            values += _values(done + 11 * model, server, int(now))
+            done, bad = self.counted(server, model, now)
+            values += _values(done, bad, server, int(now))
         return self._templates[server % len(self._templates)] % tuple(values)
+
+    def counted(self, server: int, model: int, now: float) -> tuple[int, int]:
+        """Requests to a model of a server until now, and the bad ones of them."""
+        # No two servers have done the same: one under two names would be an alert.
+        done = int((now - self._began) * QPS) + 1000 + 37 * server + 11 * model
+        return done, done // ONE_FAILS_OF
+
+    def answer(self, at: str) -> bytes:
+        """What the server at this address answers now."""
+        body = self.page(at)
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
+        return head.encode() + body
 
 
 class _Connection(asyncio.Protocol):
@@ -101,9 +112,7 @@ class _Connection(asyncio.Protocol):
         self._asked += data
         while b"\r\n\r\n" in self._asked:
             self._asked = self._asked.partition(b"\r\n\r\n")[2]
-            body = self._pages.page(self._address)
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
-            self._transport.write(head.encode() + body)
+            self._transport.write(self._pages.answer(self._address))
 
 
 def _template(models: range) -> bytes:
@@ -132,7 +141,7 @@ def _rows(own: str, worker: str) -> Iterator[str]:
     yield f'{FLUSH_DROPPED}{{{own},reason="invalid"}} 0'
     for outcome in OUTCOMES:
         yield f'{names.REQUESTS}{{{own},outcome="{outcome}"}} %d'
-    for stage in _STAGES:
+    for stage in STAGES:
         timed = f'{own},stage="{stage}"'
         for bound in (*BOUNDS, math.inf):
             yield f'{names.STAGE_DURATION}_bucket{{{timed},le="{format_bound(bound)}"}} %d'
@@ -140,9 +149,8 @@ def _rows(own: str, worker: str) -> Iterator[str]:
         yield f"{names.STAGE_DURATION}_sum{{{timed}}} %.3f"
 
 
-def _values(done: int, server: int, now: int) -> Iterator[float]:
+def _values(done: int, bad: int, server: int, now: int) -> Iterator[float]:
     """The numbers of one model after so many requests, in the order of `_rows`."""
-    bad = done // _ONE_FAILS_OF
     good = done - bad
     yield from (good, good, good // 2, 0, 0, bad, 0)
     for each in _MICROSECONDS.values():
@@ -156,11 +164,11 @@ def _values(done: int, server: int, now: int) -> Iterator[float]:
         yield from (done, done, done * median)
 
 
-def _within(bound: float, median: float) -> float:
+def within(bound: float, median: float) -> float:
     """The share of requests within the bound."""
     return 0.5 * (1 + math.erf(math.log(bound / median) / _SPREAD / math.sqrt(2)))
 
 
 _SHARES: Final = tuple(
-    (median, tuple(_within(bound, median) for bound in BOUNDS)) for median in _STAGES.values()
+    (median, tuple(within(bound, median) for bound in BOUNDS)) for median in STAGES.values()
 )

@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import requests
+from hours_seen import held_by, lines, watched
 from results import publish, table
-from serve_soak_rig import ROBOTS, Soak, rewrite, traffic, trouble, watch
+from serve_soak_rig import BURST_SECONDS, CALLS, ROBOTS, Soak, rewrite, traffic, trouble, watch
 
 from support.kubernetes import KubernetesDouble
 from support.programs import ServeProgram
@@ -37,6 +38,7 @@ from tritonobs.limits.log import LimitsLog
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_GROUPS_AN_HOUR = 50
 _GROWTH, _MORE_FILES = 1.1, 3
 """More would be a leak."""
 # In full or short; in Markdown the icon stands before or between the asterisks.
@@ -62,8 +64,10 @@ def tiny_disk(folder: Path) -> Iterator[Path | None]:
         subprocess.run(["umount", "-l", str(folder)], check=True)  # noqa: S607
 
 
-def run(minutes: float) -> tuple[Soak, dict[str, object]]:
-    """The hour, and what is true after it."""
+def run(
+    minutes: float, *, every_seconds: float = BURST_SECONDS, calls: int = CALLS
+) -> tuple[Soak, dict[str, object]]:
+    """The hour, and what is true after it; each robot gets so many calls at once, so often."""
     with ExitStack() as open_ones:
         folder = Path(open_ones.enter_context(tempfile.TemporaryDirectory(prefix="tritonobs-soak-")))
         disk = open_ones.enter_context(tiny_disk(folder / "disk"))
@@ -82,19 +86,29 @@ def run(minutes: float) -> tuple[Soak, dict[str, object]]:
         whole = minutes * 60
         until = time.monotonic() + whole
         workers = [
-            threading.Thread(target=traffic, args=(soak, until)),
+            threading.Thread(target=traffic, args=(soak, until, every_seconds, calls)),
             threading.Thread(target=rewrite, args=(soak, until)),
             threading.Thread(target=trouble, args=(soak, until, whole)),
         ]
         watching = threading.Thread(target=watch, args=(soak,))
+        soak.seen = open_ones.enter_context(watched(lambda: {"serve": held_by(serve.pid, folder)}))
         for worker in (*workers, watching):
             worker.start()
         for worker in workers:
             worker.join()
-        ends = _ends(soak, log)
+        ends = _ends(soak, log) | {"lines of its log": lines(serve.log)}
         soak.ended.set()
         watching.join()
         return soak, ends
+
+
+def hours(minutes: float) -> tuple[str, dict[str, object], bool]:
+    """The same with fifty groups an hour, and what it holds at minute 10 and at the end."""
+    soak, ends = run(minutes, every_seconds=3600 / _GROUPS_AN_HOUR * len(ROBOTS), calls=1)
+    text, values, kept = report(soak, ends)
+    rows = soak.seen.rows() if soak.seen else []
+    held = table(("program", "holds", "minute 10", "at the end", "growth"), rows)
+    return f"{minutes:g} minutes, {_GROUPS_AN_HOUR} groups an hour.\n\n{text}\n\n{held}", values, kept
 
 
 def _ends(soak: Soak, log: Path) -> dict[str, object]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from hours_seen import Seen
+
     from support.kubernetes import KubernetesDouble
     from support.programs import ServeProgram
 
@@ -64,6 +66,7 @@ class Soak:
     limit: int = 0
     annotated: list[str] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
+    seen: Seen | None = None
 
     def write_fleet(self) -> None:
         """Another limit; in place of the file, as editors and mounts do."""
@@ -108,7 +111,7 @@ def caller(soak: Soak, robot: str, number: int, *, resolved: bool) -> None:
         pause = min(pause * 1.5, 10.0)
 
 
-def traffic(soak: Soak, until: float) -> None:
+def traffic(soak: Soak, until: float, every_seconds: float, calls: int) -> None:
     """Bursts; each of 25 alerts in a call, and the ends of the burst a minute before."""
     numbers = 0
     past: list[tuple[float, str, int]] = []
@@ -117,7 +120,7 @@ def traffic(soak: Soak, until: float) -> None:
             burst = time.monotonic()
             if burst < until:
                 for robot in ROBOTS:
-                    for _ in range(CALLS):
+                    for _ in range(calls):
                         pool.submit(caller, soak, robot, numbers, resolved=False)
                         past.append((burst + REST_SECONDS, robot, numbers))
                         numbers += ALERTS
@@ -133,7 +136,7 @@ def traffic(soak: Soak, until: float) -> None:
             if burst > until + PATIENCE_SECONDS:
                 soak.ended.set()
                 return
-            time.sleep(max(0.0, burst + BURST_SECONDS - time.monotonic()))
+            time.sleep(max(0.0, burst + every_seconds - time.monotonic()))
 
 
 def rewrite(soak: Soak, until: float) -> None:
