@@ -47,10 +47,12 @@ _MORE_FILES = 3
 _GROUPED = {"critical": (1, 10), "warning": (180, 300), "info": (60, 300)}
 """Seconds that the built Alertmanager waits for a group, and between two messages of it."""
 _EXPECTED = re.compile(
-    r"Watchdog|TritonServerDown|TritonErrorBudget(Burn(Fast|Medium|Slow|Long)|Exhausted)|TritonErrorReasonSurge"
+    # The last is of the server that starts again, of each of its models.
+    r"TritonServerDown|TritonErrorBudget(Burn(Fast|Medium|Slow|Long)|Exhausted)|TritonErrorReasonSurge"
+    r"|TritonModelReloaded"
 )
 # In full or short; in Markdown the icon stands before or between the asterisks.
-_NEWS = re.compile(r"(🔴|🟠|🔵|✅) (?:\*\*)?(\w+)\*\*")
+_NEWS = re.compile(r"(🔴|🟠|🔵|✅) (?:\*\*)?(\w+)\*\* ?([^\n·]*)")
 _LEVELS = re.compile(r"\blevel=(?:warn|error)\b|\b(?:WARNING|ERROR|CRITICAL)\b")
 _COUNTED = {
     "requests": "model_version:triton_requests:increase",
@@ -185,13 +187,14 @@ class _Told:
     due: int = 0
     ends_due: int = 0
     told: int = 0
+    again: int = 0
     ends_told: int = 0
     still: int = 0
 
     @property
     def kept(self) -> bool:
         """All that was due was told, and nothing twice."""
-        return self.due <= self.told <= self.begins and self.ends_due <= self.ends_told <= self.ends
+        return self.due <= self.told <= self.begins and self.ends_due <= self.ends_told <= self.begins
 
 
 def run(minutes: float) -> tuple[str, dict[str, object], bool]:
@@ -314,11 +317,22 @@ def _report(rig: _Rig, seen: Seen, began: float, minutes: float) -> tuple[str, d
     return text, values, not broken
 
 
-_HEADER = ["alert", "severity", "begun", "due", "told", "ended", "ends due", "ends told", "firing at the end"]
+_HEADER = [
+    "alert",
+    "severity",
+    "begun",
+    "due",
+    "told",
+    "told again",
+    "ended",
+    "ends due",
+    "ends told",
+    "firing at the end",
+]
 
 
 def _row(name: str, one: _Told) -> list[str]:
-    numbers = (one.begins, one.due, one.told, one.ends, one.ends_due, one.ends_told, one.still)
+    numbers = (one.begins, one.due, one.told, one.again, one.ends, one.ends_due, one.ends_told, one.still)
     return [name, one.severity, *map(str, numbers)]
 
 
@@ -360,6 +374,7 @@ def _alerts(rig: _Rig, began: float) -> dict[str, _Told]:
     """Every name that fired; but the Watchdog, of which nobody is told."""
     alerts: dict[str, _Told] = {}
     now = time.time()
+    last = began + (now - began) // _SECONDS * _SECONDS
     spans: dict[frozenset[tuple[str, str]], list[list[float]]] = {}
     fired = rig.client.query_range(
         'ALERTS{alertstate="firing",alertname!="Watchdog"}', start=began, end=now, step_seconds=_SECONDS
@@ -378,19 +393,31 @@ def _alerts(rig: _Rig, began: float) -> dict[str, _Told]:
         told = alerts.setdefault(labels["alertname"], _Told(severity=labels["severity"]))
         longest = max(_GROUPED[told.severity]) + 3 * LOOK_SECONDS
         for begin, end in parts:
-            over = end < now - 2 * _SECONDS
+            over = end < last - 1
             due = _active(rig.active.get(key, []), begin, end) > longest
             told.begins += 1
             told.due += due
             told.ends += over
             told.ends_due += due and end < now - longest
             told.still += not over
-    for message in rig.robot.messages:
-        for icon, name in _NEWS.findall(message.text):
-            told = alerts.setdefault(name, _Told(severity="?"))
-            told.told += icon != "✅"
-            told.ends_told += icon == "✅"
+    _count_news(rig.robot, alerts)
     return alerts
+
+
+def _count_news(robot: RobotDouble, alerts: dict[str, _Told]) -> None:
+    """What was told, by name; a message about a group says again what still fires in it, which is no news."""
+    firing: set[tuple[str, str]] = set()
+    for message in list(robot.messages):
+        for icon, name, subject in _NEWS.findall(message.text):
+            told, what = alerts.setdefault(name, _Told(severity="?")), (name, subject.strip())
+            if icon == "✅":
+                told.ends_told += 1
+                firing.discard(what)
+            elif what in firing:
+                told.again += 1
+            else:
+                told.told += 1
+                firing.add(what)
 
 
 def _active(looks: list[float], begin: float, end: float) -> float:
@@ -416,11 +443,3 @@ def _warnings(log: Path) -> int:
 def _number(client: PrometheusClient, query: str) -> float:
     """The only value; 0 without one."""
     return sum(row.value for row in client.query(query)[:1])
-
-
-if __name__ == "__main__":
-    import sys
-
-    text, values, kept = run(float(sys.argv[1]))
-    print(text, json.dumps(values), kept)
-    sys.exit()
