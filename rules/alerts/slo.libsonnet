@@ -173,7 +173,7 @@ function(config)
   local spending = bad_of_period + ' and on (%(subject)s, slo) ' + spent;
   local period = { long: config.sloPeriod, factor: '1' };
   // Once for one cause: what a member has spent, or failed requests of a latency SLO, is told of the member and of
-  // availability.
+  // availability. And not because an SLO is old enough now: something goes on spending while nothing is left.
   local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(fit(|||
       (
@@ -191,10 +191,13 @@ function(config)
           %(fails)s
         )
       )
+      and on (%(subject)s, slo)
+      last_over_time(slo:period_error_budget_spent:burn_rate[%(since)s])
       unless on (%(subject)s, slo)
       %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
+      since: text.span(config.sloPeriod),
       fails: fails(period, spent + '{version!=""}'),
       of_members: reported.explained(period, reported.members(spending), '%(model)s', only=spent),
       not_of_failures: not_of_failures(period, spent, reported.failures(spending)),

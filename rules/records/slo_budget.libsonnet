@@ -30,6 +30,14 @@ function(config)
         and
         slo:error_budget:ratio offset %(age)s
       |||, { window: text.span('6h'), age: text.span(duration.text(std.ceil(config.sloPeriodSeconds / 10))) })),
+      // What goes on spending while nothing is left.
+      text.record('slo:period_error_budget_spent:burn_rate', fit(|||
+        (
+        %(burning)s
+        > 1)
+          and on (%(subject)s, slo)
+        slo:period_error_budget_spent:ratio
+      |||, { burning: text.trimmed(burning('1h')) })),
       // At the last hour's pace; nothing while that keeps the promise for ever.
       text.record('slo:time_to_exhaustion:seconds', fit(|||
         clamp_min(slo:period_error_budget_remaining:ratio, 0)

@@ -48,6 +48,16 @@ def _muted(effect: dict[str, str], *causes: dict[str, str]) -> bool:
             id="a page about errors says why they are",
         ),
         pytest.param(
+            _alert("TritonWorkerDead", version="1", replica="triton-1"),
+            _alert(SURGE, version="1", reason="BACKEND"),
+            [
+                _alert(SURGE, version="2", reason="BACKEND"),
+                _alert(SURGE, version="1", reason="corrupt_image", stage="decode"),
+                _alert(FAST, version="1", slo="availability"),
+            ],
+            id="a dead worker fails what it gets",
+        ),
+        pytest.param(
             _alert(FAST, version="1", slo="latency"),
             _alert(SLOW, version="1", slo="latency"),
             [_alert(SURGE, version="1", reason="BACKEND"), _alert(SLOW, version="1", slo="availability")],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,13 +22,14 @@ class Superfluous:
 
     An effect that outlives its cause is sent when the cause is over, as if something new had happened: what
     stands in the table ends with its cause, or is worth to be known after it (`bench/incidents.py`). With
-    `cause_slo` only alerts about the SLO of that name are meant.
+    `cause_slo` and `effect_reason` only alerts about that SLO and that reason are meant.
     """
 
     causes: tuple[str, ...]
     effects: tuple[str, ...]
     equal: tuple[str, ...]
     cause_slo: str = ""
+    effect_reason: str = ""
 
 
 TABLE: Final = (
@@ -74,6 +75,13 @@ TABLE: Final = (
         effects=("TritonErrorReasonSurge",),
         equal=("cluster", "model"),
     ),
+    # A dead worker fails what it gets; Triton counts that for the backend.
+    Superfluous(
+        causes=("TritonWorkerDead",),
+        effects=("TritonErrorReasonSurge",),
+        equal=_SUBJECT,
+        effect_reason="BACKEND",
+    ),
     # All model instances busy means that requests wait.
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
@@ -93,16 +101,15 @@ def _table(plan: Plan) -> Iterator[dict[str, Any]]:
     own = {names.CLUSTER: plan.rules.cluster_label, names.REPLICA: plan.rules.replica_label}
     for one in TABLE:
         yield {
-            "source_matchers": list(_about(one.causes, one.cause_slo)),
-            "target_matchers": list(_about(one.effects)),
+            "source_matchers": list(_about(one.causes, {names.SLO: one.cause_slo})),
+            "target_matchers": list(_about(one.effects, {names.REASON: one.effect_reason})),
             "equal": [label for name in one.equal if (label := own.get(name, name))],
         }
 
 
-def _about(alerts: tuple[str, ...], slo: str = "") -> Iterator[str]:
+def _about(alerts: tuple[str, ...], labels: Mapping[str, str]) -> Iterator[str]:
     yield matcher("alertname", alerts)
-    if slo:
-        yield matcher(names.SLO, (slo,))
+    yield from (matcher(label, (value,)) for label, value in labels.items() if value)
 
 
 def _pipelines(plan: Plan) -> Iterator[dict[str, Any]]:

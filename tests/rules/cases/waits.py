@@ -29,6 +29,7 @@ TOGETHER = "model_version:triton_requests_per_executions:ratio5m"
 QUEUED = "model_version:triton_queue_duration_seconds:rate1m"
 SPIKE, BUSY_CARD = "TritonQpsSpike", "TritonAcceleratorSaturated"
 DAY = 1440
+HOUR = "slo:sli_error:ratio_rate1h"
 
 
 def alone(says, alert, records, *checks, minutes, labels=None, scrape_seconds=15):
@@ -39,10 +40,14 @@ def alone(says, alert, records, *checks, minutes, labels=None, scrape_seconds=15
     return Case(says=says, world=world, rules=(alert,), given=(OWNER, *records), checks=checks)
 
 
-def spent(says, bad, *checks):
-    """A budget that is gone from minute 20 of the fourth day on, after so many bad requests by minute 40."""
+def spent(says, bad, *checks, burning=((1e9, 0.0011),)):
+    """A budget that is gone from minute 20 of the fourth day on, after so many bad requests by minute 40.
+
+    `burning` is the share of bad requests in the last hour.
+    """
     each = [(3 * DAY, 0), (4 * DAY, bad / 8)]
-    records = {LEFT: [(3 * DAY + 20, 0.1), (4 * DAY, -0.1)], SPENT: each, BUDGET: 0.001}
+    left = [(3 * DAY + 20, 0.1), (4 * DAY, -0.1)]
+    records = {LEFT: left, SPENT: each, BUDGET: 0.001, HOUR: list(burning)}
     return alone(says, GONE, records, *checks, minutes=3 * DAY + 40, labels=SLO, scrape_seconds=300)
 
 
@@ -70,6 +75,18 @@ CASES = (
         warning(GONE, 3 * DAY + 40, slo="a"),
     ),
     spent("four bad requests use up no budget", 4, silent(GONE, 3 * DAY + 40)),
+    spent(
+        "a budget that ran out on bad requests of long ago is not said: the SLO has only come of age",
+        12,
+        silent(GONE, 3 * DAY + 40),
+        burning=((3 * DAY + 15, 1), (1e9, 0.001)),
+    ),
+    spent(
+        "one that was spent stays so when nothing is bad any more",
+        12,
+        warning(GONE, 3 * DAY + 40, slo="a"),
+        burning=((3 * DAY + 25, 1), (1e9, 0)),
+    ),
     alone(
         "bad requests from before the period used up nothing of its budget",
         GONE,

@@ -199,6 +199,14 @@ def test_a_spent_budget_is_told_once(engine, versions):
     assert OLD < found[0].since < OLD + 30 * MINUTE
 
 
+def test_a_budget_is_not_spent_because_its_slo_comes_of_age(engine):
+    """Errors of the second day spent it, and ended a day before that."""
+    bad = between(26 * HOUR, 50 * HOUR, 0.01, otherwise=0.0002)
+    fleet = one_model(seconds=OLD + 4 * HOUR, raised=bad)
+
+    assert told(engine, fleet, EXHAUSTED) == []
+
+
 def test_a_young_budget_is_not_spent(engine):
     """Of four hours a quarter of an hour spends it, of thirty days it does not."""
     fleet = one_model(seconds=8 * HOUR, raised=between(4 * HOUR, 4.25 * HOUR, 0.5))

@@ -188,7 +188,7 @@ INCIDENTS: Final = (
         world=lambda: _days(4.5, 0.001),
         begins=0,
         ends=None,
-        most=1,
+        most=5,
     ),
     Incident(
         name="deploy-fails-on-one",
