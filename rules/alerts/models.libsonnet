@@ -8,6 +8,7 @@ function(config)
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
   local failures = 'model_version_reason:triton_requests_failed';
+  local again = (import '../lib/returning.libsonnet')(config).invalid;
   local errors = 'model_version_stage_reason:tritonobs_stage_errors';
   // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
   // are history.
@@ -119,7 +120,28 @@ function(config)
       (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
     )
   |||, {});
+  // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
+  // as bad for a third of a day.
+  local invalid = fit(|||
+    (
+      (
+        %(refused)s
+          >= on (%(subject)s) group_left ()
+        %(invalidRatio)s * model_version:triton_requests:rate5m
+      )
+        >= %(surgeErrors)s / %(seconds5m)s
+    )
+    unless on (%(subject)s, stage, reason)
+    (
+      %(refused)s
+        <= on (%(subject)s, stage, reason, outcome)
+      %(surgeRatio)s * model_version_stage_reason:tritonobs_stage_invalid:mean1d
+    )
+    unless on (%(model)s, stage)
+    %(passed_on)s
+  |||, { refused: refused, passed_on: passed_on });
   {
+    records: again.records(invalid),
     // They end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
@@ -228,29 +250,10 @@ function(config)
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
         // Longer than a page about the same failures needs: where one comes, this is superfluous.
       }, wait='4m', keep='1m'),
-      // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
-      // as bad for a third of a day.
-      text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(fit(|||
-        (
-          (
-            %(refused)s
-              >= on (%(subject)s) group_left ()
-            %(invalidRatio)s * model_version:triton_requests:rate5m
-          )
-            >= %(surgeErrors)s / %(seconds5m)s
-        )
-        unless on (%(subject)s, stage, reason)
-        (
-          %(refused)s
-            <= on (%(subject)s, stage, reason, outcome)
-          %(surgeRatio)s * model_version_stage_reason:tritonobs_stage_invalid:mean1d
-        )
-        unless on (%(model)s, stage)
-        %(passed_on)s
-      |||, { refused: refused, passed_on: passed_on })), {
+      text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
         summary: 'Callers send input that cannot be used.',
         description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
-                     ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for. Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.",
+                     ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for." + again.says + " Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.",
         board: on_stage(errors + ':rate5m'),
       }, wait='1m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||

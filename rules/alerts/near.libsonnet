@@ -9,13 +9,14 @@ function(config)
   local near = 'subject:tritonobs_limit_near';
   local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
   [
-    // Within five minutes of a page about the limit it says nothing new: traffic that falls is near it for a while.
+    // Within an hour of a page about the limit it says nothing new: traffic that falls is near it for a while, and may rise
+    // again.
     text.record(near + ':rate', fit(|||
       (
         %(near)s
       )
       unless on (%(subject)s)
-      last_over_time(%(page)s[%(span5m)s])
+      last_over_time(%(page)s[%(span1h)s])
       unless on (%(model)s)
       model:tritonobs_limit_passed_on:info
     |||, { near: exceeds('%(limitWarningRatio)s'), page: page })),
@@ -47,7 +48,7 @@ function(config)
           %(limitLeftRatio)s * %(limitWarningRatio)s * subject:tritonobs_qps_limit:held
         )
         unless on (%(subject)s)
-        last_over_time(%(page)s[%(span5m)s])
+        last_over_time(%(page)s[%(span1h)s])
       )
     |||, { near: near, page: page, since: 'max_over_time(' + near + ':timestamp_seconds[%(limitNearHeld)s])' })), {
       summary: 'Requests are near their limit.',

@@ -6,23 +6,17 @@ function(config)
   local boards = (import '../lib/boards.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local say = import '../lib/phrases.libsonnet';
-  // One that was down is well when it has answered for five minutes; for the second time in three hours, for half an hour,
-  // for the third time for an hour.
+  local again = (import '../lib/returning.libsonnet')(config);
+  // One that was down is well when it has answered for five minutes; for the second time in three hours, for an hour.
   local down = fit(|||
     %(down)s
     or
     last_over_time(replica:triton_outage:info[%(span5m)s])
     or
     (
-      last_over_time(replica:triton_outage:info[%(span30m)s])
-        and on (%(replica_only)s)
-      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 2)
-    )
-    or
-    (
       last_over_time(replica:triton_outage:info[%(span1h)s])
         and on (%(replica_only)s)
-      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 3)
+      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 2)
     )
   |||, { down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
   local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
@@ -65,7 +59,51 @@ function(config)
       %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
     )
   |||, { before: text.span(before) });
+  // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
+  // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
+  // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
+  local dead = |||
+    (model_instance:tritonobs_worker_alive:bool == 0) + 1
+    unless on (%(subject)s, %(replica)s, model_instance)
+    (
+      (
+        (
+          model_instance:tritonobs_worker_alive:bool
+            and on (%(subject)s, %(replica)s)
+          (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+        )
+        or
+        (
+          (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
+            and on (%(subject)s, %(replica)s)
+          (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
+        )
+      )
+        and on (%(subject)s)
+      (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
+        unless on (%(subject)s, %(replica)s, model_instance)
+      model_instance:tritonobs_worker_answers:info
+    )
+  |||;
+  // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
+  // gets far fewer requests than before; otherwise they replaced it.
+  local unloaded = fit(|||
+    (
+      %(missing)s
+    )
+    unless on (%(model)s)
+    (
+      group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
+        unless on (%(model)s)
+      (
+        %(soon)s
+        or
+        %(later)s
+      )
+    )
+  |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
   {
+    records: again.dead.records(dead) + again.unloaded.records(unloaded),
     soon: text.group('alerts.traffic', config.evaluationInterval, [
       text.alert('TritonServerDown', 'critical', down, {
         summary: 'A Triton server cannot be scraped.',
@@ -82,56 +120,15 @@ function(config)
         description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
         board: boards.link('hosts', [], 'up'),
       }, wait=config.serversLostFor),
-      // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
-      // gets far fewer requests than before; otherwise they replaced it.
-      text.alert('TritonModelUnloaded', 'critical', fit(|||
-        (
-          %(missing)s
-        )
-        unless on (%(model)s)
-        (
-          group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
-            unless on (%(model)s)
-          (
-            %(soon)s
-            or
-            %(later)s
-          )
-        )
-      |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') }), {
+      text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
         summary: 'A promised model version is loaded nowhere.',
         description: 'The fleet file promises ' + say.model +
-                     ", but no server that answers has it loaded, and its callers get errors that Triton counts nowhere. Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
+                     ", but no server that answers has it loaded, and its callers get errors that Triton counts nowhere." + again.unloaded.says + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
         board: board,
       }, wait='1m', keep='5m') + shards.parts([answers]),
-      // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
-      // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
-      // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
-      text.alert('TritonWorkerDead', 'critical', text.owned_version(|||
-        (model_instance:tritonobs_worker_alive:bool == 0)
-        unless on (%(subject)s, %(replica)s, model_instance)
-        (
-          (
-            (
-              model_instance:tritonobs_worker_alive:bool
-                and on (%(subject)s, %(replica)s)
-              (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
-            )
-            or
-            (
-              (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
-                and on (%(subject)s, %(replica)s)
-              (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
-            )
-          )
-            and on (%(subject)s)
-          (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
-            unless on (%(subject)s, %(replica)s, model_instance)
-          model_instance:tritonobs_worker_answers:info
-        )
-      |||), {
+      text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
         summary: 'A worker is dead although its model says it is ready.',
-        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang. Reload the model, or restart the server if the worker hangs; its log says why it died.',
+        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + again.dead.says + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
         board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
       }, wait='15s', keep='5m'),
     ]),

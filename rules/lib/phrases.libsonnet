@@ -22,7 +22,7 @@
 
   local pending = 'with printf "sum by (%(model)s) (model_version:triton_requests_pending:sum{%(clusterIs)smodel=%%q}) > 0" %(clusterValue)s(print $labels.model) | query',
   local busy = 'with printf "max by (%(model)s) (model_version:tritonobs_workers_busy:ratio5m{%(clusterIs)smodel=%%q}) > %(busyRatio)s" %(clusterValue)s(print $labels.model) | query',
-  local outages = 'with printf "count_over_time(replica:triton_outage_begins:info{%(clusterIs)s%(replicaLabel)s=%%q}[%(span3h)s]) >= 3" %(clusterValue)s(print $labels.%(replicaLabel)s) | query',
+  local outages = 'with printf "count_over_time(replica:triton_outage_begins:info{%(clusterIs)s%(replicaLabel)s=%%q}[%(span3h)s]) >= 2" %(clusterValue)s(print $labels.%(replicaLabel)s) | query',
   local members = 'with printf "ALERTS{%(clusterIs)salertstate=\\"firing\\",pipeline=%%q,model!=%%q,alertname=~\\"Triton(Saturated|QueueWaitHigh|WorkerDead|StageSlow|ErrorReasonSurge|ErrorBudgetBurn.*|Model.*)\\"}" %(clusterValue)s(print $labels.pipeline) (print $labels.model) | query',
   local first = '{{ . | first | value | printf "%%.4g" }}',
 

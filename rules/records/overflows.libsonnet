@@ -11,6 +11,7 @@ function(config)
   local seen = 'subject:tritonobs_limit_exceeded:timestamp_seconds';
   local burst = 'subject:tritonobs_limit_burst:timestamp_seconds';
   local drained = 'subject:tritonobs_queue_drained:timestamp_seconds';
+  local again = (import '../lib/returning.libsonnet')(config).limit;
   local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
   local longer(what) = fit(|||
     (
@@ -116,4 +117,11 @@ function(config)
       'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
       { seen: seen }
     ))),
+    // Overflows that come and go. (What a pipeline passes on is none of its members'.)
+    again.begins,
+    text.record('subject:tritonobs_limit_again:info', fit(|||
+      %(held)s
+        unless on (%(model)s)
+      last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
+    |||, { held: again.held })),
   ]

@@ -111,9 +111,16 @@ def _worker() -> Shop:
     return shop
 
 
-def _model() -> Shop:
+def _model(count: int, every: float, lasting: float) -> Shop:
     shop = Shop(8)
-    shop.add("detector", qps=8, loaded=_between(_turns(12, 300, 120)))
+    shop.add("detector", qps=8, loaded=_between(_turns(count, every, lasting)))
+    shop.add("ocr", qps=4)
+    return shop
+
+
+def _now_and_then(**how: Any) -> Shop:
+    shop = Shop(10)
+    shop.add("search", **{"qps": 8, **how})
     shop.add("ocr", qps=4)
     return shop
 
@@ -125,10 +132,10 @@ def _bursts(every: float) -> Shop:
     return shop
 
 
-def _restarts() -> Shop:
+def _restarts(count: int, every: float) -> Shop:
     shop = Shop(10, servers=0)
     shop.servers = [
-        shop.server("triton-1", restarts=_turns(12, 1200, 90)),
+        shop.server("triton-1", restarts=_turns(count, every, 90)),
         *(shop.server(f"triton-{number}") for number in (2, 3, 4)),
     ]
     shop.add("nms", qps=12, limit=30)
@@ -209,7 +216,7 @@ INCIDENTS: Final = (
     Incident(
         name="model-flaps",
         says="a model is unloaded for two minutes of five, for an hour",
-        world=_model,
+        world=lambda: _model(12, 300, 120),
         begins=AT,
         ends=_after(57),
         needs=("TritonModelUnloaded",),
@@ -228,10 +235,50 @@ INCIDENTS: Final = (
     Incident(
         name="restarts-every-20-min",
         says="a server of four restarts every 20 min for four hours and needs 90 s",
-        world=_restarts,
+        world=lambda: _restarts(12, 1200),
         begins=AT,
         ends=AT + 11 * 1200 + 90,
         needs=("TritonServerDown",),
+    ),
+    Incident(
+        name="restarts-every-40-min",
+        says="a server of four restarts every 40 min for three hours and needs 90 s",
+        world=lambda: _restarts(5, 2400),
+        begins=AT,
+        ends=AT + 4 * 2400 + 90,
+        needs=("TritonServerDown",),
+    ),
+    Incident(
+        name="model-gone-every-20-min",
+        says="a model is unloaded for three minutes of twenty, for three hours",
+        world=lambda: _model(9, 1200, 180),
+        begins=AT,
+        ends=AT + 8 * 1200 + 180,
+        needs=("TritonModelUnloaded",),
+    ),
+    Incident(
+        name="bad-client-now-and-then",
+        says="three of ten images are damaged for five minutes of twenty, for three hours",
+        world=lambda: _now_and_then(invalid=_in(_turns(9, 1200, 300), 0.3)),
+        begins=AT,
+        ends=AT + 8 * 1200 + 300,
+        needs=("TritonInvalidInputSurge",),
+    ),
+    Incident(
+        name="overload-every-20-min",
+        says="1.5 times the limit for five minutes of twenty, for two hours",
+        world=lambda: _now_and_then(qps=_in(_turns(6, 1200, 300), 30, 12), limit=20),
+        begins=AT,
+        ends=AT + 5 * 1200 + 300,
+        needs=(_ABOVE,),
+    ),
+    Incident(
+        name="overload-every-hour",
+        says="twice the limit for three minutes of every hour, for three hours",
+        world=lambda: _now_and_then(qps=_in(_turns(3, 3600, 180), 40, 12), limit=20),
+        begins=AT,
+        ends=AT + 2 * 3600 + 180,
+        needs=(_ABOVE,),
     ),
     Incident(
         name="two-at-once",
