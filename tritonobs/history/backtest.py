@@ -21,8 +21,8 @@ from tritonobs.units import format_number
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
 
-_KEPT_SERIES = "subject:tritonobs_limit_kept:info"
-"""What keeps the alert up behind a full queue: it tells of the limit that was in force."""
+_KEPT_SERIES = ("subject:tritonobs_limit_kept:info", "subject:tritonobs_limit_again:info")
+"""What keeps the alert up, behind a full queue or when it comes back: it tells of the limit that was in force."""
 
 _EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
 """What the rule reads of the comparison; a replay puts the comparison itself in its place."""
@@ -64,7 +64,7 @@ def backtest_limit(
 ) -> Backtest:
     """How often the limit's alert would have fired, had the limit been `qps`.
 
-    An alert that a full queue keeps up may last longer than what is found.
+    An alert that a full queue keeps up, or that comes back, may last longer than what is found.
 
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
@@ -148,7 +148,9 @@ class _Change(NamedTuple):
         # No letter or colon beside it: a longer name is another series.
         series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
         replayed = re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
-        return replayed.replace(_KEPT_SERIES, "(vector(0) > 0)")
+        for kept in _KEPT_SERIES:
+            replayed = replayed.replace(kept, "(vector(0) > 0)")
+        return replayed
 
     def _meant(self, selector: str | None) -> bool:
         return all(
