@@ -1,4 +1,4 @@
-// The index of the alerts, but for overflow, forecast, replicas and tokens, which stand among the records.
+// The index of the alerts, but for those that stand among the records they read.
 {
   local config = $._config,
   local limits = (import 'limits.libsonnet')(config),

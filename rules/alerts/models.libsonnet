@@ -141,7 +141,15 @@ function(config)
     %(passed_on)s
   |||, { refused: refused, passed_on: passed_on });
   {
-    records: again.records(invalid),
+    // Behind the records it reads.
+    again: again.records(invalid) + [
+      text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
+        summary: 'Callers send input that cannot be used.',
+        description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
+                     ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for." + say.returns('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + ' Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.',
+        board: on_stage(errors + ':rate5m'),
+      }, wait='1m', keep='1m'),
+    ],
     // They end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
@@ -250,12 +258,6 @@ function(config)
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
         // Longer than a page about the same failures needs: where one comes, this is superfluous.
       }, wait='4m', keep='1m'),
-      text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
-        summary: 'Callers send input that cannot be used.',
-        description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
-                     ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for." + again.says + " Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.",
-        board: on_stage(errors + ':rate5m'),
-      }, wait='1m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (
           model_version:triton_cache_hits_per_lookups:ratio5m

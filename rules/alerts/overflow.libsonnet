@@ -8,7 +8,6 @@ function(config)
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
   local record = 'subject:tritonobs_limit_exceeded:rate';
   local exceeds = (import '../lib/exceeds.libsonnet')('1');
-  local again = (import '../lib/returning.libsonnet')(config).limit;
   // It may go on behind a full queue, or come back. (Where a record is read late the page does not wait for it.)
   local exceeded = fit(|||
     (
@@ -42,7 +41,7 @@ function(config)
     text.record(record, exceeds),
     text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
       summary: 'More requests come than the limit allows.',
-      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + again.says + say.waiting + say.causes +
+      description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
                    ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
       board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
     }, keep=config.limitKeepFiring),

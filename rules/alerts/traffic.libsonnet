@@ -103,7 +103,20 @@ function(config)
     )
   |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
   {
-    records: again.dead.records(dead) + again.unloaded.records(unloaded),
+    // Behind the records they read.
+    again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
+      text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
+        summary: 'A promised model version is loaded nowhere.',
+        description: 'The fleet file promises ' + say.model +
+                     ', but no server that answers has it loaded, and its callers get errors that Triton counts nowhere.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
+        board: board,
+      }, wait='1m', keep='5m') + shards.parts([answers]),
+      text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
+        summary: 'A worker is dead although its model says it is ready.',
+        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
+        board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
+      }, wait='15s', keep='5m'),
+    ],
     soon: text.group('alerts.traffic', config.evaluationInterval, [
       text.alert('TritonServerDown', 'critical', down, {
         summary: 'A Triton server cannot be scraped.',
@@ -120,17 +133,6 @@ function(config)
         description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
         board: boards.link('hosts', [], 'up'),
       }, wait=config.serversLostFor),
-      text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
-        summary: 'A promised model version is loaded nowhere.',
-        description: 'The fleet file promises ' + say.model +
-                     ", but no server that answers has it loaded, and its callers get errors that Triton counts nowhere." + again.unloaded.says + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
-        board: board,
-      }, wait='1m', keep='5m') + shards.parts([answers]),
-      text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
-        summary: 'A worker is dead although its model says it is ready.',
-        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + again.dead.says + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
-        board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
-      }, wait='15s', keep='5m'),
     ]),
     // They wait for minutes.
     later: text.group('alerts.traffic.minutes', config.stageInterval, [

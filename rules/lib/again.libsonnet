@@ -2,44 +2,43 @@
 // of each time is more than anyone can use. `record` is what is so now, of subjects that `labels` tell apart, evaluated
 // every `interval`, in a group `apart` or with what it reads; it has begun anew when it was not so for ten minutes, and
 // then for as long as the alert waits.
-local fit = import 'fit.libsonnet';
 local duration = import 'duration.libsonnet';
+local fit = import 'fit.libsonnet';
 function(config, record, labels, interval, wait='0s', apart=false)
   local text = (import 'text.libsonnet')(config);
-  // How long before now the evaluation before was at least: records of another group, and late ones, are older themselves.
-  local step =
-    if !config.recordsAtOnce then 2 * duration.seconds(config[interval + 'Interval'])
-    else if apart then duration.seconds(config[interval + 'Interval'])
-    else 1;
+  // Records that come late, and those of another group, are older than now themselves.
+  local every = duration.seconds(config[interval + 'Interval']);
+  local late = if config.recordsAtOnce then 0 else every;
+  local waited = duration.seconds(text.span(wait)) + late;
+  local step = if config.recordsAtOnce && !apart then 1 else every;
   local begins = std.split(record, ':')[0] + ':' + std.split(record, ':')[1] + '_begins:info';
+  local began = text.record(begins, fit(|||
+    %(record)s%(lasting)s
+      unless on (%(labels)s)
+    last_over_time(%(record)s[%(span10m)s] offset %(before)s)
+  |||, {
+    record: record,
+    labels: labels,
+    lasting: if wait == '0s' then '' else fit('\n  and on (%(labels)s)\n%(record)s offset ' + duration.text(waited), { labels: labels, record: record }),
+    before: duration.text(waited + step),
+  }));
+  local held = fit(|||
+    (
+      last_over_time(%(record)s[%(span1h)s])
+        and on (%(labels)s)
+      (count_over_time(%(begins)s[%(span3h)s]) >= 2)
+    )
+  |||, { record: record, labels: labels, begins: begins });
   {
-    begins:: text.record(begins, fit(|||
-      %(record)s%(lasting)s
-        unless on (%(labels)s)
-      last_over_time(%(record)s[%(span10m)s] offset %(before)s)
-    |||, {
-      record: record,
-      labels: labels,
-      lasting: if wait == '0s' then '' else fit('\n  and on (%(labels)s)\n%(record)s offset ' + text.span(wait), { labels: labels, record: record }),
-      before: duration.text(duration.seconds(text.span(wait)) + step),
-    })),
-    held:: fit(|||
-      (
-        last_over_time(%(record)s[%(span1h)s])
-          and on (%(labels)s)
-        (count_over_time(%(begins)s[%(span3h)s]) >= 2)
-      )
-    |||, { record: record, labels: labels, begins: begins }),
+    begins:: began,
+    held:: held,
     // Where records come late what is so now is not read from one.
-    records(expr):: [text.record(record, expr), $.begins],
+    records(expr):: [text.record(record, expr), began],
     alert(expr):: fit(|||
       (
         %(now)s
         or on (%(labels)s)
         %(held)s
       )
-    |||, { now: if config.recordsAtOnce then record else '(\n' + expr + ')', labels: labels, held: $.held }),
-    local often = 'with printf "max(count_over_time(' + begins + '{%(clusterIs)smodel=%%q,version=%%q}[%(span3h)s])) >= 2" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
-    says:: '{{ ' + often + ' }} It comes and goes: {{ . | first | value }} times in three hours, and this lasts until an hour has passed without it.{{ end }}',
-    says_zh:: '{{ ' + often + ' }}它时有时无：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后本告警才结束。{{ end }}',
+    |||, { now: if config.recordsAtOnce then record + ' > 0' else '(\n' + expr + ')', labels: labels, held: held }),
   }

@@ -2,7 +2,6 @@
 // test that both are there, and that punctuation is Chinese, is tests/rules/test_chinese.py.
 function(config)
   local say = import 'phrases.libsonnet';
-  local again = (import 'returning.libsonnet')(config);
   // "detector 的版本 2", "detector"; "整个集群" without a model.
   local model = '{{ $labels.model }}{{ with $labels.version }} 版本 {{ . }}{{ end }}';
   local subject = '{{ with $labels.model }}{{ . }}{{ else }}整个集群{{ end }}{{ with $labels.version }} 版本 {{ . }}{{ end }}';
@@ -29,7 +28,7 @@ function(config)
   {
     TritonQpsAboveLimit: {
       summary: subject + ' 的请求超过限额。',
-      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.kept_zh + again.limit.says_zh + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
+      description: subject + ' 每秒到达 ' + number + ' 个请求，限额为 ' + limit + '。' + say.kept_zh + say.returns_zh('subject:tritonobs_limit_exceeded_begins:info') + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
     },
     TritonQpsNearLimit: {
       summary: subject + ' 的请求接近限额。',
@@ -85,7 +84,7 @@ function(config)
     },
     TritonModelUnloaded: {
       summary: model + ' 没有在任何服务器上加载。',
-      description: '集群文件承诺了 ' + model + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + again.unloaded.says_zh + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
+      description: '集群文件承诺了 ' + model + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
     },
     TritonVersionNotLoaded: {
       summary: model + ' 未加载，其他版本已加载。',
@@ -97,7 +96,7 @@ function(config)
     },
     TritonWorkerDead: {
       summary: model + ' 的一个工作进程已死亡，模型却显示就绪。',
-      description: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + again.dead.says_zh + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
+      description: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + say.returns_zh('model_instance:tritonobs_worker_dead_begins:info') + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
     },
     TritonTrafficStopped: {
       summary: '不再有人请求 ' + model + '。',
@@ -141,7 +140,7 @@ function(config)
     },
     TritonInvalidInputSurge: {
       summary: '调用方发来无法使用的输入。',
-      description: model + ' 的阶段 {{ $labels.stage }} 每秒以 {{ $labels.reason }} 拒绝 ' + number + ' 个请求，它每秒共收到 ' + say.look('model_version:triton_requests:rate5m', ['model', 'version']) + ' 个：这是调用方的问题，不计入任何错误预算。' + again.invalid.says_zh + '请从调用该模型的服务的日志中找出是哪个客户端，Triton 不知道调用方是谁；若刚有发布，请查看新版本接受什么输入。',
+      description: model + ' 的阶段 {{ $labels.stage }} 每秒以 {{ $labels.reason }} 拒绝 ' + number + ' 个请求，它每秒共收到 ' + say.look('model_version:triton_requests:rate5m', ['model', 'version']) + ' 个：这是调用方的问题，不计入任何错误预算。' + say.returns_zh('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + '请从调用该模型的服务的日志中找出是哪个客户端，Triton 不知道调用方是谁；若刚有发布，请查看新版本接受什么输入。',
     },
     TritonCacheCollapse: {
       summary: model + ' 的响应缓存几乎不再起作用。',

@@ -40,6 +40,13 @@
   comes_and_goes_zh:
     '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
 
+  // How often something of a model came back (lib/again.libsonnet).
+  local often(begins) = 'with printf "max(count_over_time(' + begins + '{%(clusterIs)smodel=%%q,version=%%q}[%(span3h)s])) >= 2" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
+  returns(begins)::
+    '{{ ' + often(begins) + ' }} It comes and goes: {{ . | first | value }} times in three hours, and this lasts until an hour has passed without it.{{ end }}',
+  returns_zh(begins)::
+    '{{ ' + often(begins) + ' }}它时有时无：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后本告警才结束。{{ end }}',
+
   // Whose requests fail with this model's: pipelines that call it.
   local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
   called_by: '{{ ' + callers + ' }} Pipelines that call it suffer with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own for that.{{ end }}',

@@ -76,9 +76,9 @@
       text.group('slo.begins', config.burnInterval, burns.begins),
       text.group('slo.sampled', config.longInterval, ratios.sampled),
       text.group('slo.period', config.periodInterval, ratios.period + budget.period),
-      // Of alerts that may come and go.
-      text.group('again', config.evaluationInterval, (import '../alerts/traffic.libsonnet')(config).records),
-      text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).records),
+      // Alerts that may come and go.
+      text.group('again', config.evaluationInterval, (import '../alerts/traffic.libsonnet')(config).again),
+      text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],
   },
 }

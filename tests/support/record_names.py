@@ -62,7 +62,12 @@ _RECORDS: Final = (
         for breath in ("breath", "breath5m", "breath_step", "breath5m_step")
     ),
     "subject:triton_requests_pending:sum",
-    *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "limit_kept")),
+    *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "limit_kept", "limit_again")),
+    # What comes and goes, and when it began.
+    "subject:tritonobs_limit_exceeded_begins:info",
+    *(f"subject:tritonobs_model_unloaded{ends}:info" for ends in ("", "_begins")),
+    *(f"model_instance:tritonobs_worker_dead{ends}:info" for ends in ("", "_begins")),
+    *(f"model_version_stage_reason:tritonobs_invalid_surge{ends}" for ends in (":rate", "_begins:info")),
     *(
         f"{what}:timestamp_seconds"
         for what in (
@@ -179,7 +184,7 @@ _RECORDS: Final = (
         for tier in ("fast", "medium", "slow", "long")
         for what in ("begun", "ratio", "begins", "bad", "reported")
     ),
-    "slo:period_error_budget_spent:ratio",
+    *(f"slo:period_error_budget_spent:{what}" for what in ("ratio", "burn_rate")),
     *(f"slo:error_budget_burn:{what}" for what in ("threshold_ratio", "threshold_ratio_again", "burst")),
     *(f"slo:sli_bad_requests:suspected{what}" for what in ("", "_increase", "_fresh")),
     *(f"slo:sli_bad_requests:sum{w}" for w in ("30m", "1h", "2h", "6h", "1d", "3d", "{period}")),

@@ -271,6 +271,13 @@ def _last(values: Array, count: int) -> Array:
     return np.where((last >= 0) & (places - last < count), values[np.maximum(last, 0)], np.nan)
 
 
+def _seen(values: Array, count: int) -> Array:
+    total = np.concatenate([[0.0], np.cumsum(~np.isnan(values))])
+    ends = np.arange(1, len(values) + 1)
+    seen = total[ends] - total[np.maximum(ends - count, 0)]
+    return np.where(seen > 0, seen, np.nan)
+
+
 def _quantiles(values: Array, count: int, share: float, places: Array) -> Array:
     padded = np.concatenate([np.full(count - 1, np.nan), values])
     windows = np.lib.stride_tricks.sliding_window_view(padded, count)
@@ -291,4 +298,5 @@ _OVER: Final = {
     "min_over_time": _extreme(np.minimum, np.inf),
     "max_over_time": _extreme(np.maximum, -np.inf),
     "last_over_time": _last,
+    "count_over_time": _seen,
 }

@@ -32,6 +32,8 @@ _ABOUT: Final = (
     _OFFERED,
     "subject:tritonobs_limit_near:",
     "subject:tritonobs_limit_exceeded:",
+    "subject:tritonobs_limit_exceeded_begins:",
+    "subject:tritonobs_limit_again:",
     "subject:tritonobs_limit_burst:",
 )
 _SCRAPES: Final = 4  # in a short window
