@@ -75,9 +75,13 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 pictures: setup ## the boards of docs/dashboards.md, from a quarter of an hour of a busy stack
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
-soak: setup ## the models for a quarter of an hour and serve for an hour of bad luck, results into bench/RESULTS.md
+soak: setup ## the models for a quarter of an hour, serve for an hour of bad luck, and hours of each part: seven in all
 	$(BIN)/python bench/soak.py --write
 	$(BIN)/python bench/serve_soak.py --write
+	$(BIN)/python bench/hours.py traces --minutes 60 --write
+	$(BIN)/python bench/hours.py stack --write
+	$(BIN)/python bench/hours.py serve --write
+	$(BIN)/python bench/hours.py fleet --write
 
 fuzz: setup ## the nightly round: 10,000 examples of all that is read, 50 interrupts of each command, 100 kills
 	$(BIN)/pytest -m hypothesis --hypothesis-profile nightly --timeout=0 --numprocesses auto
