@@ -1,0 +1,62 @@
+"""What comes and goes has begun anew after ten minutes without it, when it has lasted for as long as its alert waits."""
+
+from support.promtool import Case, absent, reads
+from support.simulate import World
+
+NMS = {"model": "nms", "version": "1"}
+WORKER = {**NMS, "replica": "a", "model_instance": "nms_0_0"}
+INPUT = {**NMS, "stage": "decode", "reason": "corrupt_image", "outcome": "invalid"}
+KEPT = "subject:tritonobs_limit_again:info"
+EXCEEDED = "subject:tritonobs_limit_exceeded"
+PASSED_ON = "model:tritonobs_limit_passed_on:info"
+
+
+def begins(record, labels, *, short):
+    """Two minutes of it, twice within ten, again after a quarter of an hour, and once for `short` minutes."""
+    name, _, operation = record.rpartition(":")
+    levels = [(10, None), (12, 1), (21, None), (23, 1), (38, None), (40, 1), (60, None), (60 + short, 1)]
+    world = World(minutes=90).gauge(record, [*levels, (999, None)], **labels)
+    anew = f"{name}_begins:info"
+    return Case(
+        says=f"{name} of {operation}",
+        world=world,
+        rules=(anew,),
+        given=(record,),
+        checks=(
+            reads(f"count_over_time({anew}[11m])", 20, (labels, 1)),
+            absent(f"count_over_time({anew}[10m])", 30),
+            reads(f"count_over_time({anew}[1h])", 59, (labels, 2)),
+            reads(f"count_over_time({anew}[90m])", 90, (labels, 2 + (short == 0.25 and operation == "rate"))),
+        ),
+    )
+
+
+def overflows(says, *checks, ends=(), passed_on=None):
+    """Overflows that begin at minutes 10, 40 and 70 and last for two."""
+    levels = [(10, None), (12, 30), (40, None), (42, 30), (70, None), (72, 30), (999, None)]
+    world = World(minutes=260).gauge(f"{EXCEEDED}:rate", [*ends, *levels], **NMS)
+    if passed_on:
+        world.gauge(PASSED_ON, passed_on, model="nms")
+    return Case(says=says, world=world, rules=(KEPT,), given=(f"{EXCEEDED}:rate", PASSED_ON), checks=checks)
+
+
+CASES = (
+    begins("subject:tritonobs_model_unloaded:info", NMS, short=0.75),
+    begins("model_instance:tritonobs_worker_dead:info", WORKER, short=0.25),
+    begins("model_version_stage_reason:tritonobs_invalid_surge:rate", INPUT, short=0.75),
+    begins(f"{EXCEEDED}:rate", NMS, short=0.25),
+    overflows(
+        "the second overflow within three hours is one that comes back, for an hour after the last",
+        absent(KEPT, 39),
+        reads(KEPT, 41, (NMS, 30)),
+        reads(KEPT, 69, (NMS, 30)),
+        reads(KEPT, 131, (NMS, 30)),
+        absent(KEPT, 133),
+    ),
+    overflows(
+        "what a pipeline passed on within the hour is none of its member's",
+        absent(KEPT, 75),
+        reads(KEPT, 105, (NMS, 30)),
+        passed_on=[(39, None), (43, 1), (999, None)],
+    ),
+)
