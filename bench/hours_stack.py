@@ -53,7 +53,7 @@ _FAILS_FROM, _FAILS_TO = 0.3, 0.45
 _SETTLE_SECONDS = 420.0
 """Until what the last requests have done to budgets has been evaluated, and the last news has been told."""
 _SCRAPE_SECONDS = 5.0
-_NEWS = re.compile(r"(🔴|🟠|✅) ?(?:\*\*)?(Triton\w+|Tritonobs\w+|Watchdog)")
+_NEWS = re.compile(r"(🔴|🟠|🔵|✅) ?(?:\*\*)?(Triton\w+|Tritonobs\w+|Watchdog)")
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ def _soak(rig: Rig, minutes: float) -> tuple[str, dict[str, Any], bool]:
         f"{minutes:g} minutes, {reloads} loads in place, {misses} times no scrape for {_MISSED_SECONDS:g} s; "
         f"{_FAILS_TO - _FAILS_FROM:.0%} of the time one inference in ten fails.\n\n"
         f"{table(('', *_QPS), numbers)}\n\n"
-        f"{table(('alert', 'starts', 'told firing', 'told resolved'), told)}\n\n"
+        f"{table(('alert', 'starts', 'told firing', 'told resolved', 'fires at the end'), told)}\n\n"
         f"{_growth(seen)}\n\n"
         f"Lines of logs: {', '.join(f'{name} {count:,}' for name, count in logs.items())}. "
         f"Failed exports of spans: {exports}."
@@ -240,7 +240,9 @@ def _numbers(
         real = failed[model] - _damaged(result)
         good &= result.sent == result.ok + failed[model] == traced[model]
         good &= model not in stages or stages[model] == result.sent
-        good &= abs(total.get(model, 0) / result.sent - 1) <= 0.02
+        # What is bad input counts for no budget.
+        valid = result.sent - _damaged(result)
+        good &= abs(total.get(model, 0) / valid - 1) <= 0.02
         good &= abs(bad.get(model, 0) - real) <= max(2, 0.02 * real)
     return [
         [what, *(f"{values[model]:,.0f}" if model in values else "" for model in _QPS)]
@@ -249,19 +251,22 @@ def _numbers(
 
 
 def _alerts(rig: Rig, prometheus: PrometheusClient, began: float) -> tuple[dict[str, int], list[list[str]]]:
-    """How often each alert started, and how often the chat was told that it fires and that it ended."""
+    """Of each alert: how often it started, was told to fire and to have ended, and whether it fires on."""
+    end = time.time()
     rows = prometheus.query_range(
         'ALERTS{alertstate="firing",alertname!="Watchdog"}',
         start=began,
-        end=time.time(),
+        end=end,
         step_seconds=_SCRAPE_SECONDS,
     )
     starts: Counter[str] = Counter()
+    going_on: Counter[str] = Counter()
     for row in rows:
         times = [at for at, _ in row.points]
         starts[row.labels["alertname"]] += 1 + sum(
             after - before > 2 * _MISSED_SECONDS for before, after in itertools.pairwise(times)
         )
+        going_on[row.labels["alertname"]] += times[-1] > end - 2 * _SCRAPE_SECONDS
     messages = requests.get(rig.part("robot").url, timeout=30).json()
     told = Counter(
         (alert, "resolved" if icon == "✅" else "firing")
@@ -270,10 +275,10 @@ def _alerts(rig: Rig, prometheus: PrometheusClient, began: float) -> tuple[dict[
     )
     alerts = sorted(set(starts) | {alert for alert, _ in told})
     rows_told = [
-        [alert, str(starts[alert]), str(told[alert, "firing"]), str(told[alert, "resolved"])]
+        [alert, *map(str, (starts[alert], told[alert, "firing"], told[alert, "resolved"], going_on[alert]))]
         for alert in alerts
     ]
-    return dict(starts), [*rows_told, ["messages in all", "", str(len(messages)), ""]]
+    return dict(starts), [*rows_told, ["messages in all", "", str(len(messages)), "", ""]]
 
 
 def _failed_exports(rig: Rig) -> int:
