@@ -31,10 +31,10 @@ def begins(record, labels, *, short):
     )
 
 
-def overflows(says, *checks, ends=(), passed_on=None):
-    """Overflows that begin at minutes 10, 40 and 70 and last for two."""
-    levels = [(10, None), (12, 30), (40, None), (42, 30), (70, None), (72, 30), (999, None)]
-    world = World(minutes=260).gauge(f"{EXCEEDED}:rate", [*ends, *levels], **NMS)
+def overflows(says, *checks, at=(10, 40, 70), passed_on=None):
+    """Overflows that begin at these minutes and last for two."""
+    levels = [level for minute in at for level in ((minute, None), (minute + 2, 30))]
+    world = World(minutes=260).gauge(f"{EXCEEDED}:rate", [*levels, (999, None)], **NMS)
     if passed_on:
         world.gauge(PASSED_ON, passed_on, model="nms")
     return Case(says=says, world=world, rules=(KEPT,), given=(f"{EXCEEDED}:rate", PASSED_ON), checks=checks)
@@ -52,6 +52,11 @@ CASES = (
         reads(KEPT, 69, (NMS, 30)),
         reads(KEPT, 131, (NMS, 30)),
         absent(KEPT, 133),
+    ),
+    overflows(
+        "one of more than three hours ago is another story",
+        absent(KEPT, 193),
+        at=(10, 192),
     ),
     overflows(
         "what a pipeline passed on within the hour is none of its member's",
