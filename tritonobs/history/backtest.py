@@ -22,7 +22,7 @@ LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
 
 _KEPT_SERIES = ("subject:tritonobs_limit_kept:info", "subject:tritonobs_limit_again:info")
-"""What keeps the alert up, behind a full queue or when it comes back: it tells of the limit that was in force."""
+"""What keeps the alert up, behind a full queue or coming back: it tells of the limit that was in force."""
 
 _EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
 """What the rule reads of the comparison; a replay puts the comparison itself in its place."""

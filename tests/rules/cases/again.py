@@ -1,4 +1,4 @@
-"""What comes and goes begins anew after ten minutes without it, once it has lasted as long as its alert waits."""
+"""What comes and goes: it begins anew after ten minutes, once it has lasted as long as its alert waits."""
 
 from support.promtool import Case, absent, reads
 from support.simulate import World
