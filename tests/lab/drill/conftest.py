@@ -151,6 +151,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "CALM_SECONDS", 0.0)
     monkeypatch.setattr(run, "_SETTLE_SECONDS", 0.0)
     monkeypatch.setattr(run, "_SLACK_SECONDS", 3.0)
+    monkeypatch.setattr(run, "_HELD_SECONDS", 0.0)
     monkeypatch.setattr(run, "_POLL_SECONDS", 0.01)
     monkeypatch.setattr(watch, "_SHORTEST_SECONDS", 0.0)
     monkeypatch.setattr(watch, "_LAG_SECONDS", 0.0)

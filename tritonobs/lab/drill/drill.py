@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tritonobs.lab.drill.streams import CALM, Stream
 
@@ -31,10 +31,6 @@ class Takes:
     def at(self, speed: float) -> float:
         """Seconds where rules run `speed` times as fast."""
         return self.fixed + self.scaled / speed
-
-
-HELD_SECONDS: Final = 3600.0
-"""How long an alert stays that came back within three hours; the fault may be planted for the second time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tritonobs.lab.drill.drill import HELD_SECONDS, Alert, Drill, Takes, only_traffic
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
 from tritonobs.lab.drill.streams import Stream, steady
 from tritonobs.lab.load.schedule import Segment
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tritonobs.lab.drill.rig import Rig
 
 _SURGE_FIRES = Takes(fixed=50.0, scaled=60.0)
-_SURGE_RESOLVES = Takes(fixed=45.0, scaled=600.0 + HELD_SECONDS)
+_SURGE_RESOLVES = Takes(fixed=45.0, scaled=600.0)
 
 
 def _bad_images(name: str, breaks: str, kind: str, reason: str) -> Drill:
@@ -71,7 +71,7 @@ DRILLS = (
         check="qps_limit",
         model="inspect",
         fires=Takes(fixed=35.0),
-        resolves=Takes(fixed=30.0, scaled=60.0 + HELD_SECONDS),
+        resolves=Takes(fixed=30.0, scaled=60.0),
     ),
     Drill(
         name="qps-near-limit",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import TritonobsError
-from tritonobs.lab.drill.drill import HELD_SECONDS, Alert, Drill, Takes, only_traffic
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
 from tritonobs.lab.drill.streams import steady
 from tritonobs.lab.stack.waiting import wait_for
 
@@ -128,7 +128,7 @@ DRILLS = (
         check="model_gone",
         model="nms",
         fires=Takes(fixed=60.0, scaled=60.0),
-        resolves=Takes(fixed=40.0, scaled=HELD_SECONDS),
+        resolves=Takes(fixed=40.0),
     ),
     Drill(
         name="reload-loop",

@@ -29,6 +29,8 @@ _SLACK, _SLACK_SECONDS = 1.5, 60.0
 _SETTLE_SECONDS = 12.0
 """Until what was sent before is answered, handed over and scraped."""
 _LONGEST_BASELINE_SECONDS = 60.0
+_HELD_SECONDS = 3600.0
+"""How long an alert stays that came back within three hours: the fault may be planted for the second time."""
 
 
 class Session:
@@ -102,10 +104,13 @@ class Session:
     def _ended(self, *, last: bool) -> Iterator[Outcome]:
         """The drills of which nothing more is to be seen; patience ends only when no other is left to do."""
         for watch, record in tuple(self._open):
-            patience = _patience(watch.drill.resolves.at(self._rig.speed))
+            patience = self._until_resolved(watch.drill)
             if record.problem or record.all_resolved or (last and record.waited_seconds > patience):
                 self._open.remove((watch, record))
                 yield record.outcome(watch)
+
+    def _until_resolved(self, drill: Drill) -> float:
+        return _patience(drill.resolves.at(self._rig.speed)) + _HELD_SECONDS / self._rig.speed
 
     def _look(self) -> None:
         """See which alerts of earlier drills are resolved."""
@@ -117,7 +122,7 @@ class Session:
         """A span of ordinary traffic in which none of the promised alerts fires."""
         self._calm(drill.usual)
         calm_seconds = max(CALM_SECONDS, drill.calm.at(self._rig.speed))
-        deadline = time.time() + calm_seconds + _patience(drill.resolves.at(self._rig.speed))
+        deadline = time.time() + calm_seconds + self._until_resolved(drill)
         while watch.firing() or time.time() < self._calm_since + _SETTLE_SECONDS + calm_seconds:
             self._look()
             if time.time() > deadline:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from tritonobs.errors import StackError, TritonobsError
-from tritonobs.lab.drill.drill import HELD_SECONDS, Alert, Drill, Takes
+from tritonobs.lab.drill.drill import Alert, Drill, Takes
 from tritonobs.lab.stack import native
 from tritonobs.lab.stack.waiting import wait_for
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from tritonobs.lab.drill.rig import Rig
 
-_WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0, scaled=HELD_SECONDS)
-_SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0, scaled=HELD_SECONDS)
+_WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0)
+_SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
 _CRASHES = 3
 _SEEN_SECONDS = 60.0
 

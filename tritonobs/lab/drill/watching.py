@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
-from tritonobs.lab.drill.drill import HELD_SECONDS, Alert, Drill, Takes
+from tritonobs.lab.drill.drill import Alert, Drill, Takes
 from tritonobs.lab.drill.servers import killed_part
 from tritonobs.lab.stack.ports import free_ports, port_of
 
@@ -108,7 +108,7 @@ DRILLS = (
         alerts=(Alert(name="TritonServerDown"),),
         check="scrape_problem",
         fires=Takes(fixed=25.0, scaled=30.0),
-        resolves=Takes(fixed=25.0, scaled=HELD_SECONDS),
+        resolves=Takes(fixed=25.0),
     ),
     Drill(
         name="metrics-empty",
