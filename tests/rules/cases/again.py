@@ -1,11 +1,12 @@
 """What comes and goes: it begins anew after ten minutes, once it has lasted as long as its alert waits."""
 
-from support.promtool import Case, absent, reads
+from support.promtool import Case, absent, fires, reads, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}
 WORKER = {**NMS, "replica": "a", "model_instance": "nms_0_0"}
 INPUT = {**NMS, "stage": "decode", "reason": "corrupt_image", "outcome": "invalid"}
+OWNER = "subject:tritonobs_owner:info"
 KEPT = "subject:tritonobs_limit_again:info"
 EXCEEDED = "subject:tritonobs_limit_exceeded"
 PASSED_ON = "model:tritonobs_limit_passed_on:info"
@@ -40,7 +41,36 @@ def overflows(says, *checks, at=(10, 40, 70), passed_on=None):
     return Case(says=says, world=world, rules=(KEPT,), given=(f"{EXCEEDED}:rate", PASSED_ON), checks=checks)
 
 
+def told(alert, record, labels, severity):
+    """The alert about what began at minutes 10 and 40, and more than three hours later."""
+    levels = [level for minute in (10, 40, 232) for level in ((minute, None), (minute + 5, 1))]
+    world = World(minutes=300).gauge(record, [*levels, (999, None)], **labels).gauge(OWNER, 1, **NMS)
+    labels = {**labels, "severity": severity}
+    return Case(
+        says=f"{alert} stays when it came back, and not because of what was long ago",
+        world=world,
+        rules=(alert,),
+        given=(record, OWNER),
+        checks=(
+            silent(alert, 39, since=22),
+            fires(alert, 70, **labels),
+            fires(alert, 103, **labels),
+            silent(alert, 230, since=112),
+            fires(alert, 236, **labels),
+            silent(alert, 300, since=244),
+        ),
+    )
+
+
 CASES = (
+    told("TritonModelUnloaded", "subject:tritonobs_model_unloaded:info", NMS, "critical"),
+    told("TritonWorkerDead", "model_instance:tritonobs_worker_dead:info", WORKER, "critical"),
+    told(
+        "TritonInvalidInputSurge",
+        "model_version_stage_reason:tritonobs_invalid_surge:rate",
+        INPUT,
+        "warning",
+    ),
     begins("subject:tritonobs_model_unloaded:info", NMS, short=0.75),
     begins("model_instance:tritonobs_worker_dead:info", WORKER, short=0.25),
     begins("model_version_stage_reason:tritonobs_invalid_surge:rate", INPUT, short=0.75),
