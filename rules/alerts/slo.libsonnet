@@ -192,12 +192,11 @@ function(config)
         )
       )
       and on (%(subject)s, slo)
-      last_over_time(slo:period_error_budget_spent:burn_rate[%(since)s])
+      last_over_time(slo:period_error_budget_spent:burn_rate[%(spanPeriod)s])
       unless on (%(subject)s, slo)
       %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
-      since: text.span(config.sloPeriod),
       fails: fails(period, spent + '{version!=""}'),
       of_members: reported.explained(period, reported.members(spending), '%(model)s', only=spent),
       not_of_failures: not_of_failures(period, spent, reported.failures(spending)),

@@ -13,12 +13,8 @@ function(config)
     or
     last_over_time(replica:triton_outage:info[%(span5m)s])
     or
-    (
-      last_over_time(replica:triton_outage:info[%(span1h)s])
-        and on (%(replica_only)s)
-      (count_over_time(replica:triton_outage_begins:info[%(span3h)s]) >= 2)
-    )
-  |||, { down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
+    %(held)s
+  |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
   local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
   local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
   // Servers of a shard or agent that is missing may be there.
