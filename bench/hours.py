@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import tempfile
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 import hours_fleet
 import hours_stack
 import serve_soak
+from hours_seen import failed_exports
 from results import publish, table
 
 from support.traced_rig import traced_rig
@@ -29,7 +29,6 @@ MODELS = ("quick", "slow", "ensemble")
 _TRITON_SECONDS = 5
 """How often Triton sends a batch when it is told nothing."""
 _SOAKS = {"stack": hours_stack.run, "serve": serve_soak.hours, "fleet": hours_fleet.run}
-_EXPORT_ERROR = re.compile(r"(?i)reset by peer|broken pipe|connection refused|otlp.*(?:error|fail)")
 
 
 def main() -> None:
@@ -71,7 +70,7 @@ def _traces(options: argparse.Namespace) -> None:
         counted = {model: sum(one.successes for one in rig.api.stats(model)) for model in MODELS}
         traced = {model: rig.count(names.TRACE_REQUESTS, model=model) for model in MODELS}
         dropped = rig.count(names.TRACE_DROPPED)
-        log = (Path(folder) / "server" / "logs" / "triton.log").read_text(encoding="utf-8")
+        failed = failed_exports(Path(folder) / "server" / "logs" / "triton.log")
     rows = [
         [
             model,
@@ -81,7 +80,6 @@ def _traces(options: argparse.Namespace) -> None:
         ]
         for model in MODELS
     ]
-    failed = sum(1 for line in log.splitlines() if _EXPORT_ERROR.search(line))
     closes = f"closed after {options.idle:g} s" if options.idle else "kept"
     text = (
         f"{options.minutes:g} minutes, {sent:,} requests to each model, every request traced, a batch every "

@@ -303,7 +303,7 @@ def _report(rig: _Rig, seen: Seen, began: float, minutes: float) -> tuple[str, d
         f"{compared}\n\n{table(_HEADER, [_row(name, one) for name, one in alerts.items()])}\n\n"
         f"Still firing at the end: {', '.join(still) or 'none'}. Due is what nothing inhibited for long.\n\n"
         f"{table(['what', 'was'], [[name, f'{value:,.0f}'] for name, value in asked.items()])}\n\n"
-        f"{table(['program', 'holds', 'minute 10', 'end', 'growth'], seen.rows())}"
+        f"{seen.table()}"
     )
     values: dict[str, object] = {
         "counts": {what: {"truth": truth, "prometheus": counted} for what, truth, counted in counts},

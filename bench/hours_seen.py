@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+from results import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +22,7 @@ EARLY_MINUTES = 10.0
 _AROUND_MINUTES = 3.0
 """A look may fall into a moment of work: the least of so many minutes is what is held at rest."""
 MOST_GROWTH = 0.05
+_EXPORT_ERROR = re.compile(r"(?i)reset by peer|broken pipe|connection refused|otlp.*(?:error|fail)")
 Held = dict[str, float]
 """What a program holds: MiB, open files, threads; MiB of its folder; series of Prometheus."""
 
@@ -44,6 +47,10 @@ class Seen:
                     growth = f"{after / before - 1:+.1%}" if before else ""
                     rows.append([program, what, f"{before:,.0f}", f"{after:,.0f}", growth])
         return rows
+
+    def table(self) -> str:
+        """The rows as Markdown."""
+        return table(("program", "holds", "minute 10", "at the end", "growth"), self.rows())
 
 
 def held_by(pid: int, folder: Path | None = None) -> Held:
@@ -93,3 +100,9 @@ def watched(looks: Callable[[], Mapping[str, Held]]) -> Iterator[Seen]:
 def lines(log: Path) -> int:
     """Lines of a log."""
     return len(log.read_text(encoding="utf-8", errors="replace").splitlines()) if log.exists() else 0
+
+
+def failed_exports(log: Path) -> int:
+    """Lines of Triton's log that tell of spans it could not hand over."""
+    text = log.read_text(encoding="utf-8", errors="replace")
+    return sum(1 for line in text.splitlines() if _EXPORT_ERROR.search(line))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import requests
-from hours_seen import held_by, lines, watched
+from hours_seen import failed_exports, held_by, lines, watched
 from results import table
 
 from tritonobs import names
@@ -37,7 +37,7 @@ from tritonobs.lab.stack.services import Folders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hours_seen import Held, Seen
+    from hours_seen import Held
 
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.lab.load.result import LoadResult
@@ -118,13 +118,13 @@ def _soak(rig: Rig, minutes: float) -> tuple[str, dict[str, Any], bool]:
     numbers, kept = _numbers(rig, prometheus, results, counted, span)
     alerts, told = _alerts(rig, prometheus, began)
     logs = {part.name: lines(Path(part.log)) for part in native.known(rig.folders)}
-    exports = _failed_exports(rig)
+    exports = failed_exports(Path(rig.part("triton").log))
     text = (
         f"{minutes:g} minutes, {reloads} loads in place, {misses} times no scrape for {_MISSED_SECONDS:g} s; "
         f"{_FAILS_TO - _FAILS_FROM:.0%} of the time one inference in ten fails.\n\n"
         f"{table(('', *_QPS), numbers)}\n\n"
         f"{table(('alert', 'starts', 'told firing', 'told resolved', 'fires at the end'), told)}\n\n"
-        f"{_growth(seen)}\n\n"
+        f"{seen.table()}\n\n"
         f"Lines of logs: {', '.join(f'{name} {count:,}' for name, count in logs.items())}. "
         f"Failed exports of spans: {exports}."
     )
@@ -279,12 +279,3 @@ def _alerts(rig: Rig, prometheus: PrometheusClient, began: float) -> tuple[dict[
         for alert in alerts
     ]
     return dict(starts), [*rows_told, ["messages in all", "", str(len(messages)), "", ""]]
-
-
-def _failed_exports(rig: Rig) -> int:
-    log = Path(rig.part("triton").log).read_text(encoding="utf-8", errors="replace")
-    return len(re.findall(r"(?i)\[OTLP[^\n]*(?:fail|error)|reset by peer|broken pipe", log))
-
-
-def _growth(seen: Seen) -> str:
-    return table(("program", "holds", "minute 10", "at the end", "growth"), seen.rows())

@@ -106,8 +106,7 @@ def hours(minutes: float) -> tuple[str, dict[str, object], bool]:
     """The same with fifty groups an hour, and what it holds at minute 10 and at the end."""
     soak, ends = run(minutes, every_seconds=3600 / _GROUPS_AN_HOUR * len(ROBOTS), calls=1)
     text, values, kept = report(soak, ends)
-    rows = soak.seen.rows() if soak.seen else []
-    held = table(("program", "holds", "minute 10", "at the end", "growth"), rows)
+    held = soak.seen.table() if soak.seen else ""
     return f"{minutes:g} minutes, {_GROUPS_AN_HOUR} groups an hour.\n\n{text}\n\n{held}", values, kept
 
 

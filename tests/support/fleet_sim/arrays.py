@@ -244,13 +244,14 @@ def _seconds(text: str) -> float:
 
 def _mean(values: Array, count: int) -> Array:
     there = ~np.isnan(values)
-    sums, counts = (
-        np.concatenate([[0.0], np.cumsum(one)]) for one in (np.where(there, values, 0.0), there.astype(float))
-    )
-    last = np.arange(1, len(values) + 1)
-    first = np.maximum(last - count, 0)
     with np.errstate(invalid="ignore"):
-        return np.asarray((sums[last] - sums[first]) / (counts[last] - counts[first]))
+        return np.asarray(_sum(np.where(there, values, 0.0), count) / _sum(there.astype(float), count))
+
+
+def _sum(values: Array, count: int) -> Array:
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    last = np.arange(1, len(values) + 1)
+    return np.asarray(sums[last] - sums[np.maximum(last - count, 0)])
 
 
 def _extreme(best: Callable[[Array, Array], Array], none: float) -> Callable[[Array, int], Array]:
@@ -272,9 +273,7 @@ def _last(values: Array, count: int) -> Array:
 
 
 def _seen(values: Array, count: int) -> Array:
-    total = np.concatenate([[0.0], np.cumsum(~np.isnan(values))])
-    ends = np.arange(1, len(values) + 1)
-    seen = total[ends] - total[np.maximum(ends - count, 0)]
+    seen = _sum((~np.isnan(values)).astype(float), count)
     return np.where(seen > 0, seen, np.nan)
 
 

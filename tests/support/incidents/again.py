@@ -232,21 +232,16 @@ INCIDENTS: Final = (
         )
         for minutes in (4, 10)
     ),
-    Incident(
-        name="restarts-every-20-min",
-        says="a server of four restarts every 20 min for four hours and needs 90 s",
-        world=lambda: _restarts(12, 1200),
-        begins=AT,
-        ends=AT + 11 * 1200 + 90,
-        needs=("TritonServerDown",),
-    ),
-    Incident(
-        name="restarts-every-40-min",
-        says="a server of four restarts every 40 min for three hours and needs 90 s",
-        world=lambda: _restarts(5, 2400),
-        begins=AT,
-        ends=AT + 4 * 2400 + 90,
-        needs=("TritonServerDown",),
+    *(
+        Incident(
+            name=f"restarts-every-{minutes}-min",
+            says=f"a server of four restarts every {minutes} min for {hours} hours and needs 90 s",
+            world=lambda minutes=minutes, count=count: _restarts(count, minutes * MINUTE),
+            begins=AT,
+            ends=AT + (count - 1) * minutes * MINUTE + 90,
+            needs=("TritonServerDown",),
+        )
+        for minutes, count, hours in ((20, 12, "four"), (40, 5, "three"))
     ),
     Incident(
         name="model-gone-every-20-min",
