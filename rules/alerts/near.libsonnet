@@ -4,7 +4,7 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local boards = (import '../lib/boards.libsonnet')(config);
   local say = import '../lib/phrases.libsonnet';
-  local exceeds = import '../lib/exceeds.libsonnet';
+  local exceeds = (import '../lib/exceeds.libsonnet')('%(limitWarningRatio)s', (import '../lib/near_limit.libsonnet')(config).limit);
   local fit = import '../lib/fit.libsonnet';
   local near = 'subject:tritonobs_limit_near';
   local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
@@ -19,7 +19,7 @@ function(config)
       last_over_time(%(page)s[%(span1h)s])
       unless on (%(model)s)
       model:tritonobs_limit_passed_on:info
-    |||, { near: exceeds('%(limitWarningRatio)s'), page: page })),
+    |||, { near: exceeds, page: page })),
     text.record(near + ':timestamp_seconds', 'timestamp(' + near + ':rate)'),
     // It stays, unless the limit was exceeded since.
     text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||

@@ -7,7 +7,8 @@ function(config)
   local say = import '../lib/phrases.libsonnet';
   local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
   local record = 'subject:tritonobs_limit_exceeded:rate';
-  local exceeds = (import '../lib/exceeds.libsonnet')('1');
+  local near = (import '../lib/near_limit.libsonnet')(config);
+  local exceeds = (import '../lib/exceeds.libsonnet')('1', near.limit);
   // It may go on behind a full queue, or come back. (Where a record is read late the page does not wait for it.)
   local exceeded = fit(|||
     (
@@ -37,7 +38,7 @@ function(config)
     unless on (%(model)s)
     model:tritonobs_limit_passed_on:info
   |||;
-  [
+  near.records + [
     text.record(record, exceeds),
     text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
       summary: 'More requests come than the limit allows.',

@@ -45,23 +45,21 @@ function(config)
       )
       or
       (
-        %(burns)s{version=""}
-          unless on (%(model)s, slo)
-        %(fails)s
-      )
-      or
-      (
         (
-          %(burns)s{version!=""}
-            and
+          %(burns)s{version=""}
+          or
           (
-            %(burns)s offset %(interval)s
-            or
-            %(burns)s unless on (%(model)s, slo) slo:objective:ratio{version=""}
+            %(burns)s{version!=""}
+              and
+            (
+              %(burns)s offset %(interval)s
+              or
+              %(burns)s unless on (%(model)s, slo) slo:objective:ratio{version=""}
+            )
           )
+            unless on (%(model)s, slo)
+          present_over_time(%(burns)s{version=""}[%(memory)s])
         )
-          unless on (%(model)s, slo)
-        present_over_time(%(burns)s{version=""}[%(memory)s])
           unless on (%(model)s, slo)
         %(fails)s
       )

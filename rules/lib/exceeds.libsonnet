@@ -54,8 +54,9 @@ local windows = {
   },
 };
 local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
-function(share)
-  local limit = (if share == '1' then '' else share + ' * ') + 'subject:tritonobs_qps_limit:held';
+// `held` are the limits that are compared: all of them, or those of traffic that is near (overflow.libsonnet).
+function(share, held)
+  local limit = (if share == '1' then '' else share + ' * ') + held;
   local threshold(window) =
     local of = windows[window];
     fit(|||

@@ -10,19 +10,17 @@ function(config)
   // are clearly below theirs.
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
-  // Few budgets burn: all but those are left out by the smallest budget of the cluster, before each is compared with its
-  // own. `part` of the threshold is enough where a burn lasts.
+  // `part` of the threshold is enough where a burn lasts.
   local exceeds(window, factor, part='') = fit(|||
     (
       slo:sli_error:ratio_rate%(window)s
-        > on (%(cluster)s) group_left ()
-      %(part)sclamp_max(%(factor)s * cluster:slo_error_budget:min, %(sloThresholdCap)s)
         > ignoring (sloth_window)
       %(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
   |||, { window: window, factor: factor, part: part });
   // Few budgets burn, or nearly: of the slower tiers it is recorded which, and what share of its threshold each window has.
-  // Burns of hours are judged by these few rows.
+  // Burns of hours are judged by these few rows. All others are left out by the smallest budget of the cluster, before
+  // each is divided by its own.
   local sparse = reported.sparse;
   local kept = reported.kept;
   local of_threshold(tier, window, part) = fit(|||

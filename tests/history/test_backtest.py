@@ -143,14 +143,14 @@ def test_a_replay_spells_out_what_the_rule_reads_of_the_comparison(client: Prome
     """What was recorded of the limit that was in force says nothing of another one."""
     record = "subject:tritonobs_limit_exceeded:rate"
     _Prometheus.rules = (
-        _record(record, "x > subject:tritonobs_qps_limit:held"),
+        _record(record, "x > subject:tritonobs_qps_limit:held and z > subject:tritonobs_qps_limit:near"),
         _alert("TritonQpsAboveLimit", f"{record} or y"),
     )
 
     backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
 
     limit = '(subject:triton_requests:rate5m{model="m",version=""} * 0 + 12)'
-    assert _Prometheus.asked[1:] == [f"(x > {limit}) or y"]
+    assert _Prometheus.asked[1:] == [f"(x > {limit} and z > {limit}) or y"]
 
     _Prometheus.rules = _Prometheus.rules[1:]
     with pytest.raises(BadAnswer, match=f"has loaded no record {record}; build and load the rules first"):

@@ -35,6 +35,7 @@ _RECORDS: Final = (
         for when in ("held", "last_hour")
     ),
     "subject:tritonobs_qps_limit:last_hour",
+    "subject:tritonobs_qps_limit:near",
     "subject_slo:tritonobs_slo_objective:last_hour",
     *(f"subject_slo:tritonobs_slo_invalid_charged:{when}" for when in ("held", "last_hour")),
     "replica_model_version_outcome:tritonobs_requests_told:increase",

@@ -27,6 +27,9 @@ _KEPT_SERIES = ("subject:tritonobs_limit_kept:info", "subject:tritonobs_limit_ag
 _EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
 """What the rule reads of the comparison; a replay puts the comparison itself in its place."""
 
+_NEAR_SERIES = "subject:tritonobs_qps_limit:near"
+"""The limits of traffic that is near them: which those were under another limit was not recorded."""
+
 _RATE_SERIES = "subject:triton_requests:rate5m"
 _MOST_POINTS = 10_000
 _SHORTEST_STEP_SECONDS = 15.0
@@ -78,7 +81,7 @@ def backtest_limit(
     query = rule.query
     if _EXCEEDED_SERIES in query:
         compared = _found(prometheus, rules, _EXCEEDED_SERIES, "record")
-        query = query.replace(_EXCEEDED_SERIES, f"({compared.query})")
+        query = query.replace(_EXCEEDED_SERIES, f"({compared.query})").replace(_NEAR_SERIES, LIMIT_SERIES)
     found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(
