@@ -1,4 +1,4 @@
-// Times of a request inside Triton, in seconds; successes only, as Triton counts them.
+// Requests over five minutes, and their times inside Triton, in seconds; of times successes only, as Triton counts them.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
@@ -40,6 +40,11 @@ function(config)
         'sum by (%(subject)s) (rate(nv_cache_num_hits_per_model{%(triton)s}[%(short)s]))',
       ),
     })),
+    text.record('model_version:triton_requests:rate5m', |||
+      avg_over_time(model_version:triton_requests:rate%(short)s[%(span5m)s])
+      and
+      model_version:triton_requests:rate%(short)s
+    |||),
     mean('request', 'triton_requests_succeeded'),
     mean('queue', 'triton_requests_succeeded'),
     mean('compute', 'triton_requests_computed'),

@@ -52,10 +52,4 @@ function(config)
         model_version:triton_requests:rate%(short)s
       |||),
     ]
-  ) + [
-    text.record('model_version:triton_requests:rate5m', |||
-      avg_over_time(model_version:triton_requests:rate%(short)s[%(span5m)s])
-      and
-      model_version:triton_requests:rate%(short)s
-    |||),
-  ]
+  )
