@@ -3,7 +3,7 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
   local delivery = boards.link('delivery', [], 'tritonobs_delivers');
   local pool(series) = boards.link('hosts', [], series);
   // kube-state-metrics may run twice: its copies say the same.

@@ -1,66 +1,272 @@
-// Requests a second against their limits: a model version, a model over its versions, the fleet. The one alert that
-// wakes people stands in overflow.libsonnet, the forecast in forecast.libsonnet.
+// Alerts about limits of requests, with the records that they read.
+local fit = import '../lib/fit.libsonnet';
+local of_limit = (import '../lib/limits.libsonnet').of_limit;
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
-  local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
-  local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
-  local chance = import '../lib/chance.libsonnet';
-  local of_limit = import '../lib/of_limit.libsonnet';
-  local disagree(series, by) = fit(|||
-    max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
-  |||, { series: series, by: by });
-  {
-    soon: text.group('alerts.limits', config.evaluationInterval, [
-      // A minute later, and while that minute as a whole is within the limit: what fills it is not a burst.
-      text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
-        %(burst)s
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
+
+  // More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, behind
+  // them; in a group of its own it would be evaluated up to one interval after them.
+  local overflow =
+    local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+    local record = 'subject:tritonobs_limit_exceeded:rate';
+    local near = (import '../lib/limits.libsonnet').near_limit(config);
+    local exceeds = (import '../lib/limits.libsonnet').exceeds('1', near.limit);
+    // It may go on behind a full queue, or come back. (Where a record is read late the page does not wait for it.)
+    local exceeded = fit(|||
+      (
+        %(now)s
+        or on (%(subject)s)
+        (
+          subject:triton_requests_offered:rate%(short)s
+            and on (%(subject)s)
+          (subject:tritonobs_limit_kept:info or on (%(subject)s) subject:tritonobs_limit_again:info)
+        )
+      )
+    |||, { now: if config.recordsAtOnce then record else exceeds });
+    // What a server under two addresses does counts twice: below twice the limit that is no excess.
+    local twice = |||
+      unless on (%(subject)s)
+      (
+        (
+          subject:triton_requests_offered:rate5m
+            <= on (%(subject)s)
+          2 * subject:tritonobs_qps_limit:held
+        )
+          and on (%(model)s)
+        model:triton_scraped_twice:info
+      )
+    |||;
+    local passed_on = |||
+      unless on (%(model)s)
+      model:tritonobs_limit_passed_on:info
+    |||;
+    near.records + [
+      text.record(record, exceeds),
+      text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
+        summary: 'More requests come than the limit allows.',
+        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
+                     ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+        board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
+      }, keep=config.limitKeepFiring),
+    ];
+
+  // Near a limit. Traffic around the share at which we warn is there again and again, so the warning stays until it has
+  // clearly left, or for some hours. What was said of a page before is not said again. It stands behind the record it reads.
+  local near =
+    local exceeds = (import '../lib/limits.libsonnet').exceeds('%(limitWarningRatio)s', (import '../lib/limits.libsonnet').near_limit(config).limit);
+    local near = 'subject:tritonobs_limit_near';
+    local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
+    [
+      // Within an hour of a page about the limit it says nothing new: traffic that falls is near it for a while, and may rise
+      // again.
+      text.record(near + ':rate', fit(|||
+        (
+          %(near)s
+        )
+        unless on (%(subject)s)
+        last_over_time(%(page)s[%(span1h)s])
+        unless on (%(model)s)
+        model:tritonobs_limit_passed_on:info
+      |||, { near: exceeds, page: page })),
+      text.record(near + ':timestamp_seconds', 'timestamp(' + near + ':rate)'),
+      // It stays, unless the limit was exceeded since.
+      text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
+        %(near)s:rate
+        or on (%(subject)s)
+        (
+          subject:triton_requests_offered:rate5m
+            and on (%(subject)s)
+          (
+            %(since)s
+              unless on (%(subject)s)
+            (
+              (
+                max_over_time(subject:tritonobs_limit_exceeded:timestamp_seconds[%(limitNearHeld)s])
+                  > on (%(subject)s)
+                %(since)s
+              )
+              or on (%(subject)s)
+              last_over_time(subject:tritonobs_limit_kept:info[%(limitNearHeld)s])
+            )
+          )
+          and on (%(subject)s)
+          (
+            max_over_time(subject:triton_requests_offered:mean5m[%(span1h)s])
+              > on (%(subject)s)
+            %(limitLeftRatio)s * %(limitWarningRatio)s * subject:tritonobs_qps_limit:held
+          )
+          unless on (%(subject)s)
+          last_over_time(%(page)s[%(span1h)s])
+        )
+      |||, { near: near, page: page, since: 'max_over_time(' + near + ':timestamp_seconds[%(limitNearHeld)s])' })), {
+        summary: 'Requests are near their limit.',
+        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
+                     say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) + '.' + say.waiting +
+                     ' Ask its callers what they plan, and add capacity before it is needed. The warning stays until an hour has passed well below.',
+        board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
+      }, wait='1m', keep=config.limitKeepFiring),
+    ];
+
+  // Traffic that will exceed its limit: it rose in every part of the time looked at, by more than chance, and neither
+  // yesterday nor last week explains it.
+  local forecast =
+    // Of subjects with a limit.
+    local quick = 'subject:triton_requests_offered:mean5m';
+    local slow = 'subject:triton_requests_offered:mean15m';
+    local limit = 'subject:tritonobs_qps_limit:held';
+    local at(series, minutes) = if minutes == 0 then series else series + ' offset ' + text.span(minutes + 'm');
+    local yesterday = at(slow, 1440);
+    // What was gained between two times, so many minutes ago.
+    local gain(series, from, to=0) =
+      fit('(%(after)s - on (%(subject)s) %(before)s)', { after: at(series, to), before: at(series, from) });
+    local more(what, than) = fit('(%(what)s > on (%(subject)s) %(than)s)', { what: what, than: than });
+    // It rose for so many minutes: in every third of them by half of its share at least, and in all of them by more
+    // than chance. A step fills no more than two thirds. If it goes on so, it exceeds the limit; a mean of some
+    // seconds is half as old.
+    local rises(series, seconds, minutes) =
+      local ahead(horizon) =
+        fit('%(series)s + on (%(subject)s) (%(horizon)s + %(age)s / 2) / %(seconds)s * %(gained)s', {
+          series: series,
+          horizon: horizon,
+          age: std.toString(seconds),
+          seconds: std.toString(60 * minutes),
+          gained: gain(series, minutes),
+        });
+      std.join('\nand on (%(subject)s)\n', [
+        more(ahead('%(forecastSeconds)s'), limit),
+        // Without a yesterday each morning's rise looks like growth: then it must be nearer.
+        '(' + more(ahead('0.4 * %(forecastSeconds)s'), limit) + ' or on (%(subject)s) ' + yesterday + ')',
+        more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
+          limit: limit,
+          age: std.toString(seconds),
+        })),
+      ] + [
+        more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
+        for third in [0, 1, 2]
+      ]);
+    // So many minutes ago it rose as well, and if it goes on as then, the hour to come stays within the limit.
+    local explained(ago) =
+      local ahead_of(minutes) = fit(|||
         and on (%(subject)s)
         (
-          subject:triton_requests_offered:mean%(medium)s
+          %(now)s
+            * on (%(subject)s)
+          (%(later)s / on (%(subject)s) (%(before)s > 0))
             <= on (%(subject)s)
-          subject:tritonobs_qps_limit:held
+          %(limit)s
         )
-      |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
-        summary: 'A burst went far above the limit of requests.',
-        description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + limit +
-                     '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue takes them.',
-        board: board,
-      }, keep=config.spikeKeepFiring),
-      text.alert('TritonLimitSourceLost', 'warning', |||
+      |||, { now: slow, later: at(slow, ago - minutes), before: at(slow, ago), limit: limit });
+      local after(share) = ahead_of(config.forecastSeconds / 60 * share);
+      fit('(%(earlier)s >= on (%(subject)s) %(now)s / 2)\n', { earlier: gain(slow, ago + 45, ago), now: gain(slow, 45) }) +
+      after(1 / 2) + after(1);
+    [
+      text.alert('TritonQpsWillExceedLimit', 'warning', text.owned(of_limit(fit(|||
         (
-          group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
-            unless on (%(cluster)s)
-          group by (%(cluster)s) (tritonobs_model_info)
+          (
+            %(steep)s
+          )
+          or
+          (
+            %(even)s
+          )
+          or
+          (
+            %(gentle)s
+          )
         )
-        or
-        tritonobs_limit_source_up{%(serve)s} == 0
+        and on (%(subject)s)
+        (%(quick)s > on (%(subject)s) %(forecastFloorRatio)s * %(limit)s)
+        unless on (%(subject)s)
+        (
+          (
+            %(yesterday)s
+          )
+          or
+          (
+            %(last_week)s
+          )
+        )
+        unless on (%(subject)s)
+        (subject:triton_requests_offered:rate%(short)s > on (%(subject)s) %(limit)s)
       |||, {
-        summary: 'Limits and objectives are not delivered any more.',
-        description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, changes have no effect. Its log says why; look at the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
-        board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
-        // Later than that serve is down, which tells the same.
-      }, wait='90s'),
-      text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
-        summary: 'Limits written as annotations are refused.',
-        description: say.number + ' annotations cannot be meant as limits: the last good value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
-        board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
-      }, wait='30s'),
-    ]),
-    // They wait for minutes.
-    later: text.group('alerts.limits.minutes', config.stageInterval, [
-      // Of two sources the larger value holds, which is a guess. A changed file reaches all of them within the wait.
-      text.alert('TritonLimitsDisagree', 'warning', text.all([
-        disagree('tritonobs_qps_limit', '%(subject)s'),
-        disagree('tritonobs_tokens_per_second_limit', '%(subject)s, kind'),
-        disagree('tritonobs_slo_objective_ratio', '%(subject)s, slo'),
-        disagree('tritonobs_latency_target_seconds', '%(subject)s, slo'),
-      ]), {
-        summary: 'Two sources disagree about a limit or an objective.',
-        description: say.subject + ' has two values of one limit or objective{{ with $labels.slo }} ({{ . }}){{ end }}{{ with $labels.kind }} ({{ . }}){{ end }}: the larger, ' + say.number + ', holds. Two `tritonobs serve`, or one and a rules file, follow different fleet files: compare them, and end the one that is out of date.',
-        board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
-      }, wait='2m'),
-    ]),
-  }
+        steep: rises(quick, 300, 15),
+        even: rises(quick, 300, 30),
+        // The mean of a quarter of an hour goes on for as long after the rise.
+        gentle: rises(slow, 900, 45) + '\nand on (%(subject)s)\n' + more(gain(quick, 15), gain(slow, 45) + ' / 6'),
+        quick: quick,
+        limit: limit,
+        yesterday: explained(1440),
+        last_week: explained(10080),
+      }))), {
+        summary: 'Traffic grows towards its limit of requests.',
+        description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
+                     say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
+                     '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
+        board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
+      }, wait='4m', keep=config.forecastKeepFiring),
+    ];
+
+  // Requests a second against their limits: a model version, a model over its versions, the fleet. The one alert that
+  // wakes people is `overflow`.
+  local others =
+    local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
+    local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
+    local chance = (import '../lib/limits.libsonnet').chance;
+    local disagree(series, by) = fit(|||
+      max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
+    |||, { series: series, by: by });
+    {
+      soon: text.group('alerts.limits', config.evaluationInterval, [
+        // A minute later, and while that minute as a whole is within the limit: what fills it is not a burst.
+        text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
+          %(burst)s
+          and on (%(subject)s)
+          (
+            subject:triton_requests_offered:mean%(medium)s
+              <= on (%(subject)s)
+            subject:tritonobs_qps_limit:held
+          )
+        |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
+          summary: 'A burst went far above the limit of requests.',
+          description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + limit +
+                       '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue takes them.',
+          board: board,
+        }, keep=config.spikeKeepFiring),
+        text.alert('TritonLimitSourceLost', 'warning', |||
+          (
+            group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
+              unless on (%(cluster)s)
+            group by (%(cluster)s) (tritonobs_model_info)
+          )
+          or
+          tritonobs_limit_source_up{%(serve)s} == 0
+        |||, {
+          summary: 'Limits and objectives are not delivered any more.',
+          description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, changes have no effect. Its log says why; look at the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
+          board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
+          // Later than that serve is down, which tells the same.
+        }, wait='90s'),
+        text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
+          summary: 'Limits written as annotations are refused.',
+          description: say.number + ' annotations cannot be meant as limits: the last good value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
+          board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
+        }, wait='30s'),
+      ]),
+      // They wait for minutes.
+      later: text.group('alerts.limits.minutes', config.stageInterval, [
+        // Of two sources the larger value holds, which is a guess. A changed file reaches all of them within the wait.
+        text.alert('TritonLimitsDisagree', 'warning', text.all([
+          disagree('tritonobs_qps_limit', '%(subject)s'),
+          disagree('tritonobs_tokens_per_second_limit', '%(subject)s, kind'),
+          disagree('tritonobs_slo_objective_ratio', '%(subject)s, slo'),
+          disagree('tritonobs_latency_target_seconds', '%(subject)s, slo'),
+        ]), {
+          summary: 'Two sources disagree about a limit or an objective.',
+          description: say.subject + ' has two values of one limit or objective{{ with $labels.slo }} ({{ . }}){{ end }}{{ with $labels.kind }} ({{ . }}){{ end }}: the larger, ' + say.number + ', holds. Two `tritonobs serve`, or one and a rules file, follow different fleet files: compare them, and end the one that is out of date.',
+          board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
+        }, wait='2m'),
+      ]),
+    };
+  { overflow: overflow, near: near, forecast: forecast, others: others }

@@ -3,12 +3,12 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
   local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
   local failures = 'model_version_reason:triton_requests_failed';
-  local again = (import '../lib/returning.libsonnet')(config).invalid;
+  local again = (import '../lib/again.libsonnet').returning(config).invalid;
   local errors = 'model_version_stage_reason:tritonobs_stage_errors';
   // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
   // are history.
@@ -107,7 +107,7 @@ function(config)
         <= on (%(model)s)
       1.25 * %(members)s
     )
-  |||, { failed: failed, members: (import '../lib/reported.libsonnet')(config).members(failed) });
+  |||, { failed: failed, members: (import '../lib/burns.libsonnet').reported(config).members(failed) });
   // What fails in Triton's eyes beside bad input, without which a model or a pipeline of it fails too seldom for a surge.
   local callers_fault = fit(|||
     (

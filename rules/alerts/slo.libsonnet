@@ -2,8 +2,8 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
   local labels = ['model', 'version', 'slo'];
   local board = boards.link('slo', labels, 'slo:period_error_budget_remaining:ratio');
@@ -12,7 +12,7 @@ function(config)
     '{{ with printf "' + query + '" ' + std.join(' ', ['(print $labels.' + name + ')' for name in names]) +
     ' | query }}' + sentence + '{{ end }}';
   local matching(names) = std.join(',', [name + '=%%q' for name in names]);
-  local left = (import '../lib/budget.libsonnet').english;
+  local left = (import '../lib/phrases.libsonnet').budget.english;
   // The stage that needs most of the time that requests may take, for an SLO with a threshold for all of that time.
   local of_model = cluster + ['model'];
   local of_slo = of_model + ['version', 'slo'];
@@ -22,9 +22,9 @@ function(config)
     of_model + of_slo,
     ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
-  local waited = (import '../lib/waited.libsonnet')(cluster).english;
-  local tiers = (import '../lib/tiers.libsonnet')(config);
-  local reported = (import '../lib/reported.libsonnet')(config);
+  local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
+  local tiers = (import '../lib/burns.libsonnet').tiers(config);
+  local reported = (import '../lib/burns.libsonnet').reported(config);
   // Those of some versions that have nearly all bad requests of their model.
   local fails(tier, of) = fit(|||
     (
@@ -170,6 +170,7 @@ function(config)
   local bad_of_period = 'slo:sli_bad_requests:sum' + config.sloPeriod;
   local spending = bad_of_period + ' and on (%(subject)s, slo) ' + spent;
   local period = { long: config.sloPeriod, factor: '1' };
+
   // Once for one cause: what a member has spent, or failed requests of a latency SLO, is told of the member and of
   // availability. And not because an SLO is old enough now: something goes on spending while nothing is left.
   local exhausted =

@@ -1,191 +1,259 @@
-// No traffic, four causes told apart: nobody asks, nobody scrapes, the model is not loaded, its worker is dead. Each
-// alert is silent in the other three cases.
+// Alerts about traffic, and the models and workers that should answer it.
+local fit = import '../lib/fit.libsonnet';
+local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local shards = import '../lib/shards.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local fit = import '../lib/fit.libsonnet';
-  local say = import '../lib/phrases.libsonnet';
-  local again = (import '../lib/returning.libsonnet')(config);
-  // One that was down is well when it has answered for five minutes; for the second time in three hours, for an hour.
-  local down = fit(|||
-    %(down)s
-    or
-    last_over_time(replica:triton_outage:info[%(span5m)s])
-    or
-    %(held)s
-  |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
-  local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
-  local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
-  // Servers of a shard or agent that is missing may be there.
-  local parts = shards.parts_of(config);
-  local targets =
-    text.targets.here +
-    if parts.missing == '' then '' else fit(|||
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
 
-      unless on (%(cluster)s)
-      group by (%(cluster)s) (
-        (
-          %(blind)s
+  // No traffic, four causes told apart: nobody asks, nobody scrapes, the model is not loaded, its worker is dead. Each
+  // alert is silent in the other three cases.
+  local traffic =
+    local again = (import '../lib/again.libsonnet').returning(config);
+    // One that was down is well when it has answered for five minutes; for the second time in three hours, for an hour.
+    local down = fit(|||
+      %(down)s
+      or
+      last_over_time(replica:triton_outage:info[%(span5m)s])
+      or
+      %(held)s
+    |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/servers.libsonnet').down.down_of(config)) });
+    local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
+    local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
+    // Servers of a shard or agent that is missing may be there.
+    local parts = shards.parts_of(config);
+    local targets =
+      text.targets.here +
+      if parts.missing == '' then '' else fit(|||
+
+        unless on (%(cluster)s)
+        group by (%(cluster)s) (
+          (
+            %(blind)s
+          )
+          or
+          (
+            %(missing)s
+          )
         )
-        or
-        (
-          %(missing)s
-        )
+      |||, { blind: parts.blind, missing: parts.gone });
+    // Promised and on no server, in a cluster that answers; a server that had it and cannot be asked may have it still.
+    local missing = fit(|||
+      subject:tritonobs_model_info:held{version!=""}
+        unless on (%(subject)s)
+      model_version:triton_requests_succeeded:rate%(short)s
+        and on (%(cluster)s)
+      %(answers)s
+        unless on (%(subject)s)
+      model_version:triton_servers_unreachable:count
+        unless on (%(cluster)s)
+      replica:triton_starting:info
+    |||, { answers: answers.here });
+    local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
+    // Models that get less than half of what they got then, where that is not chance.
+    local fewer(before) = fit(|||
+      (
+        sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
+          < on (%(model)s)
+        %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
       )
-    |||, { blind: parts.blind, missing: parts.gone });
-  // Promised and on no server, in a cluster that answers; a server that had it and cannot be asked may have it still.
-  local missing = fit(|||
-    subject:tritonobs_model_info:held{version!=""}
-      unless on (%(subject)s)
-    model_version:triton_requests_succeeded:rate%(short)s
-      and on (%(cluster)s)
-    %(answers)s
-      unless on (%(subject)s)
-    model_version:triton_servers_unreachable:count
-      unless on (%(cluster)s)
-    replica:triton_starting:info
-  |||, { answers: answers.here });
-  local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
-  // Models that get less than half of what they got then, where that is not chance.
-  local fewer(before) = fit(|||
-    (
-      sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
-        < on (%(model)s)
-      %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
-    )
-  |||, { before: text.span(before) });
-  // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
-  // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
-  // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
-  local dead = |||
-    (model_instance:tritonobs_worker_alive:bool == 0) + 1
-    unless on (%(subject)s, %(replica)s, model_instance)
-    (
+    |||, { before: text.span(before) });
+    // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
+    // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
+    // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
+    local dead = |||
+      (model_instance:tritonobs_worker_alive:bool == 0) + 1
+      unless on (%(subject)s, %(replica)s, model_instance)
       (
         (
-          model_instance:tritonobs_worker_alive:bool
-            and on (%(subject)s, %(replica)s)
-          (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+          (
+            model_instance:tritonobs_worker_alive:bool
+              and on (%(subject)s, %(replica)s)
+            (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+          )
+          or
+          (
+            (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
+              and on (%(subject)s, %(replica)s)
+            (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
+          )
         )
-        or
-        (
-          (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
-            and on (%(subject)s, %(replica)s)
-          (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
-        )
+          and on (%(subject)s)
+        (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
+          unless on (%(subject)s, %(replica)s, model_instance)
+        model_instance:tritonobs_worker_answers:info
       )
-        and on (%(subject)s)
-      (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
-        unless on (%(subject)s, %(replica)s, model_instance)
-      model_instance:tritonobs_worker_answers:info
-    )
-  |||;
-  // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
-  // gets far fewer requests than before; otherwise they replaced it.
-  local unloaded = fit(|||
-    (
-      %(missing)s
-    )
-    unless on (%(model)s)
-    (
-      group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
-        unless on (%(model)s)
+    |||;
+    // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
+    // gets far fewer requests than before; otherwise they replaced it.
+    local unloaded = fit(|||
       (
-        %(soon)s
-        or
-        %(later)s
+        %(missing)s
       )
-    )
-  |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
-  {
-    // Behind the records they read.
-    again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
-      text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
-        summary: 'A promised model version is loaded nowhere.',
-        description: 'The fleet file promises ' + say.model +
-                     ', but no server that answers has it loaded, and its callers get errors that Triton counts nowhere.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
-        board: board,
-      }, wait='1m', keep='5m') + shards.parts([answers]),
-      text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
-        summary: 'A worker is dead although its model says it is ready.',
-        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
-        board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
-      }, wait='15s', keep='5m'),
-    ],
-    soon: text.group('alerts.traffic', config.evaluationInterval, [
-      text.alert('TritonServerDown', 'critical', down, {
-        summary: 'A Triton server cannot be scraped.',
-        description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Look whether it runs and what its log says.',
-        board: boards.link('hosts', [], 'up'),
-      }, wait=config.serverDownFor),
-      // Every server of a cluster at once: gone from discovery, so that nothing is down.
-      text.alert('TritonServersLost', 'critical', fit(|||
-        group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
-          unless on (%(cluster)s)
-        %(targets)s
-      |||, { targets: targets }), {
-        summary: 'Prometheus scrapes no Triton server any more.',
-        description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
-        board: boards.link('hosts', [], 'up'),
-      }, wait=config.serversLostFor),
-    ]),
-    // They wait for minutes.
-    later: text.group('alerts.traffic.minutes', config.stageInterval, [
-      // One of several servers: what balancers send there is answered 404. A version replaced on the server is none.
-      text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
-        (
-          replica_model_version:triton_loaded:last_seen_seconds
-            unless on (%(subject)s, %(replica)s)
-          replica_model_version:triton_requests_succeeded:rate%(short)s
-        )
-        and on (%(subject)s)
-        model_version:triton_requests_succeeded:rate%(short)s
-        and on (%(replica_only)s)
-        %(scraped)s
-        unless on (%(replica_only)s)
-        replica:triton_unreachable:info
-        unless on (%(model)s, %(replica)s)
-        group by (%(model)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
-      |||, { scraped: scraped.here })), {
-        summary: 'A server has lost a model that others have.',
-        description: say.model + ' was loaded on {{ $labels.%(replicaLabel)s }} until {{ $value | humanizeTimestamp }} and is not any more; other servers have it. Requests that still go there get 404, which Triton counts nowhere. Load it again, or take the server out of the balancer. Silent after an hour.',
-        board: board,
-      }, wait='2m') + shards.parts([scraped]),
-      text.alert('TritonVersionNotLoaded', 'info', fit(|||
-        (
-          %(missing)s
-        )
-        and on (%(model)s)
+      unless on (%(model)s)
+      (
         group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
-      |||, { missing: missing }), {
-        summary: 'A promised model version is not loaded, but others of its model are.',
-        description: 'The fleet file promises ' + say.model +
-                     ', and no server has it, while other versions of the model are loaded and take its requests. Before a rollout that is right; after one, take the old version out of the fleet file. Callers that ask for this very version get errors.',
-        board: board,
-      }, wait='15m'),
-      text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
+          unless on (%(model)s)
         (
-          subject:triton_requests:rate5m{model!="", version=""}
-            < on (%(model)s)
-          %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset %(span1d)s >= %(dropFloor)s)
+          %(soon)s
+          or
+          %(later)s
         )
+      )
+    |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
+    {
+      // Behind the records they read.
+      again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
+        text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
+          summary: 'A promised model version is loaded nowhere.',
+          description: 'The fleet file promises ' + say.model +
+                       ', but no server that answers has it loaded, and its callers get errors that Triton counts nowhere.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
+          board: board,
+        }, wait='1m', keep='5m') + shards.parts([answers]),
+        text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
+          summary: 'A worker is dead although its model says it is ready.',
+          description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
+          board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
+        }, wait='15s', keep='5m'),
+      ],
+      soon: text.group('alerts.traffic', config.evaluationInterval, [
+        text.alert('TritonServerDown', 'critical', down, {
+          summary: 'A Triton server cannot be scraped.',
+          description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Look whether it runs and what its log says.',
+          board: boards.link('hosts', [], 'up'),
+        }, wait=config.serverDownFor),
+        // Every server of a cluster at once: gone from discovery, so that nothing is down.
+        text.alert('TritonServersLost', 'critical', fit(|||
+          group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
+            unless on (%(cluster)s)
+          %(targets)s
+        |||, { targets: targets }), {
+          summary: 'Prometheus scrapes no Triton server any more.',
+          description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
+          board: boards.link('hosts', [], 'up'),
+        }, wait=config.serversLostFor),
+      ]),
+      // They wait for minutes.
+      later: text.group('alerts.traffic.minutes', config.stageInterval, [
+        // One of several servers: what balancers send there is answered 404. A version replaced on the server is none.
+        text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
+          (
+            replica_model_version:triton_loaded:last_seen_seconds
+              unless on (%(subject)s, %(replica)s)
+            replica_model_version:triton_requests_succeeded:rate%(short)s
+          )
+          and on (%(subject)s)
+          model_version:triton_requests_succeeded:rate%(short)s
+          and on (%(replica_only)s)
+          %(scraped)s
+          unless on (%(replica_only)s)
+          replica:triton_unreachable:info
+          unless on (%(model)s, %(replica)s)
+          group by (%(model)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
+        |||, { scraped: scraped.here })), {
+          summary: 'A server has lost a model that others have.',
+          description: say.model + ' was loaded on {{ $labels.%(replicaLabel)s }} until {{ $value | humanizeTimestamp }} and is not any more; other servers have it. Requests that still go there get 404, which Triton counts nowhere. Load it again, or take the server out of the balancer. Silent after an hour.',
+          board: board,
+        }, wait='2m') + shards.parts([scraped]),
+        text.alert('TritonVersionNotLoaded', 'info', fit(|||
+          (
+            %(missing)s
+          )
+          and on (%(model)s)
+          group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
+        |||, { missing: missing }), {
+          summary: 'A promised model version is not loaded, but others of its model are.',
+          description: 'The fleet file promises ' + say.model +
+                       ', and no server has it, while other versions of the model are loaded and take its requests. Before a rollout that is right; after one, take the old version out of the fleet file. Callers that ask for this very version get errors.',
+          board: board,
+        }, wait='15m'),
+        text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
+          (
+            subject:triton_requests:rate5m{model!="", version=""}
+              < on (%(model)s)
+            %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset %(span1d)s >= %(dropFloor)s)
+          )
+          and on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} > 0)
+          unless on (%(model)s)
+          (
+            subject:triton_requests:rate5m{version=""}
+              >= on (%(model)s)
+            %(dropRatio)s * subject:triton_requests:rate5m{version=""} offset %(span7d)s
+          )
+          unless on (%(model)s)
+          model_version:triton_servers_unreachable:count
+        |||), {
+          summary: 'A model gets far fewer requests than usual at this time.',
+          description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
+                       say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
+                       '. Some caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
+          board: board,
+        }, wait='10m'),
+      ]),
+    };
+
+  // Traffic that stopped, until it is back, or for a day. What an hour of traffic said is forgotten within that hour, so when
+  // it stopped is recorded, and when something came last since. The alert stands behind the records it reads.
+  local stopped =
+    local yesterday = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
+    local stopped = 'model:tritonobs_traffic_stopped:timestamp_seconds';
+    local back = 'model:tritonobs_traffic_back:timestamp_seconds';
+    local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
+    [
+      // Of a model over all its versions: a rollout drains the old one on purpose. Both means of 5 m are 0, so no request
+      // came for ten minutes, after an hour in which they came for a quarter at least: not somebody's first try. Where the
+      // model itself counts some, it is Triton that counts none.
+      text.record(stopped, |||
+        timestamp(
+          (subject:triton_requests:rate5m{model!="", version=""} == 0)
+          and on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} offset %(span5m)s == 0)
+          and on (%(model)s)
+          (subject:triton_requests:p75_1h * %(seconds10m)s >= %(silenceRequests)s)
+          and on (%(model)s)
+          subject:triton_requests:rate5m{version=""} offset %(span70m)s
+          unless on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} offset %(span1d)s == 0)
+          unless on (%(model)s)
+          (model_instance:tritonobs_worker_alive:bool == 0)
+          unless on (%(model)s)
+          (model_version:triton_requests_pending:sum > 0)
+          unless on (%(model)s)
+          (avg_over_time(model_version_outcome:tritonobs_requests:rate%(short)s[%(span5m)s]) > 0)
+          unless on (%(model)s)
+          model_version:triton_servers_unreachable:count
+        )
+      |||),
+      // A request that waits has come, too.
+      text.record(back, fit(|||
+        timestamp(
+          (
+            (subject:triton_requests:rate5m{model!="", version=""} > 0)
+            or on (%(model)s)
+            sum by (%(model)s) (model_version:triton_requests_pending:sum > 0)
+          )
+          and on (%(model)s)
+          %(stopped)s
+        )
+      |||, { stopped: within(stopped) })),
+      // Through a restart of its servers it is silent still; a dead worker is another alert.
+      text.alert('TritonTrafficStopped', 'warning', text.owned_whole(fit(|||
+        (last_over_time(subject:triton_requests:rate5m{model!="", version=""}[%(span5m)s]) == 0)
         and on (%(model)s)
-        (subject:triton_requests:rate5m{version=""} > 0)
-        unless on (%(model)s)
         (
-          subject:triton_requests:rate5m{version=""}
-            >= on (%(model)s)
-          %(dropRatio)s * subject:triton_requests:rate5m{version=""} offset %(span7d)s
+          %(stopped)s
+            unless on (%(model)s)
+          (%(back)s > on (%(model)s) %(stopped)s)
         )
         unless on (%(model)s)
-        model_version:triton_servers_unreachable:count
-      |||), {
-        summary: 'A model gets far fewer requests than usual at this time.',
-        description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
-                     say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
-                     '. Some caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
-        board: board,
-      }, wait='10m'),
-    ]),
-  }
+        (model_instance:tritonobs_worker_alive:bool == 0)
+      |||, { stopped: within(stopped), back: within(back) })), {
+        summary: 'A model gets no requests any more.',
+        description: 'No request for ' + say.model +
+                     ' has come for 10 minutes and more, though it is loaded, its workers live and Prometheus sees them{{ with ' +
+                     yesterday + ' }}; yesterday at this time it got {{ . | first | value | printf "%%.4g" }}/s{{ else }}; what it got yesterday at this time Prometheus does not know, so a job that runs once a day looks the same on its first day{{ end }}. Look at its callers, load balancers and DNS. The alert lasts until a request comes, or a day.',
+        board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
+      }, wait='30s'),
+    ];
+  { traffic: traffic, stopped: stopped }

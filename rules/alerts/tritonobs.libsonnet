@@ -2,8 +2,8 @@
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
-  local crowd = import '../lib/crowd.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
+  local crowd = (import '../lib/servers.libsonnet').crowd;
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
   // What grew in the last 5 m, of the groups that are ours, each by its name. A Prometheus that is too slow, or cannot
   // write, is so for all of them.

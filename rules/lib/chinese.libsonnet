@@ -1,7 +1,7 @@
 // What alerts say in Chinese, by alert: for robots whose language is zh. The English texts stand with their rules; the
 // test that both are there, and that punctuation is Chinese, is tests/rules/test_chinese.py.
 function(config)
-  local say = import 'phrases.libsonnet';
+  local say = (import 'phrases.libsonnet').say;
   // "detector 的版本 2", "detector"; "整个集群" without a model.
   local model = '{{ $labels.model }}{{ with $labels.version }} 版本 {{ . }}{{ end }}';
   local subject = '{{ with $labels.model }}{{ . }}{{ else }}整个集群{{ end }}{{ with $labels.version }} 版本 {{ . }}{{ end }}';
@@ -12,9 +12,9 @@ function(config)
   local tokens = say.look('subject_kind:tritonobs_tokens_per_second_limit:held', ['model', 'version', 'kind']);
   local yesterday = say.look('subject:triton_requests:rate5m', ['model', 'version'], modifier=' offset %(span1d)s');
   local yesterday_at = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
-  local budget = (import 'budget.libsonnet').chinese;
+  local budget = (import 'phrases.libsonnet').budget.chinese;
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
-  local waited = (import 'waited.libsonnet')(cluster).chinese;
+  local waited = (import 'phrases.libsonnet').waited(cluster).chinese;
   local burn(window) = {
     summary: model + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
     description: '最近 ' + window + ' 内，' + model + ' 有 ' + percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + budget +

@@ -4,7 +4,7 @@
 function(config)
   local text = (import 'text.libsonnet')(config);
   local fit = import 'fit.libsonnet';
-  local unexplained = import 'unexplained.libsonnet';
+  local unexplained = (import 'counters.libsonnet').unexplained;
   local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
   local seen = 'replica_model_version_seen_by:triton_requests_bad:increase';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';

@@ -1,5 +1,5 @@
 // Language models, under one name whatever the backend: vLLM's, TensorRT-LLM's. Times to the first token and between
-// tokens are stages (lib/vendors.libsonnet), tokens stand in work.libsonnet. docs/language-models.md has the table of
+// tokens are stages (lib/counters.libsonnet), tokens stand in stages.libsonnet. docs/language-models.md has the table of
 // the vendors' names.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);

@@ -4,8 +4,8 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local duration = import '../lib/duration.libsonnet';
   local fit = import '../lib/fit.libsonnet';
-  local tiers = (import '../lib/tiers.libsonnet')(config);
-  local reported = (import '../lib/reported.libsonnet')(config);
+  local tiers = (import '../lib/burns.libsonnet').tiers(config);
+  local reported = (import '../lib/burns.libsonnet').reported(config);
   // Chance carries a share over its threshold and back, again and again: a burn that has begun lasts until both windows
   // are clearly below theirs.
   local lasting = '%(burnLastingRatio)s * ';
