@@ -222,7 +222,7 @@ def test_what_is_written_is_in_the_rules(plan_of: Callable[[str], Plan]) -> None
         "none",
     )
     assert "0.9 * 0.7 * subject:tritonobs_qps_limit:held" in near["expr"]
-    assert "1.1 * 0.7 * subject:tritonobs_qps_limit:held" in exprs["subject:tritonobs_limit_near:rate"]
+    assert "1.1 * 0.7 * subject:tritonobs_qps_limit:near" in exprs["subject:tritonobs_limit_near:rate"]
     assert "$labels.pod " in down["annotations"]["description"]
     assert "keep_firing_for" not in near
     assert "> 0.25)" in alerts["TritonQueueWaitHigh"]["expr"]
