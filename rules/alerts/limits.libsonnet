@@ -9,7 +9,6 @@ function(config)
   // More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, behind
   // them; in a group of its own it would be evaluated up to one interval after them.
   local overflow =
-    local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
     local record = 'subject:tritonobs_limit_exceeded:rate';
     local near = (import '../lib/limits.libsonnet').near_limit(config);
     local exceeds = (import '../lib/limits.libsonnet').exceeds('1', near.limit);
@@ -46,8 +45,10 @@ function(config)
       text.record(record, exceeds),
       text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
         summary: 'More requests come than the limit allows.',
-        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
+        description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + say.limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
                      ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+        summary_zh: say.subject_zh + ' 的请求超过限额。',
+        description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.kept_zh + say.returns_zh('subject:tritonobs_limit_exceeded_begins:info') + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
       }, keep=config.limitKeepFiring),
     ];
@@ -103,8 +104,10 @@ function(config)
       |||, { near: near, page: page, since: 'max_over_time(' + near + ':timestamp_seconds[%(limitNearHeld)s])' })), {
         summary: 'Requests are near their limit.',
         description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
-                     say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) + '.' + say.waiting +
+                     say.limit + '.' + say.waiting +
                      ' Ask its callers what they plan, and add capacity before it is needed. The warning stays until an hour has passed well below.',
+        summary_zh: say.subject_zh + ' 的请求接近限额。',
+        description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。明显低于此线满一小时后解除。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
       }, wait='1m', keep=config.limitKeepFiring),
     ];
@@ -202,8 +205,10 @@ function(config)
       }))), {
         summary: 'Traffic grows towards its limit of requests.',
         description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
-                     say.look('subject:tritonobs_qps_limit:held', ['model', 'version']) +
+                     say.limit +
                      '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
+        summary_zh: say.subject_zh + ' 的请求即将超过限额。',
+        description_zh: '若流量继续增长，{{ %(forecastSeconds)s | humanizeDuration }} 后 ' + say.subject_zh + ' 每秒将到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.unexplained_zh + '请提前扩容，或与调用方协商。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
       }, wait='4m', keep=config.forecastKeepFiring),
     ];
@@ -212,7 +217,6 @@ function(config)
   // wakes people is `overflow`.
   local others =
     local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
-    local limit = say.look('subject:tritonobs_qps_limit:held', ['model', 'version']);
     local chance = (import '../lib/limits.libsonnet').chance;
     local disagree(series, by) = fit(|||
       max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
@@ -230,8 +234,10 @@ function(config)
           )
         |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
           summary: 'A burst went far above the limit of requests.',
-          description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + limit +
+          description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +
                        '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue takes them.',
+          summary_zh: say.subject_zh + ' 出现远超限额的突发流量。',
+          description_zh: say.subject_zh + ' 在两次抓取之间每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '；整分钟仍在限额之内。请调用方把突发分散，或确认队列承受得住。',
           board: board,
         }, keep=config.spikeKeepFiring),
         text.alert('TritonLimitSourceLost', 'warning', |||
@@ -245,12 +251,16 @@ function(config)
         |||, {
           summary: 'Limits and objectives are not delivered any more.',
           description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, changes have no effect. Its log says why; look at the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
+          summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
+          description_zh: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
           // Later than that serve is down, which tells the same.
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
           summary: 'Limits written as annotations are refused.',
           description: say.number + ' annotations cannot be meant as limits: the last good value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
+          summary_zh: '以注解写的限额被拒绝。',
+          description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',
           board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
         }, wait='30s'),
       ]),
@@ -265,6 +275,8 @@ function(config)
         ]), {
           summary: 'Two sources disagree about a limit or an objective.',
           description: say.subject + ' has two values of one limit or objective{{ with $labels.slo }} ({{ . }}){{ end }}{{ with $labels.kind }} ({{ . }}){{ end }}: the larger, ' + say.number + ', holds. Two `tritonobs serve`, or one and a rules file, follow different fleet files: compare them, and end the one that is out of date.',
+          summary_zh: '两个来源的限额或目标不一致。',
+          description_zh: say.subject_zh + ' 的同一限额或目标{{ with $labels.slo }}（{{ . }}）{{ end }}{{ with $labels.kind }}（{{ . }}）{{ end }}有两个值：较大的 ' + say.number + ' 生效。两个 `tritonobs serve`（或 serve 与规则文件）使用了不同的集群文件，请核对并停掉过时的一个。',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
         }, wait='2m'),
       ]),

@@ -13,6 +13,7 @@ function(config)
     ' | query }}' + sentence + '{{ end }}';
   local matching(names) = std.join(',', [name + '=%%q' for name in names]);
   local left = (import '../lib/phrases.libsonnet').budget.english;
+  local left_zh = (import '../lib/phrases.libsonnet').budget.chinese;
   // The stage that needs most of the time that requests may take, for an SLO with a threshold for all of that time.
   local of_model = cluster + ['model'];
   local of_slo = of_model + ['version', 'slo'];
@@ -23,6 +24,7 @@ function(config)
     ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
   local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
+  local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
   local reported = (import '../lib/burns.libsonnet').reported(config);
   // Those of some versions that have nearly all bad requests of their model.
@@ -137,6 +139,9 @@ function(config)
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
                    tier.long + ', and it goes on' + left + '.' + eater + waited + say.called_by + say.causes +
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
+      summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
+      description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
+                      '。' + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
       board: board,
     }, labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||
@@ -164,6 +169,8 @@ function(config)
     summary: 'An SLO is not measured for some or all requests.',
     description: 'Of the requests of ' + say.model + ', ' + say.percent +
                  ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or the threshold is none of their bucket bounds. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
+    summary_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按 SLO {{ $labels.slo }} 测量。',
+    description_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按其 SLO {{ $labels.slo }} 测量：工作进程没有为该阶段计时，Triton 没有追踪它，或阈值不是它们的桶边界。请按版本对照集群文件与 tritonobs_stage_duration_seconds 的桶。',
     board: board,
   }, wait='10m');
   local spent = 'slo:period_error_budget_spent:ratio';
@@ -204,6 +211,8 @@ function(config)
       description: 'More requests of ' + say.model +
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows' + left +
                    '. Stop risky changes of this model until the budget is positive again.',
+      summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 已没有错误预算。',
+      description_zh: '最近 %(sloPeriod)s 内，' + say.model_zh + ' 未达到 {{ $labels.slo }} 的请求超过目标所允许的数量' + left_zh + '。在预算转正之前，请暂停该模型的高风险变更。',
       board: board,
     }, wait='10m');
   {

@@ -8,13 +8,15 @@ local say =
     subject: '{{ or $labels.model "The fleet" }}{{ with $labels.version }} version {{ . }}{{ end }}',
     // The same without the fleet.
     model: '{{ $labels.model }}{{ with $labels.version }} version {{ . }}{{ end }}',
+    subject_zh: '{{ with $labels.model }}{{ . }}{{ else }}整个集群{{ end }}{{ with $labels.version }} 版本 {{ . }}{{ end }}',
+    model_zh: '{{ $labels.model }}{{ with $labels.version }} 版本 {{ . }}{{ end }}',
     number: '{{ $value | printf "%%.4g" }}',
     percent: '{{ $value | humanizePercentage }}',
     seconds: '{{ $value | humanizeDuration }}',
 
     // The first value of another series of the same cluster with the same labels, or nothing when there is none.
     look(record, labels, how='printf "%%.4g"', modifier='')::
-      (import 'fit.libsonnet')(
+      fit(
         '{{ with printf "%(record)s{%(clusterIs)s%(matchers)s}%(modifier)s" %(clusterValue)s%(values)s | query }}{{ . | first | value | %(how)s }}{{ end }}', {
           record: record,
           matchers: std.join(',', [name + '=%%q' for name in labels]),
@@ -23,6 +25,9 @@ local say =
           how: how,
         }
       ),
+
+    // The limit of requests of the alert's subject.
+    limit: self.look('subject:tritonobs_qps_limit:held', ['model', 'version']),
 
     local pending = 'with printf "sum by (%(model)s) (model_version:triton_requests_pending:sum{%(clusterIs)smodel=%%q}) > 0" %(clusterValue)s(print $labels.model) | query',
     local busy = 'with printf "max by (%(model)s) (model_version:tritonobs_workers_busy:ratio5m{%(clusterIs)smodel=%%q}) > %(busyRatio)s" %(clusterValue)s(print $labels.model) | query',

@@ -63,7 +63,6 @@ function(config) {
     agents: config.agentsSelector,
     shard: labels([config.shardLabel]),
   },
-  local chinese = if config.chinese then (import 'chinese.libsonnet')(config) else {},
 
   // Knobs and words in place of each %(name)s; a percent sign of the text itself must be doubled. Split and join, which
   // are native: the operator % reads a text character by character and would take most of the evaluation.
@@ -157,7 +156,7 @@ function(config) {
   // The same for records of several expressions.
   all(list):: std.join('\nor\n', [$.trimmed(expr) for expr in list]),
 
-  // One alert. `text` says summary, description and board; `wait` and `keep` are durations.
+  // One alert. `text` says summary and description in both languages, and the board; `wait` and `keep` are durations.
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
     expr: $.fill(expr),
@@ -169,8 +168,8 @@ function(config) {
       description: $.fill(text.description),
       runbook_url: std.strReplace(config.runbookUrl, '%s', name),
       dashboard_url: text.board,
-      [if std.objectHas(chinese, name) then 'summary_zh']: $.fill(chinese[name].summary),
-      [if std.objectHas(chinese, name) then 'description_zh']: $.fill(chinese[name].description),
+      [if config.chinese then 'summary_zh']: $.fill(text.summary_zh),
+      [if config.chinese then 'description_zh']: $.fill(text.description_zh),
     },
   },
 }
