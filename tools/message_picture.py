@@ -40,7 +40,7 @@ def main() -> None:
     html = f'<style>{_STYLE}</style><p class="who">oncall · robot</p><div class="said">{said}</div>'
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": _WIDTH, "height": 100}, device_scale_factor=2)
+        page = browser.new_page(viewport={"width": _WIDTH, "height": 100}, device_scale_factor=1.5)
         page.set_content(html)
         page.locator("body").screenshot(path=ROOT / "docs" / "pictures" / "message.png")
         browser.close()
