@@ -17,9 +17,8 @@ from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.lab.stack.waiting import wait_for
 from tritonobs.names import HEARTBEAT
 from tritonobs.programs import binaries
-from tritonobs.triage.replicas import ReplicaState
-from tritonobs.triage.snapshot import Snapshot, Sources, take_snapshot
-from tritonobs.triage.windows import windows
+from tritonobs.triage.calm import windows
+from tritonobs.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -218,7 +218,7 @@ def _where(
 
 
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
-    from tritonobs.triage.windows import windows  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
 
     if until > time.time() + _CLOCKS_SECONDS:
         raise click.BadParameter("is in the future", param_hint="--at")

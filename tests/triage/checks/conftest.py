@@ -13,7 +13,7 @@ from tritonobs.triage.judge import Verdict, triage
 from tritonobs.triage.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from tritonobs.triage.replicas import ReplicaState
+    from tritonobs.triage.snapshot import ReplicaState
 
 NOW, MINUTES = 10_000.0, 600.0
 REPLICAS = ("a:8002", "b:8002")
