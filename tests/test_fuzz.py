@@ -33,8 +33,7 @@ from tritonobs.plan.annotations import annotated_limits
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.check import check
 from tritonobs.plan.fleet import Model
-from tritonobs.spec.alertmanager import read_alertmanager
-from tritonobs.spec.load import read_text
+from tritonobs.spec.load import read_alertmanager, read_text
 from tritonobs.spec.values import parse_qps
 from tritonobs.triage.judge import triage
 from tritonobs.triage.saved import load_snapshot

@@ -15,7 +15,7 @@ import requests
 
 from support.serving import serving
 from support.traced_rig import traced_rig
-from tritonobs.plan.traced import middle
+from tritonobs.plan.objectives import middle
 from tritonobs.timings.buckets import bucket_quantile
 
 if TYPE_CHECKING:

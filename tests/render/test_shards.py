@@ -13,7 +13,7 @@ import yaml
 
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.check import check
-from tritonobs.plan.replicas import Pods
+from tritonobs.plan.fleet import Pods
 from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet

@@ -12,8 +12,7 @@ import pytest
 from tritonobs.delivery.payload import Alert, Payload
 from tritonobs.delivery.view import Reader
 from tritonobs.delivery.words import LANGUAGES
-from tritonobs.plan.notify import Robot
-from tritonobs.plan.receivers import SecretSource
+from tritonobs.plan.notify import Robot, SecretSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tritonobs import names
-from tritonobs.plan.fleet import Plan
-from tritonobs.plan.targets import address_of
+from tritonobs.plan.fleet import Plan, address_of
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.units import format_duration
 

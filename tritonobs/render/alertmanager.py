@@ -15,7 +15,7 @@ from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.inhibition import inhibit_rules
 from tritonobs.render.receivers import receivers
 from tritonobs.render.routing import branches, whole_tree
-from tritonobs.spec.receivers import OwnAlertmanager
+from tritonobs.spec.notify import OwnAlertmanager
 
 Config = dict[str, Any]
 PATH = "alertmanager/alertmanager.yml"

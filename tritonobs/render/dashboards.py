@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from tritonobs import assets, names
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.windows import rule_windows
+from tritonobs.plan.rules import rule_windows
 from tritonobs.render.artifact import Artifact
 from tritonobs.render.rules import mixin_knobs
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tritonobs import names
-from tritonobs.plan.fleet import Plan
-from tritonobs.plan.targets import address_of
+from tritonobs.plan.fleet import Plan, address_of
 from tritonobs.render.rules import Given, given_by_shards, rules_config
 from tritonobs.units import format_duration
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tritonobs.plan.fleet import Plan
-from tritonobs.plan.replicas import Pods, ReplicaSource, Resolved, TargetsFile
-from tritonobs.plan.targets import triton_labels
+from tritonobs.plan.fleet import Plan, Pods, ReplicaSource, Resolved, TargetsFile, triton_labels
 
 _ADDRESS = "__address__"
 _HASH = "__tmp_hash"

@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from tritonobs.plan.fleet import Plan
-from tritonobs.plan.targets import address_of, own_labels, triton_targets
+from tritonobs.plan.fleet import Plan, address_of, own_labels, triton_targets
 from tritonobs.render.agents import render_agents
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.federation import federation, shard_targets

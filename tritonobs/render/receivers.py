@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tritonobs.plan.receivers import DEAD_MAN, NO_RECEIVER, OWN
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Auth
-    from tritonobs.plan.receivers import Slack, Webhook
+    from tritonobs.plan.notify import Auth, Slack, Webhook
 
     Config = dict[str, Any]
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs import names
-from tritonobs.plan.receivers import DEAD_MAN, NO_RECEIVER, OWN
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN
 from tritonobs.render.matchers import matcher
 from tritonobs.render.receivers import all_destinations, receiver_name
 from tritonobs.units import format_duration

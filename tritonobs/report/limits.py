@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import timezone
 
 from tritonobs.limits.entry import Entry
+from tritonobs.plan.declared import TOKENS_FIELD
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
-from tritonobs.plan.tokens import FIELD
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.units import format_number, parse_moment
 
@@ -40,7 +40,7 @@ def token_limits_table(limits: Sequence[TokenLimit], title: str) -> Table:
                 limit.kind.removeprefix("tokens_"),
                 format_number(limit.per_second),
                 # The rest of the field's name is said by the column of tokens, and 80 columns are few.
-                limit.origin.removesuffix(f".{FIELD}.{limit.kind}"),
+                limit.origin.removesuffix(f".{TOKENS_FIELD}.{limit.kind}"),
             )
         )
         for limit in limits

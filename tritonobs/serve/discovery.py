@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.plan.targets import triton_targets
+from tritonobs.plan.fleet import triton_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Reading
-from tritonobs.plan.traced import BOUNDS, middle
+from tritonobs.plan.objectives import BOUNDS, middle
 from tritonobs.timings import promql
 from tritonobs.timings.ask import ask_all
 from tritonobs.timings.buckets import bucket_quantile, highest_told, tells

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.plan.traced import with_thresholds
+from tritonobs.plan.objectives import with_thresholds
 from tritonobs.tasks.threads import Threads
 from tritonobs.traces.assemble import Assembler
 from tritonobs.traces.forward import Forwarder

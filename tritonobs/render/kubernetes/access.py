@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, Pods
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.replicas import Pods
 from tritonobs.render.kubernetes.objects import NAME, PORT, SELECTED, Object, labelled, metadata
 
 _RIGHTS = "rbac.authorization.k8s.io"

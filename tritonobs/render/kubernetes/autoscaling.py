@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tritonobs.plan.autoscaling import ScaledPool
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.kubernetes import Objects
+from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.kubernetes.needed import needs
 from tritonobs.render.kubernetes.objects import Object, labelled

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, Pods, own_labels
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.replicas import Pods
 from tritonobs.plan.rules import labels_selected
-from tritonobs.plan.targets import own_labels
 from tritonobs.render.found import plain, pool_relabellings, relabellings
 from tritonobs.render.kubernetes.objects import NAME, PORT_NAME, SELECTED, Object, metadata
 from tritonobs.units import format_duration

@@ -13,10 +13,10 @@ from decimal import Decimal
 from math import ceil
 from typing import Final
 
-from tritonobs.plan.autoscaling import ScaledPool
 from tritonobs.plan.fleet import Plan
+from tritonobs.plan.kubernetes import ScaledPool
 from tritonobs.plan.limits import limited_models
-from tritonobs.plan.windows import RuleWindows, rule_windows
+from tritonobs.plan.rules import RuleWindows, rule_windows
 from tritonobs.render.matchers import quoted
 from tritonobs.units import format_duration, format_number
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from tritonobs.errors import RenderFailed
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.receivers import SecretSource
+from tritonobs.plan.notify import SecretSource
 from tritonobs.render.kubernetes.objects import (
     LARGEST_BYTES,
     NAME,
