@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus
-from tritonobs.cli.known import refuse_unknown
-from tritonobs.cli.parsed import Parsed
+from tritonobs.cli.asking import asked_prometheus, refuse_unknown
 from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, cluster_option, format_option, prometheus_option
+from tritonobs.cli.values import Address, Duration, Parsed, cluster_option, format_option, prometheus_option
 from tritonobs.files import replace
 from tritonobs.spec.values import parse_qps
 from tritonobs.units import parse_ratio

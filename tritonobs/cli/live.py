@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus
-from tritonobs.cli.known import refuse_unknown
-from tritonobs.cli.saved import load_option, loaded
+from tritonobs.cli.asking import asked_prometheus, load_option, loaded, refuse_unknown
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Duration, cluster_option, format_option, prometheus_option
 from tritonobs.units import format_duration

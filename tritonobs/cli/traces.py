@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, load_plan
-from tritonobs.cli.groups import Group
 from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.cli.values import Address, Duration, Group, format_option
 from tritonobs.files import replace
 from tritonobs.traces.switch import Change, Follower
 

@@ -11,10 +11,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus, plan_cluster
-from tritonobs.cli.known import refuse_unknown
+from tritonobs.cli.asking import asked_prometheus, load_option, loaded, plan_cluster, refuse_unknown
 from tritonobs.cli.running import running_fleet
-from tritonobs.cli.saved import load_option, loaded
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option
 
