@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.delivery.payload import Alert, Payload
-from tritonobs.delivery.view import Reader
-from tritonobs.delivery.words import LANGUAGES
+from tritonobs.delivery.view import LANGUAGES, Reader
 from tritonobs.plan.notify import Robot, SecretSource
 
 if TYPE_CHECKING:

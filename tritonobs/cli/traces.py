@@ -57,8 +57,8 @@ def traces() -> None:
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, apart from `tritonobs serve`."""
     from tritonobs.serve.logs import log_handler  # noqa: PLC0415 (only this command needs a server)
-    from tritonobs.serve.receiver import run  # noqa: PLC0415
     from tritonobs.serve.server import Listen  # noqa: PLC0415
+    from tritonobs.serve.traces import run  # noqa: PLC0415
 
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
