@@ -38,7 +38,7 @@ from tritonobs.picture.board import knobs_of
 from tritonobs.picture.drawing import Drawing, read_drawing
 from tritonobs.picture.page import sheet
 from tritonobs.programs import binaries
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 from tritonobs.render.rules import evaluate_mixin
 
 if TYPE_CHECKING:

@@ -79,7 +79,7 @@ def snapshot(
     from tritonobs.picture.board import knobs_of  # noqa: PLC0415
     from tritonobs.picture.drawing import read_drawing  # noqa: PLC0415
     from tritonobs.picture.page import page, sheet  # noqa: PLC0415 (brings matplotlib)
-    from tritonobs.render.dashboards import load_boards  # noqa: PLC0415 (brings grafanalib)
+    from tritonobs.render.grafana import load_boards  # noqa: PLC0415 (brings grafanalib)
 
     if end <= start:
         raise click.UsageError("--from must be before --to")
