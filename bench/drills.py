@@ -26,7 +26,7 @@ from tritonobs.lab.drill.streams import CALM
 from tritonobs.lab.report.drill import seconds
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
 from tritonobs.triage.snapshot import take_snapshot
 

@@ -15,7 +15,7 @@ from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
 from tritonobs.history.backtest import Backtest, backtest_limit
 from tritonobs.history.episodes import Episode, episodes_of, joined
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from tritonobs import names
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.plan.fleet import Plan
-    from tritonobs.timings.span import Span
+    from tritonobs.timings.promql import Span
     from tritonobs.triage.snapshot import Snapshot
 
 _DAY_SECONDS = 86_400.0
@@ -40,8 +40,8 @@ def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -
     """
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.spec.words import listed  # noqa: PLC0415
-    from tritonobs.timings.known import known_clusters  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     label, named, name = cluster.rpartition("=")
     client = PrometheusClient(
@@ -83,7 +83,7 @@ def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version
         BadParameter: it did not.
         ClientError: it did not answer.
     """
-    from tritonobs.timings.known import (  # noqa: PLC0415 (only an empty answer needs it)
+    from tritonobs.timings.ask import (  # noqa: PLC0415 (only an empty answer needs it)
         known_clusters,
         unknown_model,
         unknown_word,

@@ -164,7 +164,7 @@ def backtest(
     from tritonobs.history.burns import backtest_objective  # noqa: PLC0415
     from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.limits_history import backtest_table  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
@@ -187,7 +187,7 @@ def backtest(
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
     from tritonobs.history.suggest import operations_in_history  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     now = time.time()
     span = Span(start=now - over, end=now)

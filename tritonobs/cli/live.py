@@ -67,7 +67,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
     from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
     from tritonobs.triage.view import View  # noqa: PLC0415
 
@@ -80,7 +80,7 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
 
 
 def _read(client: PrometheusClient, model: str, version: str, window: float) -> tuple[StageTable, ...]:
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
     from tritonobs.timings.stages import read_stages  # noqa: PLC0415
 
     now = time.time()

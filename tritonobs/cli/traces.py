@@ -172,7 +172,7 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
     with as_documented(client.address, "the list of slow requests"):
         found, known = from_json(answer), tuple(map(str, answer["models"]))
     if not found and model not in known:
-        from tritonobs.timings.known import unknown_word  # noqa: PLC0415
+        from tritonobs.timings.ask import unknown_word  # noqa: PLC0415
 
         raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
     if html:

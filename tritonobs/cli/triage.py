@@ -17,7 +17,7 @@ from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option
 
 if TYPE_CHECKING:
-    from tritonobs.timings.span import Span
+    from tritonobs.timings.promql import Span
     from tritonobs.triage.judge import Verdict
     from tritonobs.triage.snapshot import Snapshot
 

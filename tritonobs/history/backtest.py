@@ -15,7 +15,7 @@ from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
 from tritonobs.history.episodes import Episode, episodes_of
 from tritonobs.timings import promql
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.units import format_number
 
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"

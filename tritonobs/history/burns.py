@@ -32,7 +32,7 @@ from tritonobs.plan.slo import (
     error_budget,
 )
 from tritonobs.timings import promql
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration
 
 _RATIO, _BAD = "slo:sli_error:ratio_rate", "slo:sli_bad_requests"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.timings import promql
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration, parse_duration
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tritonobs import names
 from tritonobs.timings.ask import Unseen
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.budgets import burning_still
 from tritonobs.triage.case import Case
 from tritonobs.triage.cause import Cause, Evidence

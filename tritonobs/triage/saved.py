@@ -18,7 +18,7 @@ from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
 from tritonobs.errors import FileUnusable, SnapshotUnusable
 from tritonobs.jsontext import TooMany, read_json
 from tritonobs.timings.ask import Unseen
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.snapshot import ReplicaState, Snapshot
 
 FORMAT = 1

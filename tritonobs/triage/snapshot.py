@@ -26,8 +26,7 @@ from tritonobs.timings.measured import (
     timings_from,
     with_callees,
 )
-from tritonobs.timings.scrapes import scrape_interval_seconds
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span, scrape_interval_seconds
 from tritonobs.triage.calm import calm_baseline
 from tritonobs.triage.case import FEWEST_PARTS
 

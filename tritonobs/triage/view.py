@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import Target
     from tritonobs.timings.alive import Key, Worker
     from tritonobs.timings.measured import Answers, Subject, Timings
-    from tritonobs.timings.span import Span
+    from tritonobs.timings.promql import Span
     from tritonobs.timings.stages import StageTable
     from tritonobs.triage.case import Change
     from tritonobs.triage.loads import Load

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Reading, Series, Target
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import Verdict, triage
 from tritonobs.triage.snapshot import Snapshot
 

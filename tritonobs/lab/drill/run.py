@@ -12,7 +12,7 @@ from tritonobs.lab.drill.drill import CALM_SECONDS
 from tritonobs.lab.drill.record import Record
 from tritonobs.lab.drill.watch import Watch
 from tritonobs.lab.undo import Undo
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tritonobs.errors import ClientError, StackError
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
 from tritonobs.triage.snapshot import take_snapshot
 
