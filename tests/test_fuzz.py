@@ -27,8 +27,7 @@ from tritonobs.errors import SnapshotUnusable, SpecInvalid
 from tritonobs.escapes import shown
 from tritonobs.findings import Severity
 from tritonobs.limits.change import Change, set_limit
-from tritonobs.limits.entry import FIRST
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import FIRST, LimitsLog
 from tritonobs.plan.annotations import annotated_limits
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.check import check

@@ -18,7 +18,7 @@ from tritonobs.report.console import print_table
 from tritonobs.report.stages import stage_table
 from tritonobs.report.waterfall import waterfall
 from tritonobs.timings.stages import read_stages
-from tritonobs.traces.kept import from_json
+from tritonobs.traces.slowest import from_json
 
 if TYPE_CHECKING:
     from tritonobs.lab.stack.local import Running

@@ -107,7 +107,7 @@ def suggest(
     from tritonobs.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
     from tritonobs.history.suggest import suggest as find_knee  # noqa: PLC0415
     from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.limits_history import suggestion_table  # noqa: PLC0415
+    from tritonobs.report.limits import suggestion_table  # noqa: PLC0415
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -163,7 +163,7 @@ def backtest(
     from tritonobs.history.backtest import backtest_limit  # noqa: PLC0415
     from tritonobs.history.burns import backtest_objective  # noqa: PLC0415
     from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.limits_history import backtest_table  # noqa: PLC0415
+    from tritonobs.report.limits import backtest_table  # noqa: PLC0415
     from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):

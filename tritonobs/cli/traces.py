@@ -165,7 +165,7 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
     from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.report.html import slow_page  # noqa: PLC0415
     from tritonobs.report.waterfall import slow_table, waterfall  # noqa: PLC0415
-    from tritonobs.traces.kept import from_json  # noqa: PLC0415
+    from tritonobs.traces.slowest import from_json  # noqa: PLC0415
 
     client = TracesClient(receiver)
     answer = client.slow(model, since)

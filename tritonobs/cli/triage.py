@@ -140,7 +140,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
     from tritonobs.errors import ClientError  # noqa: PLC0415
     from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
     from tritonobs.report.waterfall import slow_lines  # noqa: PLC0415
-    from tritonobs.traces.kept import from_json  # noqa: PLC0415
+    from tritonobs.traces.slowest import from_json  # noqa: PLC0415
 
     client = TracesClient(receiver)
     try:

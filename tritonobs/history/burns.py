@@ -19,8 +19,16 @@ from typing import Final, TypeAlias
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import Backtest, by_start, loaded, seen_seconds, step_seconds
-from tritonobs.history.episodes import Episode, episodes_of, joined
+from tritonobs.history.backtest import (
+    Backtest,
+    Episode,
+    by_start,
+    episodes_of,
+    joined,
+    loaded,
+    seen_seconds,
+    step_seconds,
+)
 from tritonobs.plan.slo import (
     AGAIN_RATIO,
     BURN_TIERS,

@@ -14,8 +14,7 @@ from typing import Final
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
-from tritonobs.limits.entry import COMMAND, FILE, FIRST, Author, Entry, describe, state
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import COMMAND, FILE, FIRST, Author, Entry, LimitsLog, describe, state
 from tritonobs.plan.check import check
 from tritonobs.plan.declared import TOKENS_FIELD, written_limits, written_token_limits
 from tritonobs.plan.fleet import Limit

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from prometheus_client import disable_created_metrics
 
 from tritonobs.clients.dingtalk import DingTalk
-from tritonobs.clients.lease import Lease
+from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import MOST_BYTES

@@ -22,10 +22,10 @@ from tritonobs.serve.hosts import known_names
 from tritonobs.serve.server import Listen, listening, until_told, url_of
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-from tritonobs.traces import kept
+from tritonobs.traces import slowest
+from tritonobs.traces.forward import Body
 from tritonobs.traces.otlp import MOST_BYTES
 from tritonobs.traces.page import CONTENT_TYPE, TracesPage
-from tritonobs.traces.queue import Body
 from tritonobs.traces.receiver import JSON, Receiver, reads
 from tritonobs.traces.slowest import SPAN_SECONDS
 
@@ -64,7 +64,7 @@ def trace_routes(receiver: Receiver) -> list[Route]:
         model = request.query_params.get("model", "")
         try:
             found = await asking.run(
-                lambda: kept.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
+                lambda: slowest.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
             )
         except TimedOut as error:
             return PlainTextResponse(f"{error}\n", 503)
