@@ -1,5 +1,5 @@
 // Windows and intervals. Set the first four; what follows from them is computed here, and what contradicts them is an
-// error. plan/windows.py and plan/slo.py compute the same for Python's queries (a test compares).
+// error. plan/rules.py and plan/slo.py compute the same for Python's queries (a test compares).
 local duration = import '../lib/duration.libsonnet';
 // Scrapes in a window: with fewer, one lost scrape leaves `rate` nothing to compare.
 local scrapes = 4;

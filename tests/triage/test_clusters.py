@@ -18,9 +18,8 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.history.suggest import operations_in_history
 from tritonobs.programs import binaries
 from tritonobs.timings import alive, measured, questions
-from tritonobs.timings.known import known_clusters, unknown_model
-from tritonobs.timings.promql import Scope
-from tritonobs.timings.span import Span
+from tritonobs.timings.ask import known_clusters, unknown_model
+from tritonobs.timings.promql import Scope, Span
 from tritonobs.timings.stages import read_stages
 from tritonobs.timings.top import view_of_prometheus
 from tritonobs.triage import calm

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 import tritonobs
-from tritonobs.cli.extras import without
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.stage.cells import record_path
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
+_STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
+_SNAPSHOT = ("matplotlib",)
 
 # Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
 GROUPS = {
@@ -182,10 +183,18 @@ def _status() -> int:
     except (ModuleNotFoundError, OSError) as error:
         if isinstance(error, OSError):
             return _lost(error)
-        say(f"tritonobs: {without(error)}", err=True)
+        say(f"tritonobs: {_without(error)}", err=True)
         return COULD_NOT_LOOK
     # Outside its standalone mode click returns what the command returned: an exit status, or None.
     return status if isinstance(status, int) else 0
+
+
+def _without(missing: ModuleNotFoundError) -> str:
+    """One sentence: what is missing, and the command that brings it."""
+    name = (missing.name or str(missing)).partition(".")[0]
+    # The extra, because modules and packages differ in name (cv2 is in opencv-python-headless).
+    extra = "stack" if name in _STACK else "snapshot" if name in _SNAPSHOT else "cli"
+    return f"this command needs {name}: pip install 'tritonobs[{extra}]'"
 
 
 def _returned() -> object:

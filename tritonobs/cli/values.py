@@ -1,14 +1,21 @@
-"""Values of options: durations, addresses, segments of load; wrong ones are refused with what is allowed."""
+"""Values of options: durations, addresses, segments of load; wrong ones are refused with what is allowed.
+
+With the options that several commands have, and the group whose list of commands is readable.
+"""
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from tritonobs.cli.running import running_url
 from tritonobs.units import parse_duration, parse_moment
+
+Value = TypeVar("Value")
 
 
 class Duration(click.ParamType[float]):
@@ -94,3 +101,29 @@ prometheus_option = click.option(
     show_envvar=True,
     help="Prometheus to ask.",
 )
+
+
+class Parsed(click.ParamType[Any]):
+    """A value read by one of the fleet file's own parsers."""
+
+    def __init__(self, name: str, parse: Callable[[object], Value]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 (click's own signature)
+        """The value, or a usage error with the parser's sentence."""
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Group(click.Group):
+    """A group that shows the whole first sentence of each command: click cuts it off at the right margin."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, with lines that break where the terminal ends."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(limit=200)) for name, command in found if command]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from tritonobs.errors import TritonobsError
 from tritonobs.limits.change import log_of, note_file
-from tritonobs.limits.entry import ANNOTATION, Author
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.plan.annotations import Annotated
 from tritonobs.tasks.threads import Threads
 

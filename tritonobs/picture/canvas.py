@@ -1,20 +1,52 @@
-"""Where panels are drawn: a rectangle of a matplotlib figure, measured in dots from the top left."""
+"""Where panels are drawn: a rectangle of a matplotlib figure, measured in dots from the top left.
+
+With the colours and sizes of pictures, dark, as boards are usually seen; and times of day for an axis, in
+the time zone of this machine.
+"""
 
 from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 from tritonobs.errors import TritonobsError
-from tritonobs.picture import theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+PAGE: Final = "#0f1115"
+PANEL: Final = "#181b20"
+EDGE: Final = "#2b2f37"
+GRID: Final = "#2b2f37"
+TEXT: Final = "#d5d9e0"
+FAINT: Final = "#8e96a3"
+EMPTY: Final = "#22262d"
+SIZE: Final = 8.0
+"""Points of ordinary text; at 100 dots an inch, 11 dots high."""
+DOTS_PER_INCH: Final = 100
+# Hues of Okabe and Ito come first, which colour-blind people distinguish (dashboards/palette.py).
+_BY_NAME: Final = (
+    "#56B4E9",
+    "#E69F00",
+    "#2FBF8F",
+    "#CC79A7",
+    "#F0E442",
+    "#E8662F",
+    "#9B7EDE",
+    "#3CC8D8",
+    "#C9A66B",
+    "#7FA650",
+    "#F28CB1",
+    "#4E79C4",
+)
 
 _NARROW: Final = 0.6
 """Width of a letter as a share of the text's size, on average and in DejaVu Sans."""
@@ -22,6 +54,25 @@ _EXACT: Final = 64
 """Of the 256 colours of a PNG, how many are the picture's own."""
 # Fonts with Chinese, for labels that DejaVu has no letters for; the first that is installed.
 _WIDE_FONTS: Final = ("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei")
+
+_STEPS: Final = (10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800)
+_DOTS_A_LABEL: Final = 105
+_MINUTE: Final = 60
+_DAY: Final = 86400
+
+
+def colours_of(names: Iterable[str], fixed: Mapping[str, str | None]) -> dict[str, str]:
+    """A colour for every name, by the name: mostly the same in every picture."""
+    colours: dict[str, str] = {}
+    for name in sorted(names):
+        if own := fixed.get(name):
+            colours[name] = own
+            continue
+        # Python's own `hash` of a text differs from process to process.
+        start = crc32(name.encode()) % len(_BY_NAME)
+        order = [_BY_NAME[(start + offset) % len(_BY_NAME)] for offset in range(len(_BY_NAME))]
+        colours[name] = next((one for one in order if one not in colours.values()), order[0])
+    return colours
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +97,7 @@ class Box:
 
     def axes(self, **options: Any) -> Axes:  # noqa: ANN401 (matplotlib's own keywords)
         """Axes that fill the box."""
-        across, down = self.figure.get_size_inches() * theme.DOTS_PER_INCH
+        across, down = self.figure.get_size_inches() * DOTS_PER_INCH
         place = (
             self.left / across,
             1 - (self.top + self.height) / down,
@@ -55,7 +106,7 @@ class Box:
         )
         axes = self.figure.add_axes(place, facecolor="none", **options)
         axes.spines[:].set_visible(False)
-        axes.tick_params(colors=theme.FAINT, labelsize=theme.SIZE, length=0, pad=4)
+        axes.tick_params(colors=FAINT, labelsize=SIZE, length=0, pad=4)
         return axes
 
     def blank(self) -> Axes:
@@ -77,8 +128,8 @@ def new_box(width: float, height: float, colour: str) -> Box:
         raise TritonobsError(
             "pictures need matplotlib; install it with: pip install 'tritonobs[snapshot]'"
         ) from error
-    inches = (width / theme.DOTS_PER_INCH, height / theme.DOTS_PER_INCH)
-    figure = Figure(figsize=inches, dpi=theme.DOTS_PER_INCH, facecolor=colour)
+    inches = (width / DOTS_PER_INCH, height / DOTS_PER_INCH)
+    figure = Figure(figsize=inches, dpi=DOTS_PER_INCH, facecolor=colour)
     return Box(figure=figure, left=0, top=0, width=width, height=height)
 
 
@@ -118,15 +169,15 @@ def _fewer_colours(file: io.BytesIO) -> bytes:
     return small.getvalue()
 
 
-def shortened(text: str, width: float, size: float = theme.SIZE) -> str:
+def shortened(text: str, width: float, size: float = SIZE) -> str:
     """The text, cut with an ellipsis where it would be wider than `width` dots."""
-    most = max(int(width / (size * _NARROW * theme.DOTS_PER_INCH / 72)), 1)
+    most = max(int(width / (size * _NARROW * DOTS_PER_INCH / 72)), 1)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def width_of(text: str, size: float = theme.SIZE) -> float:
+def width_of(text: str, size: float = SIZE) -> float:
     """About how many dots wide the text is."""
-    return len(text) * size * _NARROW * theme.DOTS_PER_INCH / 72
+    return len(text) * size * _NARROW * DOTS_PER_INCH / 72
 
 
 @lru_cache(maxsize=1)
@@ -136,3 +187,29 @@ def _fonts() -> list[str]:
     installed = set(font_manager.get_font_names())
     # DejaVu Sans comes with matplotlib and is what `width_of` estimates.
     return ["DejaVu Sans", *(name for name in _WIDE_FONTS if name in installed)][:2]
+
+
+def time_ticks(start: float, end: float, dots: float) -> list[tuple[float, str]]:
+    """Round times between two moments (Unix seconds), as many as fit into `dots`, with their labels."""
+    most = max(dots / _DOTS_A_LABEL, 1)
+    step = next((step for step in _STEPS if (end - start) / step <= most), _STEPS[-1])
+    form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%d %b"
+    # Ticks are round in the zone of this machine: days begin at its midnight, not at that of UTC.
+    shift = local(start).utcoffset()
+    offset = shift.total_seconds() if shift else 0.0
+    first = -(-(start + offset) // step) * step - offset
+    count = int((end - first) // step) + 1
+    return [(time, local(time).strftime(form)) for time in (first + place * step for place in range(count))]
+
+
+def span_text(start: float, end: float) -> str:
+    """From when to when, with the zone."""
+    first, last = local(start), local(end)
+    if first.date() == last.date():
+        return f"{first:%Y-%m-%d %H:%M:%S} to {last:%H:%M:%S %Z}"
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M %Z}"
+
+
+def local(time: float) -> datetime:
+    """A moment in this machine's zone."""
+    return datetime.fromtimestamp(time, tz=timezone.utc).astimezone()

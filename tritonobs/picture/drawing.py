@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tritonobs.picture.answers import Answer, Moment, Times, ask, moments
+from tritonobs.picture.answers import Answer, Moment, Times, ask, choose, moments
 from tritonobs.picture.board import Board, read_board
-from tritonobs.picture.choices import choose
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:

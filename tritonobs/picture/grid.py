@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from tritonobs.picture import theme
+from tritonobs.picture import canvas
 from tritonobs.picture.answers import Answer
 from tritonobs.picture.board import Look
 from tritonobs.picture.canvas import Box, shortened
@@ -21,7 +21,7 @@ class Cell:
     """A text, its colour, and whether it is a number."""
 
     text: str
-    colour: str = theme.TEXT
+    colour: str = canvas.TEXT
     number: bool = False
 
 
@@ -70,10 +70,10 @@ def draw_grid(box: Box, answer: Answer) -> None:
     room = int((box.height - _HEAD) // _ROW)
     hidden = len(grid.rows) - room
     for row, cells in enumerate(
-        (tuple(Cell(text=head, colour=theme.FAINT) for head in grid.heads), *grid.rows[:room])
+        (tuple(Cell(text=head, colour=canvas.FAINT) for head in grid.heads), *grid.rows[:room])
     ):
         left, middle = 0.0, _HEAD / 2 if row == 0 else _HEAD + (row - 0.5) * _ROW
-        axes.axhline(middle + _ROW / 2, color=theme.EDGE, linewidth=0.6)
+        axes.axhline(middle + _ROW / 2, color=canvas.EDGE, linewidth=0.6)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
             number = grid.rows[0][place].number
             axes.text(
@@ -81,14 +81,19 @@ def draw_grid(box: Box, answer: Answer) -> None:
                 middle,
                 shortened(cell.text, width - 6),
                 color=cell.colour,
-                fontsize=theme.SIZE,
+                fontsize=canvas.SIZE,
                 ha="right" if number else "left",
                 va="center_baseline",
             )
             left += width
     if hidden > 0:
         axes.text(
-            box.width, box.height - 4, f"+ {hidden} more", color=theme.FAINT, fontsize=theme.SIZE, ha="right"
+            box.width,
+            box.height - 4,
+            f"+ {hidden} more",
+            color=canvas.FAINT,
+            fontsize=canvas.SIZE,
+            ha="right",
         )
 
 
@@ -96,4 +101,4 @@ def _cell(value: float | None, look: Look) -> Cell:
     if value is None:
         return Cell(text="", number=True)
     colour = look.colour_at(value) if look.steps else None
-    return Cell(text=text_of(value, look.unit, look.decimals), colour=colour or theme.TEXT, number=True)
+    return Cell(text=text_of(value, look.unit, look.decimals), colour=colour or canvas.TEXT, number=True)

@@ -7,16 +7,21 @@ from pathlib import Path
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Severity
 from tritonobs.plan.check import check
-from tritonobs.plan.declared import declared_limits
-from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings, Traces
+from tritonobs.plan.declared import declared_limits, token_limits
+from tritonobs.plan.fleet import (
+    Addresses,
+    Plan,
+    PrometheusSettings,
+    Traces,
+    build_models,
+    build_replicas,
+    build_source,
+)
 from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import resolve_limits
-from tritonobs.plan.models import build_models, build_replicas
 from tritonobs.plan.notify import build_notify
 from tritonobs.plan.objectives import promises, slo
-from tritonobs.plan.replicas import build_source
 from tritonobs.plan.rules import build_rules
-from tritonobs.plan.tokens import token_limits
 from tritonobs.spec.schema import Spec
 
 _DAY_SECONDS = 86_400

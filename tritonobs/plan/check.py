@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.plan import graph
-from tritonobs.plan.check_autoscaling import autoscaling_findings
-from tritonobs.plan.check_limits import limit_findings
-from tritonobs.plan.check_notify import notify_findings
-from tritonobs.plan.check_rules import rules_findings
-from tritonobs.plan.check_slos import slo_findings
-from tritonobs.plan.models import build_models, build_replicas
+from tritonobs.plan.check_limits import autoscaling_findings, limit_findings
+from tritonobs.plan.check_rules import rules_findings, slo_findings
+from tritonobs.plan.fleet import build_models, build_replicas
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN
 from tritonobs.plan.objectives import shown
-from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
+from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS
 from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.words import listed, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from tritonobs.spec.notify import NotifySpec
+    from tritonobs.spec.source import Step
 
 _DAY = 86_400
 _PERIOD_DAYS = (7, 90)
@@ -167,3 +172,44 @@ def _calls(spec: Spec) -> Iterator[Finding]:
         graph.calls_per_request(edges)
     except graph.TooManyCalls as error:
         yield spec.source.finding(("models", error.model, "calls"), str(error), key=True)
+
+
+def notify_findings(spec: Spec) -> Iterator[Finding]:
+    """Every finding about it."""
+    notify = spec.notify
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    receivers = dict.fromkeys((*receiver_names(notify), *(f"{OWN}{name}" for name in own)))
+    for index, route in enumerate(notify.routes):
+        at: tuple[Step, ...] = ("notify", "routes", index)
+        for position, receiver in enumerate(route.to):
+            yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
+    for name, robot in notify.dingtalk.items():
+        others = [other for other in notify.dingtalk if other != name]
+        for position, other in enumerate(robot.failover):
+            yield from _known(
+                spec, ("notify", "dingtalk", name, "failover", position), other, others, "another robot"
+            )
+    yield from _clashes(spec)
+
+
+def receiver_names(notify: NotifySpec) -> list[str]:
+    """`dingtalk/oncall` and the like, for every receiver there is."""
+    kinds = ("dingtalk", "slack", "webhook")
+    return [f"{kind}/{name}" for kind in kinds for name in getattr(notify, kind)]
+
+
+def _known(
+    spec: Spec, path: tuple[Step, ...], name: str, allowed: Collection[str], what: str
+) -> Iterator[Finding]:
+    if name not in allowed:
+        message = f"found {quoted(name)}, which is not {what}; allowed are {listed(allowed)}"
+        yield spec.source.finding(path, message, hint=spec.source.guess(name, allowed))
+
+
+def _clashes(spec: Spec) -> Iterator[Finding]:
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    ours = {*receiver_names(spec.notify), NO_RECEIVER, DEAD_MAN}
+    for name in own:
+        if name in ours:
+            message = f"has a receiver {quoted(name)}, which is the name of one of ours; rename it"
+            yield spec.source.finding(("notify", "alertmanager_file"), message)

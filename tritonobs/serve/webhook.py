@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tritonobs.delivery.commit import Committer
     from tritonobs.delivery.payload import Payload
-    from tritonobs.plan.receivers import SecretSource
+    from tritonobs.plan.notify import SecretSource
     from tritonobs.serve.daemon import Daemon
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from tritonobs.spec.kinds import KINDS
+from tritonobs.spec.kubernetes import KINDS
 from tritonobs.spec.rules import Knob
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.values import duration_field

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tritonobs import names
-from tritonobs.triage.wording import titled
+from tritonobs.triage.cause import titled
 from tritonobs.units import parse_moment
 
 if TYPE_CHECKING:

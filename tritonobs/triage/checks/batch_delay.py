@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import growth
+from tritonobs.triage.cause import Cause, Evidence, growth
 from tritonobs.units import format_latency
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import titled
+from tritonobs.triage.cause import Cause, Evidence, titled
 from tritonobs.units import format_latency
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure
+from tritonobs.triage.cause import Cause, Evidence, figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

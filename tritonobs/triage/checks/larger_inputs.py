@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, growth, stage_labels, timing_evidence
+from tritonobs.triage.cause import Cause, Evidence, figure, growth, stage_labels, timing_evidence
 from tritonobs.units import format_latency
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tritonobs import names
 from tritonobs.timings.measured import with_callees
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
+from tritonobs.triage.cause import Cause, Evidence, figure, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

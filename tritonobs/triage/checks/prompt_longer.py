@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tritonobs import names
 from tritonobs.stage.series import FIRST_TOKEN
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, growth
+from tritonobs.triage.cause import Cause, Evidence, figure, growth
 from tritonobs.units import format_latency
 
 if TYPE_CHECKING:

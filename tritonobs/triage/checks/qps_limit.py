@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from tritonobs import names
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.questions import peak_seconds
-from tritonobs.triage import commands
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
+from tritonobs.triage.cause import Cause, Evidence, figure, set_limit, suggest_limit, titled
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
@@ -64,8 +62,8 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 "find the client that sends more than agreed, and slow it down",
-                f"see what it can serve: {commands.suggest_limit(model)}",
-                f"if there is room, raise the limit: {commands.set_limit(model, version, most)}",
+                f"see what it can serve: {suggest_limit(model)}",
+                f"if there is room, raise the limit: {set_limit(model, version, most)}",
             ),
             trend=trend,
             since=view.trends.exceeded(view.trends.points(*trend), limit),
@@ -88,7 +86,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
         ),
         next_steps=(
             "find the client that sends more than agreed, and slow it down",
-            f"if there is room, raise the limit: {commands.set_limit('', '', rate)}",
+            f"if there is room, raise the limit: {set_limit('', '', rate)}",
         ),
         trend=("requests", {}),
         asked=("requests", "calls", "limits"),

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
+from tritonobs.triage.cause import Cause, Evidence, figure, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,15 +1,18 @@
-"""A queue that empties: its completions are earlier requests, not new ones. Pure."""
+"""What several checks read of a view: queues that empty, errors of input, busy machines. Pure."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from tritonobs import names
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tritonobs.timings.measured import Subject
     from tritonobs.triage.view import View
+
 
 _FEWEST = 3.0
 """Requests that wait: below that a queue comes and goes with each of them."""
@@ -54,3 +57,47 @@ def _seconds(view: View, labels: Mapping[str, str]) -> float | None:
         return None
     # Without requests any fall counts, however small, so the quotient may be of any size.
     return min(_LONGEST_SECONDS, waiting / -filling)
+
+
+# What our inspection models call input that they cannot use (models/preprocess/1/sniff.py).
+INPUT_REASONS: Final = frozenset(("corrupt_image", "empty_image", "too_large", "unsupported_format"))
+_NEARLY_ALL = 0.9
+
+
+def explain_errors(view: View, subject: Subject) -> bool:
+    """Whether nearly all errors of a model are of input, by what its own stages and those it calls count."""
+    model, _ = subject
+    models = {model, *(call.model for call in view.now.calls if call.pipeline == model)}
+    # A pipeline that passes an error on counts it again: not the sum of both.
+    of_input = dict.fromkeys(models, 0.0)
+    for (counted_by, reason), rate in view.rows("stage_errors", names.MODEL, names.REASON).items():
+        if counted_by in models and reason in INPUT_REASONS:
+            of_input[counted_by] += rate
+    errors = (view.error_ratio(subject) or 0.0) * view.request_rate(subject)
+    return max(of_input.values()) >= _NEARLY_ALL * errors > 0
+
+
+_BUSY, _ROSE = 0.95, 0.1
+
+
+def taken(view: View) -> Mapping[str, tuple[float, float]]:
+    """Replicas whose processors became fully busy: their use before, and now."""
+    before = view.rows("cpu", names.INSTANCE, before=True)
+    found = {}
+    for (replica,), mean in view.rows("cpu", names.INSTANCE).items():
+        busy = max(mean, _half(view, replica))
+        usual = before.get((replica,), busy)
+        if busy >= _BUSY and busy - usual >= _ROSE:
+            found[replica] = (usual, busy)
+    return found
+
+
+def _half(view: View, replica: str) -> float:
+    """The busier half of the incident: it begins before what made the processors busy."""
+    incident = view.snapshot.incident
+    points, middle = view.trends.points("cpu", {names.INSTANCE: replica}), (incident.start + incident.end) / 2
+    halves = (
+        view.trends.level(points, incident.start, middle),
+        view.trends.level(points, middle, incident.end),
+    )
+    return max(half or 0.0 for half in halves)

@@ -1,24 +1,30 @@
-"""Alerts as Nightingale's own JSON, and the records that Prometheus goes on making for them.
+"""A fleet's alerts as Nightingale's (n9e) own JSON, and the records that Prometheus goes on making for them.
 
-Its importer of Prometheus' files drops records and `keep_firing_for`, and makes 60 s of a `for` that is
-missing or written in days; the importer of its own JSON takes what stands there.
+Facts are from its source of August 2026. Its importer of Prometheus' files drops records and
+`keep_firing_for`, and makes 60 s of a `for` that is missing or written in days; the importer of its own JSON
+takes what stands there.
+
+Texts of alerts are templates of Prometheus. Nightingale's functions have the names of Prometheus' and
+differ: `printf` takes one value and leaves a text with digits in it as it is, values of alerts are texts,
+and `humanize…` take nothing but text. One wrong call, and the whole text becomes an error. `pkg/tplx` has
+them.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from tritonobs import names
+from tritonobs.errors import RenderFailed
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Nightingale
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.nightingale.templates import translated
-from tritonobs.render.objectives import render_objectives
-from tritonobs.render.rules import evaluate_mixin, rules_config
+from tritonobs.render.rules import evaluate_mixin, render_objectives, rules_config
 from tritonobs.units import parse_duration
 
 PATH: Final = "n9e/alerts.json"
@@ -31,6 +37,14 @@ _SEVERITIES: Final = {"critical": 1, "warning": 2, "info": 3}
 _TOLD_NOBODY: Final = 3
 _REPEAT_MINUTES: Final = 60
 _LINKS: Final = ("runbook_url", "dashboard_url")
+
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_ACTION = re.compile(rf"\{{\{{((?:{_TEXT}|[^\"}}]|\}}(?!\}}))*)\}}\}}")
+_FILLED = re.compile(rf"printf ({_TEXT})((?: \(print \$labels\.\w+\))+)")
+_LABEL = re.compile(r"\$labels\.\w+")
+_OF_NUMBER = re.compile(r"(?<![\w.\"$])(\d+(?:\.\d+)?) \| (humanize\w*)")
+_OF_VALUE = re.compile(r"(?<![$\w])value \| (humanize\w*)")
+_MOMENT = re.compile(r"\bhumanizeTimestamp\b")
 
 
 def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
@@ -108,3 +122,30 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
 def _seconds(duration: str) -> int:
     """Whole seconds, at least as long."""
     return math.ceil(parse_duration(duration))
+
+
+def translated(text: str) -> str:
+    """The text with every action in Nightingale's words; what is shown is the same.
+
+    Raises:
+        RenderFailed: a format that no label can be put into.
+    """
+    return _ACTION.sub(lambda found: f"{{{{{_action(found[1])}}}}}", text)
+
+
+def _action(action: str) -> str:
+    action = _FILLED.sub(lambda found: _filled(found[1], _LABEL.findall(found[2])), action)
+    action = _OF_NUMBER.sub(r'"\1" | \2', action)
+    action = _MOMENT.sub("toTime", action)
+    return _OF_VALUE.sub(r"value | toString | \1", action)
+
+
+def _filled(form: str, labels: list[str]) -> str:
+    """A text with labels in it, each in quotes: JSON quotes a text as PromQL reads it."""
+    parts = form[1:-1].split("%q")
+    if len(parts) != len(labels) + 1 or "%" in "".join(parts):
+        raise RenderFailed(f"Nightingale cannot fill {form} with {len(labels)} labels")
+    words = [f'"{parts[0]}"']
+    for label, part in zip(labels, parts[1:], strict=True):
+        words += [f"(jsonMarshal {label})", f'"{part}"']
+    return f"print {' '.join(words)}"
