@@ -172,11 +172,18 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
         )
 
 
+_OLD_NAMES = {"threshold": "target"}
+
+
 def _wrote(promise: Promise, field: str) -> bool:
-    """Whether the file has it, here or inherited: a value that was refused has its finding already."""
+    """Whether the file has it, here or inherited, or by its old name: what is refused has a finding."""
     model = ("models", promise.model)
     places = (("defaults",), model, (*model, "versions", promise.version))
-    return any(promise.source.has((*place, "slos", promise.name, field)) for place in places)
+    return any(
+        promise.source.has((*place, "slos", promise.name, name))
+        for place in places
+        for name in (field, _OLD_NAMES.get(field, field))
+    )
 
 
 def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:
