@@ -125,10 +125,10 @@ local exceeds =
   local five = offered + 'rate5m';
   local hot = offered + 'irate%(short)s';
   // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least
-  // multiple of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and how far
-  // traffic with that `breath` gets when its mean is 15 % below the limit (`reach`). The short window is the quickest,
-  // and the only one that a burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a
-  // deviation more.
+  // multiple of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many
+  // times each `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only
+  // one that a burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a deviation
+  // more.
   local windows = {
     short: {
       seconds: '(%(shortSeconds)s - %(scrapeSeconds)s)',
@@ -228,7 +228,7 @@ local exceeds =
         above(minute + ' offset %(sustained)s'),
         above(offered + 'rate%(short)s'),
       ]),
-      // Nine minutes: the mean of 5 m was above the limit throughout the last four minutes, and still is.
+      // Nine minutes: the mean of 5 m was above the limit for four minutes, and the last minute still is.
       all([
         over(within('avg', five, '%(span4m)s'), '5m'),
         above(within('min', five, '%(span4m)s')),

@@ -21,7 +21,7 @@ function(config)
   // nothing.
   local believed = 'group by (%(model)s) (last_over_time(' + told + '{outcome="seen"}[%(gapWindow)s]))';
   // Requests of each pipeline that its members called invalid, without those of believed pipelines that call the same
-  // member. `read` turns a record into a range of it.
+  // member. `read` is the expression for a record over a time.
   local invalid(read) =
     local all = 'sum by (%(model)s) (' + read(told + '{outcome="invalid"}') + ')';
     fit(|||
@@ -88,8 +88,8 @@ function(config)
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
       // The share of a pipeline in the traffic of each member that does not come from believed pipelines. It is 1 while
-      // the pipeline has no traffic, because its first request may fail. It is capped at 1: a member that refuses a
-      // request ends it, so later members get fewer requests than the pipeline.
+      // the pipeline has no traffic, because its first request may fail. The divisor is at least the calls of the other
+      // pipelines: a member that refuses a request ends it, so later members get fewer than that.
       text.record(caused, fit(|||
         clamp_max(
           sum by (%(pipeline)s, model) (%(calls)s)

@@ -75,8 +75,8 @@ local fit = import 'fit.libsonnet';
   // The same, or agents that have been back for less than a short window, so that rates of their servers are not known
   // yet.
   local agents_gone = 'group by (%(shard)s) ((up{%(agents)s} == 0) or (up{%(agents)s} offset %(short)s == 0))',
-  // Servers that had models within the hour, and were not scraped in each of the last two short windows, in a cluster
-  // where an agent is missing.
+  // Servers that had models within the hour and lack a scrape in one of the last two short windows, in a cluster where an
+  // agent is missing.
   local agents_blind = fit(|||
     group by (%(replica_only)s) (replica_model_version:triton_loaded:last_seen_seconds)
       unless on (%(replica_only)s)
