@@ -55,8 +55,8 @@ function(config)
       }, keep=config.limitKeepFiring),
     ];
 
-  // Traffic near its limit. It crosses the warning share again and again, so the warning lasts until the traffic is
-  // clearly below, or for some hours. It does not repeat a page. It follows its record in one group.
+  // Traffic near its limit. It crosses the warning share again and again, so the warning lasts until the traffic is clearly
+  // below, or for some hours. It does not repeat a page. It follows its record in one group.
   local near =
     local exceeds = (import '../lib/limits.libsonnet').exceeds('%(limitWarningRatio)s', (import '../lib/limits.libsonnet').near_limit(config).limit);
     local near = 'subject:tritonobs_limit_near';
@@ -114,8 +114,8 @@ function(config)
       }, wait='1m', keep=config.limitKeepFiring),
     ];
 
-  // Traffic that will exceed its limit: it rose in each part of a time, by more than chance, and neither yesterday nor
-  // last week explains it.
+  // Traffic that will exceed its limit: it rose in each part of a time, by more than chance, and neither yesterday nor last
+  // week explains it.
   local forecast =
     // Means of 5 m and 15 m, for subjects with a limit.
     local quick = 'subject:triton_requests_offered:mean5m';
@@ -151,8 +151,8 @@ function(config)
         more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
         for third in [0, 1, 2]
       ]);
-    // Traffic rose at least half as much this many minutes `ago`. If it continues as it did then, it stays within the
-    // limit at the half and at the end of the horizon.
+    // Traffic rose at least half as much this many minutes `ago`. If it continues as it did then, it stays within the limit
+    // at the half and at the end of the horizon.
     local explained(ago) =
       local ahead_of(minutes) = fit(|||
         and on (%(subject)s)
@@ -225,8 +225,8 @@ function(config)
     |||, { series: series, by: by });
     {
       soon: text.group('alerts.limits', config.evaluationInterval, [
-        // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: otherwise it was
-        // not a burst.
+        // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
+        // it is not a burst.
         text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
           %(burst)s
           and on (%(subject)s)
@@ -269,8 +269,8 @@ function(config)
       ]),
       // Alerts that wait for minutes.
       later: text.group('alerts.limits.minutes', config.stageInterval, [
-        // With two values for one limit the larger holds, which is a guess. A changed file reaches every source within
-        // the wait.
+        // With two values for one limit the larger holds, which is a guess. A changed file reaches every source within the
+        // wait.
         text.alert('TritonLimitsDisagree', 'warning', text.all([
           disagree('tritonobs_qps_limit', '%(subject)s'),
           disagree('tritonobs_tokens_per_second_limit', '%(subject)s, kind'),

@@ -34,8 +34,8 @@ function(config)
   local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
   // Recorded beside the errors of stages.
   local many_failures = failures + ':mean5m';
-  // Compared with the usual rate of the last hour, once there are ten minutes of traffic. A reason that is new to the
-  // model counts too. A new version alone does not make a reason new.
+  // Compared with the usual rate of the last hour, once there are ten minutes of traffic. A reason that is new to the model
+  // counts too. A new version alone does not make a reason new.
   local surges(now, usual, by) = fit(|||
     (
       %(now)s
@@ -51,8 +51,8 @@ function(config)
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
   |||, { now: now, usual: usual, by: by });
-  // A new worker or a new load time. It uses an offset instead of `changes`, because VictoriaMetrics' `changes` counts
-  // the first sample of a series, and the first after a gap.
+  // A new worker or a new load time. It uses an offset instead of `changes`, because VictoriaMetrics' `changes` counts the
+  // first sample of a series, and the first after a gap.
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
       (
@@ -122,8 +122,8 @@ function(config)
       (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
     )
   |||, {});
-  // Refused input far above the usual rate of a day. No series names the caller, but stage and reason say what was
-  // refused. It lasts until the input is good again, or was as bad for a third of a day, when it has become usual.
+  // Refused input far above the usual rate of a day. No series names the caller, but stage and reason say what was refused.
+  // It lasts until the input is good again, or was as bad for a third of a day, when it has become usual.
   local invalid = fit(|||
     (
       (

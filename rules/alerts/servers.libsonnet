@@ -115,9 +115,9 @@ function(config)
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的 ' + say.model_zh + ' 每秒有 ' + say.number + ' 条阶段记录未能交出。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
         board: on_model('tritonobs_flush_dropped_total'),
       }, keep='15m') + shards.parts([stage_metrics_failing]),
-      // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows
-      // only as down, so with five changes of `up` one reset fewer is enough. New workers count only where their server
-      // was up without them.
+      // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows only
+      // as down, so with five changes of `up` one reset fewer is enough. New workers count only where their server was up
+      // without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
         summary: 'A server or worker restarts again and again.',
         description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it: memory, a crash in native code, a failing probe.',
@@ -125,9 +125,9 @@ function(config)
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
         board: hosts,
       }, keep='10m') + shards.parts([restart_loop]),
-      // The same process under two addresses counts each request twice. Equal sums of microseconds after a hundred
-      // requests identify it, or an equal load time. The times of a few requests may be equal by chance, and workers'
-      // names are equal in containers.
+      // The same process under two addresses counts each request twice. Equal sums of microseconds after a hundred requests
+      // identify it, or an equal load time. The times of a few requests may be equal by chance, and workers' names are equal
+      // in containers.
       text.alert('TritonServerScrapedTwice', 'warning', fit(|||
         (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
         or

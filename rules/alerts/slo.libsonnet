@@ -37,8 +37,8 @@ function(config)
   |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
   // One message for one incident: about the version that has nearly all bad requests of the long window, else about the
   // model. That share hardly changes while the windows run out, so the subject stays the same until the end. Any burning
-  // version is reported where its model does not burn and did not lately; it waits one `interval` if the model has the
-  // same SLO.
+  // version is reported where its model does not burn and did not lately; it waits one `interval` if the model has the same
+  // SLO.
   local once(tier, burns, interval, memory) = fit(|||
     (
       (
@@ -75,9 +75,8 @@ function(config)
   });
   // Restricts the computation to budgets that burn. Records of slower tiers hold only those anyway.
   local only(tier, burns) = if reported.kept(tier) then '' else burns;
-  // A pipeline fails where its member does, and the alert is about the member. What is left of the pipeline's bad
-  // requests must burn on its own. While members fail as well, the pipeline waits for one evaluation, because their alert
-  // may follow.
+  // A pipeline fails where its member does, and the alert is about the member. What is left of the pipeline's bad requests
+  // must burn on its own. While members fail as well, the pipeline waits for one evaluation, because their alert may follow.
   local not_of_members(tier, burns, wait) = fit(|||
 
     unless on (%(subject)s, slo)

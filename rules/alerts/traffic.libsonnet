@@ -61,8 +61,8 @@ function(config)
     |||, { before: text.span(before) });
     // Model instances without a heartbeat. A removed instance leaves its series behind: it completes nothing, while the
     // model completes requests on that server and has had no backend failure for a quarter of an hour. Such instances are
-    // excluded. With few requests, those of 5 m are counted, once the heartbeat has been missing for a quarter of an
-    // hour. An instance that completes requests without a heartbeat is partly dead and stays in.
+    // excluded. With few requests, those of 5 m are counted, once the heartbeat has been missing for a quarter of an hour.
+    // An instance that completes requests without a heartbeat is partly dead and stays in.
     local dead = |||
       (model_instance:tritonobs_worker_alive:bool == 0) + 1
       unless on (%(subject)s, %(replica)s, model_instance)
@@ -145,8 +145,8 @@ function(config)
       ]),
       // Alerts that wait for minutes.
       later: text.group('alerts.traffic.minutes', config.stageInterval, [
-        // One of several servers lacks the version, so requests that a balancer sends there get 404. A version that
-        // another one replaced on that server is excluded.
+        // One of several servers lacks the version, so requests that a balancer sends there get 404. A version that another
+        // one replaced on that server is excluded.
         text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
           (
             replica_model_version:triton_loaded:last_seen_seconds

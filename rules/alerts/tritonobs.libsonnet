@@ -5,8 +5,8 @@ function(config)
   local crowd = (import '../lib/servers.libsonnet').crowd;
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
-  // The increase of a counter over 5 m for each of our groups. A Prometheus that is too slow, or cannot write, affects
-  // all of them, so many groups become one row (`crowd`).
+  // The increase of a counter over 5 m for each of our groups. A Prometheus that is too slow, or cannot write, affects all
+  // of them, so many groups become one row (`crowd`).
   local of_our_groups(counter) = crowd(fit(|||
     label_replace(
       increase(%(counter)s{rule_group=~".+;tritonobs[.-].+"}[%(span5m)s]) > 0,
@@ -96,8 +96,8 @@ function(config)
       description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
       board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
     }, wait='5m'),
-    // A batch that is lost on its way is in no counter of the receiver. The allowance is the error of sampling, which is
-    // 0 where every request is traced.
+    // A batch that is lost on its way is in no counter of the receiver. The allowance is the error of sampling, which is 0
+    // where every request is traced.
     text.alert('TritonobsTracesIncomplete', 'warning', text.owned_whole(fit(|||
       (1 - replica_model:tritonobs_requests_traced:ratio1h)
         >

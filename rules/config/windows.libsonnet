@@ -1,5 +1,5 @@
-// Windows and intervals. Set the first four; the others are computed from them here, and a value that contradicts them is
-// an error. plan/windows.py and plan/slo.py compute the same for queries from Python (a test compares).
+// Windows and intervals. Set the first four; the others are computed from them here, and a value that contradicts them is an
+// error. plan/windows.py and plan/slo.py compute the same for queries from Python (a test compares).
 local duration = import '../lib/duration.libsonnet';
 // Scrapes in a short window. `rate` needs two samples, and four leave enough when a scrape is lost.
 local scrapes = 4;
@@ -12,8 +12,8 @@ local scrapes = 4;
     evaluationInterval: duration.text(config.scrapeSeconds),
     // The period of every objective.
     sloPeriod: '30d',
-    // A rehearsal runs the rules so many times faster: it divides waits, intervals, and windows of two minutes and more.
-    // The names of records keep the undivided window.
+    // A rehearsal runs the rules so many times faster: it divides waits, intervals, and windows of two minutes and more. The
+    // names of records keep the undivided window.
     speed: 1,
 
     // The window for `rate` over Triton's counters: 4 scrapes, at least 10 s. Longer windows average records of this one.
@@ -22,8 +22,8 @@ local scrapes = 4;
     // The window for the histograms of stages: 1 m, or the short window if that is longer.
     mediumWindow: duration.text(std.max(60, config.shortSeconds)),
     mediumSeconds: duration.seconds(config.mediumWindow),
-    // The distance between two samples that differ in a record, and twice that: the longer of the scrape and the
-    // evaluation interval.
+    // The distance between two samples that differ in a record, and twice that: the longer of the scrape and the evaluation
+    // interval.
     step: duration.text(stepSeconds),
     steps: duration.text(2 * stepSeconds),
     // Offsets that read a record one scrape and two scrapes before the latest one. A ruler that writes late shows the
@@ -37,7 +37,7 @@ local scrapes = 4;
     // How long a smaller excess of a limit must last, measured by a mean over a medium window. Both together are 150 s.
     sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
     sustained: duration.text(config.sustainedSeconds),
-    // A time that exceeds two bursts of some seconds in a row: five consecutive scrapes.
+    // Longer than two bursts of some seconds in a row: five consecutive scrapes.
     bursts: duration.text(std.max(30, 4 * stepSeconds)),
     // The distance at which two short windows have no scrape in common.
     breathApart: duration.text(std.max(90, config.shortSeconds + config.scrapeSeconds)),
@@ -62,8 +62,8 @@ local scrapes = 4;
     // An interval divided by `speed`, but at least two scrape intervals, or the undivided value if that is shorter.
     local interval(seconds) =
       duration.text(std.max(std.ceil(seconds / config.speed), std.min(seconds, 2 * config.scrapeSeconds))),
-    // Stages are most of the series, and their means and percentiles cover 5 m, so once a minute is enough. The same
-    // holds for alerts that wait for minutes.
+    // Stages are most of the series, and their means and percentiles cover 5 m, so once a minute is enough. The same holds
+    // for alerts that wait for minutes.
     stageInterval: interval(std.max(60, evaluationSeconds)),
     // Gauges of inference engines show one moment. A cache that is full for some seconds must be seen, hence 15 s.
     gaugeInterval: interval(std.max(15, evaluationSeconds)),
@@ -72,12 +72,12 @@ local scrapes = 4;
     sloSeconds: duration.seconds(config.sloInterval),
     sloFreshWindow: duration.text(2 * duration.seconds(config.sloInterval)),
     sloSampleWindow: duration.text(duration.seconds(config.sloInterval) - 0.001),
-    // The delay with which the global tier reads increases of shards: time for an evaluation, a federation request, and
-    // one that is lost.
+    // The delay with which the global tier reads increases of shards: time for an evaluation, a federation request, and one
+    // that is lost.
     shardDelay: duration.text(std.max(15, evaluationSeconds)),
     // Windows of hours and days change slowly. Prometheus forgets a value after 5 m, so the interval is at most half of
-    // that. Sums use a window 1 ms shorter than the interval, so that it holds exactly one sample of each moment, in
-    // Prometheus 2 as well, whose ranges include both ends.
+    // that. Sums use a window 1 ms shorter than the interval, so that it holds each sample once, in Prometheus 2 as well,
+    // whose ranges include both ends.
     slowInterval: interval(120),
     slowFreshWindow: duration.text(2 * duration.seconds(config.slowInterval)),
     slowSampleWindow: duration.text(duration.seconds(config.slowInterval) - 0.001),
@@ -91,8 +91,8 @@ local scrapes = 4;
     // The ratio of a whole period reads many samples and changes slowly. 4 m is still below the 5 m lookback.
     periodInterval: interval(240),
     longSampleWindow: duration.text(duration.seconds(config.longInterval) - 0.001),
-    // The longest gap without a successful scrape over which increases of counters are computed; the same plus and minus
-    // one interval.
+    // The longest gap without a successful scrape over which increases of counters are computed; the same plus and minus one
+    // interval.
     gapWindow: duration.text(std.max(std.ceil(3600 / config.speed), 2 * duration.seconds(config.sloInterval))),
     gapHeldWindow: duration.text(duration.seconds(config.gapWindow) + duration.seconds(config.sloInterval)),
     gapKnownWindow: duration.text(duration.seconds(config.gapWindow) - duration.seconds(config.sloInterval)),
@@ -103,10 +103,10 @@ local scrapes = 4;
 
     sloPeriodSeconds: duration.seconds(config.sloPeriod),
     sloPeriodDays: config.sloPeriodSeconds / 86400,
-    // A tier fires when both windows, `long` and `short`, burn faster than a rate that spends `share` of the budget
-    // within `long`. A burn that began twice within `lately` also lasts until the window `again` is calm. The SLO must be
-    // at least `age` old: what faster tiers leave to a slow one needs that time to spend its share. Three pairs are those
-    // of the SRE workbook, chapter 5; the fourth is ours. The first tier is evaluated in the group of the error budgets.
+    // A tier fires when both windows, `long` and `short`, burn faster than a rate that spends `share` of the budget within
+    // `long`. A burn that began twice within `lately` also lasts until the window `again` is calm. The SLO must be at least
+    // `age` old: what faster tiers leave to a slow one needs that time to spend its share. Three pairs are those of the SRE
+    // workbook, chapter 5; the fourth is ours. The first tier is evaluated in the group of the error budgets.
     burnTiers: [
       { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h', age: '' },
       { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d', age: '' },

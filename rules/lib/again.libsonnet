@@ -2,12 +2,12 @@
 local duration = import 'duration.libsonnet';
 local fit = import 'fit.libsonnet';
 
-// Returns the records and the alert expression of a recurring condition. From its second beginning within three hours on
-// the alert lasts until an hour has passed without the condition, because one message for each recurrence is too many.
+// Returns the records and the alert expression of a recurring condition. From its second beginning within three hours on the
+// alert lasts until an hour has passed without the condition, because one message for each recurrence is too many.
 //
 // `record` names the record of the condition, whose rows `labels` distinguish. `interval` is that of the group that
-// evaluates both records, `wait` the `for` of the alert. `apart` says that `record` is in another group. The condition
-// begins when it holds, held for `wait`, and did not hold in the ten minutes before that.
+// evaluates both records, `wait` the `for` of the alert. `apart` says that `record` is in another group. A beginning is
+// recorded when the condition has held for `wait` and did not hold in the ten minutes before.
 local again =
   function(config, record, labels, interval, wait='0s', apart=false)
     local text = (import 'text.libsonnet')(config);
@@ -38,8 +38,8 @@ local again =
     {
       begins:: began,
       held:: held,
-      // The alert evaluates `expr` again where a ruler writes late, because the record would be an evaluation old.
       records(expr):: [text.record(record, expr), began],
+      // Where a ruler writes late, the alert evaluates `expr` itself, because the record would be an evaluation old.
       alert(expr):: fit(|||
         (
           %(now)s
@@ -49,8 +49,8 @@ local again =
       |||, { now: if config.recordsAtOnce then record + ' > 0' else '(\n' + expr + ')', labels: labels, held: held }),
     };
 
-// Every recurring alert, with the record of its condition. For `down` only `held` is used: records/servers.libsonnet has
-// the records of outages.
+// Every recurring alert, with the record of its condition. For `down` only `held` is used: records/servers.libsonnet has the
+// records of outages.
 local returning =
   function(config) {
     down: again(config, 'replica:triton_outage:info', '%(replica_only)s', 'evaluation'),

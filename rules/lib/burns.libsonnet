@@ -2,9 +2,9 @@
 local duration = import 'duration.libsonnet';
 local fit = import 'fit.libsonnet';
 
-// Returns the tiers of the config with derived fields. `seconds` is the length of the long window. `factor` is the burn
-// rate that spends `share` within it, at least 1, because a burn rate of 1 spends the budget in exactly one period and
-// keeps the promise. `named` prefixes the names of a tier's records. `faster` lists the tiers that report before it.
+// Returns the tiers of the config with derived fields. `seconds` is the length of the long window. `factor` is the burn rate
+// that spends `share` within it, at least 1, because a burn rate of 1 spends the budget in exactly one period and keeps the
+// promise. `named` prefixes the names of a tier's records. `faster` lists the tiers that report before it.
 local tiers_of =
   function(config)
     local factor(tier, seconds) = std.max(1, tier.share * config.sloPeriodSeconds / seconds);
@@ -20,9 +20,9 @@ local tiers_of =
     ];
     tiers;
 
-// Returns the expressions and records of the bad requests that burn alerts have reported: those that came while an alert
-// was firing, and those that made it begin. Slower tiers subtract them. So does the same tier for a pipeline whose member
-// has an alert.
+// Returns the expressions and records of the bad requests that burn alerts have reported: those that came while an alert was
+// firing, and those that made it begin. Slower tiers subtract them. So does the same tier for a pipeline whose member has an
+// alert.
 local reported =
   function(config)
     local text = (import 'text.libsonnet')(config);
@@ -49,8 +49,8 @@ local reported =
       fit('sum_over_time(%(reported)s[%(window)s])', { reported: one.named('reported'), window: text.span(window) })
       for one in those
     ]) + '\n)';
-    // The same of this tier and the faster ones. For an SLO that burns now, all bad requests of the long window count:
-    // its alert reports them now or at the next evaluation.
+    // The same of this tier and the faster ones. For an SLO that burns now, all bad requests of the long window count: its
+    // alert reports them now or at the next evaluation.
     local up_to(tier) =
       local those = tier.faster + [tier];
       text.all([within(those, tier.long)] + [
@@ -78,8 +78,8 @@ local reported =
       over_in:: over_in,
       bad_of:: bad_of,
 
-      // The inputs of slower tiers for those models: bad requests in the long windows, bad requests of one interval, and
-      // a 1 where a bad request was counted within two slow intervals.
+      // The inputs of slower tiers for those models: bad requests in the long windows, bad requests of one interval, and a 1
+      // where a bad request was counted within two slow intervals.
       suspected: [
         text.record(suspected, text.all([
           fit(|||
@@ -135,9 +135,9 @@ local reported =
         )
       |||, { bad: bad }),
 
-      // SLOs for which so much was reported that the rest of the long window does not exceed the threshold. `what` are
-      // the reported requests, `by` the labels they have in common with the SLO, `part` a factor for the threshold, and
-      // `only` restricts the SLOs that are computed.
+      // SLOs for which so much was reported that the rest of the long window does not exceed the threshold. `what` are the
+      // reported requests, `by` the labels they have in common with the SLO, `part` a factor for the threshold, and `only`
+      // restricts the SLOs that are computed.
       explained(tier, what, by='%(subject)s, slo', part='', only='')::
         local few(rows) = if only == '' then rows else '(' + rows + ' and on (%(subject)s, slo) ' + only + ')';
         local bad = few(bad_of(tier));
@@ -172,9 +172,9 @@ local reported =
           ratio: few('slo:sli_error:ratio_rate' + tier.long),
         }) }),
 
-      // The records of reported requests of one tier, by SLO. Each sample covers one `interval` of the group that
-      // evaluates it, and ends one evaluation of `slo` earlier (`settled`). An alert about a model also reports the
-      // requests of its versions, and an alert about a version reports a part of the model's.
+      // The records of reported requests of one tier, by SLO. Each sample covers one `interval` of the group that evaluates
+      // it, and ends one evaluation of `slo` earlier (`settled`). An alert about a model also reports the requests of its
+      // versions, and an alert about a version reports a part of the model's.
       records(tier, interval)::
         local bad = if kept(tier) then suspected + '_increase' else recent(interval);
         local during = tier.named('bad');
@@ -195,8 +195,8 @@ local reported =
               for one in tier.faster
             ]),
           }), { burn_tier: tier.name }),
-          // When an alert begins, this adds the requests of the long window that came before it. It begins if no sample
-          // of `during` is in the short window.
+          // When an alert begins, this adds the requests of the long window that came before it. It begins if no sample of
+          // `during` is in the short window.
           text.record(tier.named('reported'), fit(|||
             %(during)s
               + on (%(subject)s, slo)

@@ -2,15 +2,15 @@
 local fit = import 'fit.libsonnet';
 
 // Expressions for the increase of a counter since the previous evaluation: the last value now minus the last value then.
-// Sums of these over any window equal what the counters showed, with any gap of scrapes in between. `rate` loses
-// increases beside a gap, and extrapolates where a series begins.
+// Sums of these over any window equal what the counters showed, with any gap of scrapes in between. `rate` loses increases
+// beside a gap, and extrapolates where a series begins.
 local increase =
   {
     now(series):: 'last_over_time(' + series + '[%(sloInterval)s])',
     before(series):: 'last_over_time(' + series + '[%(gapWindow)s] offset %(sloInterval)s)',
 
-    // The previous value of a record that has no row for counters at 0. A missing row at an evaluation at which the page
-    // was read means 0: the server has started again.
+    // The previous value of a record that has no row for counters at 0. A missing row at an evaluation at which the page was
+    // read means 0: the server has started again.
     before_some(record):: fit(|||
       (
         %(record)s offset %(sloInterval)s
@@ -23,18 +23,17 @@ local increase =
       )
     |||, { record: record, before: $.before(record) }),
 
-    // The increase of each series of `now`. After a counter reset, and for a new series, it is the whole value. A new
-    // series of a page that was not read before has no increase, because its past is unknown; `fresh` selects those.
+    // The increase of each series of `now`. After a counter reset, and for a new series, it is the whole value. A new series
+    // of a page that was not read before has no increase, because its past is unknown; `fresh` selects those.
     each(now, before, fresh='on (%(replica_only)s) %(pagesNew)s'):: fit(|||
       (%(now)s - %(before)s >= 0)
       or
       (%(now)s unless %(fresh)s)
     |||, { now: now, before: before, fresh: fresh }),
 
-    // The increase summed by `by`, for series that never reset, as those of a worker (its name has a pid): less to read
-    // and to match. Both windows begin at the same moment, so a series that has ended is in both or in neither. The sum
-    // is negative only for a page that is new to these rules. Its past is not charged, hence the clamp. `rows` restricts
-    // the series.
+    // The increase summed by `by`, for series that never reset, as those of a worker (its name has a pid): less to read and
+    // to match. Both windows begin at the same moment, so a series that has ended is in both or in neither. The sum is
+    // negative only for a page that was not read before, whose past is not charged. `rows` restricts the series.
     summed(by, series, rows=''):: fit(|||
       clamp_min(
         sum by (%(by)s) (
@@ -62,9 +61,8 @@ local mean =
     (avg_over_time(%(each)s[%(span5m)s]) > 0)
   |||, { rate: rate, each: each });
 
-// Sums rows of buckets. Prometheus 3 writes the bound 1 as 1.0, other versions as 1; both become 1, or a threshold would
-// not find its bucket. The label `written` keeps both rows apart until the sum, because a vector must not have
-// duplicates.
+// Sums rows of buckets. Prometheus 3 writes the bound 1 as 1.0, other versions as 1; both become 1, or a threshold would not
+// find its bucket. The label `written` keeps both rows apart until the sum, because a vector must not have duplicates.
 local bounds =
   function(by, rows) fit(|||
     sum by (%(by)s) (
@@ -81,8 +79,8 @@ local bounds =
   |||, { by: by, rows: rows });
 
 // Failed requests by version and reason, each counted once and under the version that has the model's successes. Triton
-// counts a failed ensemble request twice as OTHER, once under version 1 and once under the real version, and its
-// successes under version 1.
+// counts a failed ensemble request twice as OTHER, once under version 1 and once under the real version, and its successes
+// under version 1.
 //
 // `failures` returns failures for a matcher of reasons, `models` has a row for each model, and `by` are further labels to
 // keep. Each failure counter is read once: with four reasons a server, there are more of them than of other counters.
@@ -127,8 +125,8 @@ local vendors =
     { stage: 'total', series: 'vllm:e2e_request_latency_seconds' },
   ];
   // Returns the rows of `own`, plus the engine's rows for model versions without such a stage. `of(series)` is the
-  // expression for one histogram, `only` restricts the engine's rows, and `stages` lists the wanted stages (null: all).
-  // Of two names of one stage the newer takes precedence.
+  // expression for one histogram, `only` restricts the engine's rows, and `stages` lists the wanted stages (null: all). Of
+  // two names of one stage the newer takes precedence.
   function(own, of, only='', stages=null)
     local trimmed(text) = if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text;
     local exported = std.join('\nor on (%(subject)s, stage)\n', [
@@ -188,9 +186,9 @@ local traced =
     |||, { each: increase.each(increase.now(requests), increase.before(requests), fresh) }),
   };
 
-// The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first
-// evaluation. Until objectives are scraped again it uses those of before, from a record that is written seldom, because
-// every evaluation reads an hour of it.
+// The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first evaluation.
+// Until objectives are scraped again it uses those of before, from a record that is written seldom, because every evaluation
+// reads an hour of it.
 local counted =
   local as_before(info, kept, only) = fit(|||
     (
@@ -214,8 +212,8 @@ local counted =
     bounds_now:: as_before(self.bounds, self.kept_bounds, ''),
   };
 
-// Requests that are the caller's fault, increases by model version: those that models called invalid, and those failures
-// of a pipeline that it is not charged for (seen minus bad).
+// Requests that are the caller's fault, increases by model version: those that models called invalid, and those failures of
+// a pipeline that it is not charged for (seen minus bad).
 local invalid =
   local bad = 'model_version:triton_requests_bad:increase';
   fit(|||
@@ -232,14 +230,14 @@ local invalid =
     bad: bad,
   });
 
-// Failures that Triton counted and the model did not report, in a model that also has invalid requests. Models flush
-// every half scrape interval, so a single sample is off in either direction; over ten minutes these errors cancel. A
-// difference counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first the whole sum, then each sample,
-// negative ones included.
+// Failures that Triton counted and the model did not report, in a model that also has invalid requests. Models flush every
+// half scrape interval, so a single sample is off in either direction; over ten minutes these errors cancel. A difference
+// counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first the whole sum, then each sample, negative ones
+// included.
 //
-// `by` are the labels of the subject. `missing` and `seen` are records of increases: unreported requests, and all
-// requests. `most` and `most_in_all` cap the result at the failures of the sample and of the ten minutes. `ago` is the
-// offset of the previous evaluation.
+// `by` are the labels of the subject. `missing` and `seen` are records of increases: unreported requests, and all requests.
+// `most` and `most_in_all` cap the result at the failures of the sample and of the ten minutes. `ago` is the offset of the
+// previous evaluation.
 local unexplained =
   function(by, missing, seen, most, most_in_all, ago) fit(|||
     (

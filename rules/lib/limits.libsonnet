@@ -1,8 +1,8 @@
 // Limits of requests: when one is exceeded, what chance explains, and which subject is reported.
 local fit = import 'fit.libsonnet';
 
-// `expr` without the versions whose limit is the same as that of their model (the record `limit_of_model`): a model with
-// one version has one alert.
+// `expr` without the versions whose limit is the same as that of their model (the record `limit_of_model`): a model with one
+// version has one alert.
 local of_limit =
   function(expr) fit(|||
     (
@@ -23,8 +23,8 @@ local called =
   |||, { rows: rows });
 
 // `expr` without the versions that have all the traffic of their model and no tighter limit: a model with one version has
-// one alert. `version` and `model` are the rates of both, `limit` the record of limits, `by` further labels, `expr` a
-// text block.
+// one alert. `version` and `model` are the rates of both, `limit` the record of limits, `by` further labels, `expr` a text
+// block.
 local once =
   function(expr, version, model, limit, by='') fit(|||
     (
@@ -62,8 +62,8 @@ local chance =
   {
     // The highest rate over `seconds` that chance explains at a limit, with z = `noise`.
     most:: most,
-    // The rate between two scrapes was far above the limit, and higher than chance explains. `only` is a matcher,
-    // `before` an offset.
+    // The rate between two scrapes was far above the limit, and higher than chance explains. `only` is a matcher, `before`
+    // an offset.
     burst(only='', before=''):: fit(|||
       (
         subject:triton_requests_offered:irate%(short)s%(only)s%(before)s
@@ -79,9 +79,9 @@ local chance =
     |||, { only: only, before: before, most: most(held, '%(scrapeSeconds)s', '%(limitNoise)s') }),
   };
 
-// Limits whose traffic is near, now, in the last minute or between the last two scrapes. Most traffic is far below its
-// limit and cannot exceed it, so `exceeds` computes its thresholds only for these. Each of its windows requires one of
-// these three rates above the warning share.
+// Limits whose traffic is near, now, in the last minute or between the last two scrapes. Most traffic is far below its limit
+// and cannot exceed it, so `exceeds` computes its thresholds only for these. Each of its windows requires one of these three
+// rates above the warning share.
 local near_limit =
   local held = 'subject:tritonobs_qps_limit:held';
   local near = 'subject:tritonobs_qps_limit:near';
@@ -109,12 +109,12 @@ local near_limit =
     ],
   };
 
-// Returns the subjects whose traffic exceeds a share of their limit in one of four windows: at once where it is far
-// above, later the smaller the excess is. The value is the rate of the window.
+// Returns the subjects whose traffic exceeds a share of their limit in one of four windows: at once where it is far above,
+// later the smaller the excess is. The value is the rate of the window.
 //
-// Two things explain an excess that needs no action. Requests arrive at random (`chance`). And the rate itself varies
-// more than that: records/limits.libsonnet measures it over the last hours as `breath`, and the threshold is above what
-// such traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored. Thresholds are
+// Two things explain an excess that needs no action. Requests arrive at random (`chance`). And the rate itself varies more
+// than that: records/limits.libsonnet measures it over the last hours as `breath`, and the threshold is above what such
+// traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored. Thresholds are
 // computed first, for the few rows of limits, so that each rate is read once.
 local exceeds =
   local offered = 'subject:triton_requests_offered:';
@@ -124,11 +124,10 @@ local exceeds =
   local minute = offered + 'mean%(medium)s';
   local five = offered + 'rate5m';
   local hot = offered + 'irate%(short)s';
-  // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least
-  // multiple of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many
-  // times each `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only
-  // one that a burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a deviation
-  // more.
+  // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least multiple
+  // of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many times each
+  // `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only one that a
+  // burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a deviation more.
   local windows = {
     short: {
       seconds: '(%(shortSeconds)s - %(scrapeSeconds)s)',
@@ -164,8 +163,7 @@ local exceeds =
     },
   };
   local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
-  // `share` is the share of the limit. `held` is the record of the limits that are compared: all, or those of
-  // `near_limit`.
+  // `share` is the share of the limit. `held` is the record of the limits that are compared: all, or those of `near_limit`.
   function(share, held)
     local limit = (if share == '1' then '' else share + ' * ') + held;
     local threshold(window) =

@@ -1,9 +1,8 @@
 // Pipelines whose members call requests invalid: which of its failures a pipeline is charged for.
 //
-// Only Triton counts failures of an ensemble, and a pipeline model may not know the outcome `invalid`. So the requests
-// that its members called invalid are subtracted from its failures. A pipeline that reports invalid requests itself is
-// believed, and keeps its own count. All rows are of whole models, since a pipeline and its members are on the same
-// servers.
+// Only Triton counts failures of an ensemble, and a pipeline model may not know the outcome `invalid`. So the requests that
+// its members called invalid are subtracted from its failures. A pipeline that reports invalid requests itself is believed,
+// and keeps its own count. All rows are of whole models, since a pipeline and its members are on the same servers.
 function(config)
   local text = (import 'text.libsonnet')(config);
   local fit = import 'fit.libsonnet';
@@ -87,8 +86,8 @@ function(config)
   {
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
-      // The share of a pipeline in the traffic of each member that does not come from believed pipelines. It is 1 while
-      // the pipeline has no traffic, because its first request may fail. The divisor is at least the calls of the other
+      // The share of a pipeline in the traffic of each member that does not come from believed pipelines. It is 1 while the
+      // pipeline has no traffic, because its first request may fail. The divisor is at least the calls of the other
       // pipelines: a member that refuses a request ends it, so later members get fewer than that.
       text.record(caused, fit(|||
         clamp_max(

@@ -68,8 +68,8 @@ local say =
     unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus knows no yesterday of it, so it may be the rise of every morning.{{ end }}',
     unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
 
-    // Whether a full queue keeps the alert firing: an overflow was seen, and the traffic that Triton counts now is below
-    // the limit.
+    // Whether a full queue keeps the alert firing: an overflow was seen, and the traffic that Triton counts now is below the
+    // limit.
     local kept = 'with printf "subject:tritonobs_limit_kept:info{%(clusterIs)smodel=%%q,version=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     kept: '{{ ' + kept + ' }} Its queue has been full since more came than that: what is refused Triton counts nowhere, so the overload goes on although fewer are counted.{{ end }}',
     kept_zh: '{{ ' + kept + ' }}自超限以来队列一直是满的：被拒的请求 Triton 不计，因此虽然计数较少，过载仍在继续。{{ end }}',
@@ -81,8 +81,8 @@ local say =
       '{{ with $labels.pipeline }}{{ ' + members + ' }}同一流水线另有告警：{{ range . }}{{ .Labels.model }} 的 {{ .Labels.alertname }}；{{ end }}请先看那里。{{ end }}{{ end }}',
   };
 
-// What is left of an error budget, after a colon. An overspent budget has no percentage and no time to exhaustion. The
-// text is empty until the budget is recorded.
+// What is left of an error budget, after a colon. An overspent budget has no percentage and no time to exhaustion. The text
+// is empty until the budget is recorded.
 local budget =
   local row(record) =
     'printf "' + record + '{%(clusterIs)smodel=%%q,version=%%q,slo=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) (print $labels.slo) | query';

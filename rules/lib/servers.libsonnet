@@ -14,10 +14,10 @@ local down =
       )
     |||,
 
-    // Servers that do not answer, with three exceptions. A pod has the label `namespace` and is scraped from the moment
-    // it runs, but answers only when its models are loaded: it has ten minutes for its first answer. Every other server
-    // has four. A pod that ends may be unreachable until it is removed: it is down two minutes after its last answer.
-    // Silent servers are added, unless the whole cluster is silent, which is TritonServersLost.
+    // Servers that do not answer, with three exceptions. A pod has the label `namespace` and is scraped from the moment it
+    // runs, but answers only when its models are loaded: it has ten minutes for its first answer. Every other server has
+    // four. A pod that ends may be unreachable until it is removed: it is down two minutes after its last answer. Silent
+    // servers are added, unless the whole cluster is silent, which is TritonServersLost.
     down:: fit(|||
       up{%(triton)s} == 0
         unless
@@ -56,8 +56,8 @@ local down =
       |||, { silent: $.silent, gone: gone }),
   };
 
-// A fault of a host, or of a Prometheus, affects all of its rows and should be one alert. Up to three `rows` are returned
-// as they are. More than three become one row with their number as its value and only the labels `by`.
+// A fault of a host, or of a Prometheus, affects all of its rows and should be one alert. Up to three `rows` are returned as
+// they are. More than three become one row with their number as its value and only the labels `by`.
 local crowd =
   function(rows, by) fit(|||
     (

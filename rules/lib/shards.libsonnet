@@ -1,8 +1,8 @@
 // What shards evaluate, and how the global tier merges it.
 //
-// A rule belongs to the global tier unless it carries one of these tags, `text.record(…) + shards.sum`, or is a part of
-// an expression named by `text.part`. The tag says how rows of one record from several shards become one, because a pool
-// of servers may be on two shards.
+// A rule belongs to the global tier unless it carries one of these tags, `text.record(…) + shards.sum`, or is a part of an
+// expression named by `text.part`. The tag says how rows of one record from several shards become one, because a pool of
+// servers may be on two shards.
 local fit = import 'fit.libsonnet';
 {
   local tag(how) = { of_shards:: how },
@@ -20,8 +20,8 @@ local fit = import 'fit.libsonnet';
   // The prefix that names of shards' records have in the global tier.
   prefix:: 'shard:',
 
-  // `series` of all shards, merged by the tag `how`. Samples of `grown` keep their own timestamps. Each falls into
-  // exactly one window, which ends `shardDelay` ago, when all samples have arrived.
+  // `series` of all shards, merged by the tag `how`. Samples of `grown` keep their own timestamps. Each falls into exactly
+  // one window, which ends `shardDelay` ago, when all samples have arrived.
   merged(how, series)::
     if how == 'grown' then
       'sum without (%(shardLabel)s) (\n  sum_over_time(' + series + '[%(sloSampleWindow)s] offset %(shardDelay)s)\n)'
@@ -30,9 +30,9 @@ local fit = import 'fit.libsonnet';
   local heartbeat = self.prefix + 'cluster:tritonobs_shard:info',
   local settled = '(' + heartbeat + ' and on (%(shardLabel)s) ' + heartbeat + ' offset %(short)s)',
   local scraped = self.prefix + 'replica:triton_scraped:info',
-  // What scrapes a part of the servers (a shard or an agent): those that are `missing`, the servers that are unknown
-  // because of it (`blind`), and those that are missing or were a short window ago (`gone`). All are '' where one
-  // Prometheus scrapes all servers.
+  // What scrapes a part of the servers (a shard or an agent): those that are `missing`, the servers that are unknown because
+  // of it (`blind`), and those that are missing or were a short window ago (`gone`). All are '' where one Prometheus scrapes
+  // all servers.
   parts_of(config)::
     if config.tier == 'global' then { missing: missing, blind: blind, gone: missing }
     else if config.tier == 'all' && config.agentsSelector != ''
@@ -72,8 +72,7 @@ local fit = import 'fit.libsonnet';
   // An agent that ends does not end its series, and the store shows them for five minutes. So this reads the agent's own
   // page.
   local agents_missing = 'group by (%(shard)s) (up{%(agents)s} == 0)',
-  // The same, or agents that have been back for less than a short window, so that rates of their servers are not known
-  // yet.
+  // The same, or agents that have been back for less than a short window, so that rates of their servers are not known yet.
   local agents_gone = 'group by (%(shard)s) ((up{%(agents)s} == 0) or (up{%(agents)s} offset %(short)s == 0))',
   // Servers that had models within the hour and lack a scrape in one of the last two short windows, in a cluster where an
   // agent is missing.

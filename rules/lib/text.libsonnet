@@ -64,8 +64,8 @@ function(config) {
     shard: labels([config.shardLabel]),
   },
 
-  // Replaces each %(name)s by its knob or word; a literal percent sign must be doubled. It uses the native split and
-  // join. The operator % reads a text character by character, and would take most of the evaluation time.
+  // Replaces each %(name)s by its knob or word; a literal percent sign must be doubled. It uses the native split and join.
+  // The operator % reads a text character by character, and would take most of the evaluation time.
   fill(text)::
     local word(part) = local found = std.splitLimit(part, ')s', 1); words[found[0]] + found[1];
     local words_in(piece) =
@@ -76,7 +76,6 @@ function(config) {
   // Without the trailing newline of a text block.
   trimmed(text):: if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text,
 
-  // A recording rule.
   record(name, expr, labels={}):: {
     record: $.fill(name),
     expr: $.fill(expr),
@@ -92,8 +91,8 @@ function(config) {
     rules: own,
   },
 
-  // `expr`, which a shard can evaluate alone. In the global tier it is replaced by what shards recorded under `name`,
-  // merged by `tag`; `only` are matchers.
+  // `expr`, which a shard can evaluate alone. In the global tier it is replaced by what shards recorded under `name`, merged
+  // by `tag`; `only` are matchers.
   given(name, tag, expr, only='')::
     if config.tier != 'global' then expr
     else shards.merged(tag.of_shards, shards.prefix + name + (if only == '' then '' else '{' + only + '}')),
@@ -116,8 +115,7 @@ function(config) {
   // have written only a part of the current evaluation. The sums end an evaluation earlier.
   settled:: ' offset %(' + (if config.recordsAtOnce then 'sloInterval' else 'sloFreshWindow') + ')s',
 
-  // Servers whose page, or a page with these target labels, was not read within the longest gap: their counters are
-  // history.
+  // Servers whose page, or a page with these target labels, was not read within the longest gap: their counters are history.
   pages_new:: fit(|||
     count by (%(replica_only)s) (
       %(read)s
@@ -133,8 +131,8 @@ function(config) {
     group by (%(cluster)s) (up{%(triton)s} and count_over_time(up{%(triton)s}[%(freshWindow)s]))
   |||),
 
-  // The rules that the tier makes of a rule: none, the rule itself, the records a shard must make for it, or a merge of
-  // what shards recorded.
+  // The rules that the tier makes of a rule: none, the rule itself, the records a shard must make for it, or a merge of what
+  // shards recorded.
   of_tier(rule)::
     local how = std.get(rule, 'of_shards', '');
     if config.tier == 'all' || (config.tier == 'global' && std.member(['', 'both'], how)) then [rule]

@@ -11,7 +11,7 @@ function(config)
   // Older exporters number the chips of each node from 0, so `device` is the instance and the id.
   local ascend(expr) = { vendor: 'ascend', id: 'vdie_id', expr: 'label_join(' + expr + ', "device", "/", "instance", "id")' };
   local cambricon(expr) = { vendor: 'cambricon', id: 'uuid', expr: expr };
-  // One row for each card, with the labels of all vendors, times or divided by `unit`.
+  // One row for each card under the labels that all vendors share; `unit` converts the value.
   local device(source) = fit(|||
     max by (%(device)s, vendor) (
       label_replace(

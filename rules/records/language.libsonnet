@@ -53,8 +53,8 @@ function(config)
     whole('kv_cache_used', 'max', 'ratio'),
     whole('llm_requests_waiting', 'sum', 'sum'),
     whole('llm_requests_running', 'sum', 'sum'),
-    // Goodput: the rate of requests that kept the thresholds of the first token and of every later one, as a lower bound.
-    // Histograms do not say which requests missed both, so each miss is subtracted.
+    // Goodput: the request rate times one minus the bad shares of the first token and of later tokens. Histograms do not say
+    // which requests missed both thresholds, so both shares are subtracted.
     text.record('model_version:tritonobs_goodput:rate5m', |||
       model_version:triton_requests:rate5m
         * on (%(subject)s) group_left ()

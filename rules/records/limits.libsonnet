@@ -3,10 +3,10 @@ local fit = import '../lib/fit.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // How much traffic varies (`breath`): the median change over some minutes, minus the change that only a fifth of the
-  // changes fall below. It uses falls, not rises, so that an overload does not count as the variation of its own traffic.
-  // A short outage is less than a fifth, and a steady rise in the morning moves the median as well. Three hours show the
-  // present variation, but hold few waves of some minutes; half a day holds enough. The larger of the two counts.
+  // How much traffic varies (`breath`): the median change between two moments (90 s and 10 m apart), minus the change that a
+  // fifth of all changes fall below. It uses falls, not rises, so that an overload does not count as the variation of its
+  // own traffic. A short outage is less than a fifth, and a steady rise in the morning moves the median, too. Three hours
+  // show the present variation but hold few waves of some minutes; half a day holds enough. The larger of the two counts.
   local breath =
     local offered = 'subject:triton_requests_offered:';
     local names = {
@@ -20,8 +20,8 @@ function(config)
         quantile_over_time(0.2, %(step)s[%(window)s])
       )
     |||, { step: step, window: window });
-    // This reads many samples and changes slowly, so it is evaluated every 2 m, which also keeps the samples of twelve
-    // hours few.
+    // This reads many samples and changes slowly, so it is evaluated every 2 m, which also keeps the samples of twelve hours
+    // few.
     std.flatMap(
       function(name) [
         text.record(offered + name + '_step', fit(|||
@@ -125,10 +125,10 @@ function(config)
           )
         )
       |||, { pending: pending, seen: within(seen), burst: within(burst), full: full })),
-      // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must
-      // stay full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A
-      // small queue fills between two scrapes, without a visible burst, so it must be full for five minutes. Callers with
-      // a fixed number of requests in flight look the same, but they too use all the capacity near the limit.
+      // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must stay
+      // full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A small
+      // queue fills between two scrapes, without a visible burst, so it must be full for five minutes. Callers with a fixed
+      // number of requests in flight look the same, but they too use all the capacity near the limit.
       text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
         0 * (
           %(overflow)s

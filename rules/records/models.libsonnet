@@ -5,7 +5,8 @@ local mean_of = (import '../lib/counters.libsonnet').mean;
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Mean times over 5 m, in seconds. Triton counts times of successful requests only, so means divide by these.
+  // Rates and means of times inside Triton, in seconds. Triton counts the times of successful requests only, so means divide
+  // by these.
   local latency =
     local rate(level, by, name, counters) =
       text.record(
@@ -141,9 +142,9 @@ function(config)
           model_instance:tritonobs_worker_alive:bool
         )
       |||, { ages: instance('time() - tritonobs_heartbeat_timestamp_seconds{%(triton)s}') })) + shards.max,
-      // The share of time in which model instances work. Triton charges each request of a batch the time of the whole
-      // batch, hence the division by requests per execution. Where larger batches take longer and sizes vary, the result
-      // is too high, because no counter has the distribution of batch sizes. It is capped at 1.
+      // The share of time in which model instances work. Triton charges each request of a batch the time of the whole batch,
+      // hence the division by requests per execution. Where larger batches take longer and sizes vary, the result is too
+      // high, because no counter has the distribution of batch sizes. It is capped at 1.
       text.record('model_version:tritonobs_workers_busy:ratio5m', |||
         clamp_max(
           avg_over_time(model_version:triton_compute_duration_seconds:rate%(short)s[%(span5m)s])

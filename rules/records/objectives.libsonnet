@@ -3,9 +3,9 @@ local duration = import '../lib/duration.libsonnet';
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 
-// The sources that are held for an hour when all of them are gone, by the name of their record: the series, and the
-// labels that identify a row. Two sources may have different values for a moment, and two rows for one subject would make
-// every join fail, so `how` merges them (default `max`), and `keep` leaves one row for these labels.
+// The sources that are held for an hour when all of them are gone, by the name of their record: the series, and the labels
+// that identify a row. Two sources may have different values for a moment, and two rows for one subject would make every
+// join fail, so `how` merges them (default `max`), and `keep` leaves one row for these labels.
 local sources =
   {
     'subject:tritonobs_model_info': { series: 'tritonobs_model_info', by: '%(owner)s', keep: '%(subject)s', how: 'group' },
@@ -28,8 +28,8 @@ local sources =
     'subject_slo:tritonobs_slo_objective': { series: 'tritonobs_slo_objective_ratio', by: '%(subject)s, slo' },
   };
 
-// Rows of the sources now, and their last value within an hour. The latter is recorded every 2 m, because an hour of
-// every source is much to read, and is used only in a cluster where no source is left.
+// Rows of the sources now, and their last value within an hour. The latter is recorded every 2 m, because an hour of every
+// source is much to read, and is used only in a cluster where no source is left.
 local hold =
   local rows(one, series) =
     local named = std.get(one, 'how', 'max') + ' by (' + one.by + ') (' + series + ')';
@@ -48,8 +48,8 @@ local hold =
     |||, { now: rows(one, one.series), name: name }),
   };
 
-// The records of limits and objectives. A row that is removed while its source exists ends at once. `version=""` is a
-// model over all versions, `model=""` the fleet.
+// The records of limits and objectives. A row that is removed while its source exists ends at once. `version=""` is a model
+// over all versions, `model=""` the fleet.
 local objectives =
   function(config)
     local text = (import '../lib/text.libsonnet')(config);
@@ -71,8 +71,8 @@ local objectives =
         recorded('subject:tritonobs_qps_limit'),
         recorded('subject_kind:tritonobs_tokens_per_second_limit'),
         recorded('pipeline_stage_model:tritonobs_pipeline_calls'),
-        // The owner of every subject, exactly one row each, so that joins neither fail nor lose rows. Labels are empty
-        // for subjects that the fleet file does not name.
+        // The owner of every subject, exactly one row each, so that joins neither fail nor lose rows. Labels are empty for
+        // subjects that the fleet file does not name.
         text.record('subject:tritonobs_owner:info', |||
           subject:tritonobs_model_info:held
           or on (%(subject)s)
@@ -85,8 +85,8 @@ local objectives =
       promises: [
         recorded('subject_slo:tritonobs_latency_target_seconds'),
         recorded('subject_slo:tritonobs_slo_invalid_charged'),
-        // With the labels that Sloth's boards select by: the service is the model, and "latency-v2" is its SLO for
-        // version 2.
+        // With the labels that Sloth's boards select by: the service is the model, and "latency-v2" is its SLO for version
+        // 2.
         text.record('slo:objective:ratio', fit(|||
           label_join(
             label_join(
@@ -109,8 +109,8 @@ local objectives =
         text.record('slo:error_budget:ratio', '1 - slo:objective:ratio'),
         // A burn slower than the smallest budget of the cluster allows is dropped before the join with each budget.
         text.record('cluster:slo_error_budget:min', 'min by (%(cluster)s) (slo:error_budget:ratio)'),
-        // The bounds that latency thresholds name, and +Inf. Prometheus 3 writes 1.0 where other versions write 1, so
-        // both are here.
+        // The bounds that latency thresholds name, and +Inf. Prometheus 3 writes 1.0 where other versions write 1, so both
+        // are here.
         text.record('model_stage_le:tritonobs_latency_bound:info', fit(|||
           group by (%(model)s, stage, le) (%(targets)s)
           or
@@ -141,8 +141,8 @@ local usual =
       text.record(std.split(record, ':rate')[0] + ':mean1h', 'avg_over_time(' + record + '[%(span1h)s] offset %(span10m)s)');
     [
       usual('model_version_stage_reason:tritonobs_stage_errors:rate5m'),
-      // Refused input, the mean of a day: the sum times the interval, because there is no sample while no error occurs.
-      // It sums the outcomes, because a reason may have been reported as the model's own error before.
+      // Refused input, the mean of a day: the sum times the interval, because there is no sample while no error occurs. It
+      // sums the outcomes, because a reason may have been reported as the model's own error before.
       text.record('model_version_stage_reason:tritonobs_stage_invalid:mean1d', fit(|||
         label_replace(
           sum by (%(subject)s, stage, reason) (
@@ -161,8 +161,8 @@ local usual =
         )
       |||),
       // Requests that were not counted: the count of a server that was read again after a gap longer than increases are
-      // computed over, minus its count before the gap, within a day. A server that restarted meanwhile has counted at
-      // least the value it shows.
+      // computed over, minus its count before the gap, within a day. A server that restarted meanwhile has counted at least
+      // the value it shows.
       text.record('replica:triton_requests_uncounted:sum', fit(|||
         (
           (

@@ -1,6 +1,6 @@
-// The index of the records, by group. Prometheus evaluates groups at offsets of their own, so a rule that reads a record
-// of another group waits for up to one interval. Rules of one group are evaluated one after the other. So an alert shares
-// as few groups with its records as the limit of 20 rules a group allows, and paging alerts follow their records.
+// The index of the records, by group. Prometheus evaluates groups at offsets of their own, so a rule that reads a record of
+// another group waits for up to one interval. Rules of one group are evaluated one after the other. So an alert shares as
+// few groups with its records as the limit of 20 rules a group allows, and paging alerts follow their records.
 {
   local config = $._config,
   local text = (import '../lib/text.libsonnet')(config),

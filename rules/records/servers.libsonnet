@@ -4,8 +4,8 @@ local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Clusters, servers, and the models of each server. Alerts about missing things use these records to tell absence from
-  // blindness.
+  // Clusters, servers, and the models of each server. By these records alerts distinguish a model that is missing from one
+  // that cannot be seen.
   local presence =
     local down = (import '../lib/servers.libsonnet').down;
     local parts = shards.parts_of(config);
@@ -37,12 +37,11 @@ function(config)
         or
         group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
       |||, { targets: text.targets.here })) + shards.parts([text.targets]),
-      // A row at every evaluation of this Prometheus. A gap means that it was down, and that samples may be from before
-      // it.
+      // A row at every evaluation of this Prometheus. A gap means that it was down, and that samples may be from before it.
       text.record('cluster:tritonobs_evaluated:info', 'group by (%(cluster)s) (up{%(triton)s})') + shards.kept,
-      // Servers whose samples stopped without a staleness marker, because the agent or the remote write that sends them
-      // has stopped. Prometheus shows the last `up` for five minutes. The rule needs five minutes of evaluations, or it
-      // would report a Prometheus that was down itself.
+      // Servers whose samples stopped without a staleness marker, because the agent or the remote write that sends them has
+      // stopped. Prometheus shows the last `up` for five minutes. The rule needs five minutes of evaluations, or it would
+      // report a Prometheus that was down itself.
       text.record('replica:triton_silent:info', |||
         group by (%(replica_only)s) (
           (up{%(triton)s} unless count_over_time(up{%(triton)s}[%(freshWindow)s]))
@@ -53,8 +52,8 @@ function(config)
           )
         )
       |||) + shards.max,
-      // Servers with an unknown state: no two successful scrapes in a short window, or an empty page, or silent within
-      // the hour. One or two lost scrapes are not enough. Servers of a missing shard or agent are added.
+      // Servers with an unknown state: no two successful scrapes in a short window, or an empty page, or silent within the
+      // hour. One or two lost scrapes are not enough. Servers of a missing shard or agent are added.
       text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
       // Servers that answer again after they were unreachable. They work off what has queued, in a burst that is not the
       // present traffic.
@@ -74,8 +73,8 @@ function(config)
       text.record('replica:triton_outage_begins:info', |||
         replica:triton_outage:info unless replica:triton_outage:info offset %(stepBefore)s
       |||),
-      // Servers with unknown models: unreachable, found within ten minutes or answering now, and without models in the
-      // last hour. After a start of Prometheus all servers are such.
+      // Servers with unknown models: unreachable, found within ten minutes or answering now, and without models in the last
+      // hour. After a start of Prometheus all servers are such.
       text.record('replica:triton_starting:info', fit(|||
         replica:triton_unreachable:info
           and on (%(replica_only)s)
@@ -104,8 +103,8 @@ function(config)
       |||, { missing: parts.gone }))),
       // Successful requests since the server started. A gap in this record is a gap of successful scrapes.
       text.record('replica:triton_requests_succeeded:sum', succeeded) + shards.kept,
-      // Replicas whose page equals that of another: one server under two addresses, whose requests count twice. Two
-      // servers do not have the same sum of microseconds after twenty requests.
+      // Replicas whose page equals that of another: one server under two addresses, whose requests count twice. Two servers
+      // do not have the same sum of microseconds after twenty requests.
       text.record('replica:triton_request_microseconds:sum', fit(|||
         sum by (%(replica_only)s) (nv_inference_request_duration_us{%(triton)s})
           and on (%(replica_only)s)
@@ -167,8 +166,8 @@ function(config)
           )
         )
       |||),
-      // The last time a server had a model version, shown for an hour after it. The group is evaluated every 2 m, so an
-      // hour has few samples.
+      // The last time a server had a model version, shown for an hour after it. The group is evaluated every 2 m, so an hour
+      // has few samples.
       text.record('replica_model_version:triton_loaded:timestamp_seconds', |||
         group by (%(subject)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s) * time()
       |||),

@@ -6,8 +6,8 @@ function(config)
   local fit = import '../lib/fit.libsonnet';
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
   local reported = (import '../lib/burns.libsonnet').reported(config);
-  // Chance moves a ratio over its threshold and back. A burn that has begun lasts until both windows are clearly below
-  // their thresholds.
+  // Chance moves a ratio over its threshold and back. A burn that has begun lasts until both windows are clearly below their
+  // thresholds.
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
   // SLOs whose ratio over `window` exceeds the threshold, or a `part` of it while a burn lasts. The value is the ratio.
@@ -55,9 +55,9 @@ function(config)
   // The samples that the long window (`samples`) and the short window (`quick`) of a tier are summed from.
   local samples(tier) = if tier.name == tiers[0].name then 'increase' else 'sampled';
   local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
-  // SLOs whose short window burns fast enough for a faster tier, by more than chance. They are left to that tier, and so
-  // is everything while its alert fires. Otherwise a slower tier could begin first: where a model has had traffic for
-  // less than the long window, the ratio over that window rises sooner.
+  // SLOs whose short window burns fast enough for a faster tier, by more than chance. They are left to that tier, and so is
+  // everything while its alert fires. Otherwise a slower tier could begin first: where a model has had traffic for less than
+  // the long window, the ratio over that window rises sooner.
   local burst(one) = fit(|||
     (
       %(burns)s
@@ -90,8 +90,8 @@ function(config)
     })
     for one in tier.faster
   ]);
-  // The rows of `burns`, without SLOs for which faster tiers have reported so much that the rest of the long window is
-  // below its threshold.
+  // The rows of `burns`, without SLOs for which faster tiers have reported so much that the rest of the long window is below
+  // its threshold.
   local not_reported(tier, burns, part='') =
     if tier.faster == [] then burns
     else fit(|||
@@ -122,8 +122,8 @@ function(config)
       enough: enough(reported.bad_of(tier), samples(tier), text.span(tier.long)),
     });
     [
-      // A burn begins when a bad request was just counted while both windows exceed their thresholds. Without that
-      // condition a burn could begin after the last request, when good ones leave the windows before bad ones.
+      // A burn begins when a bad request was just counted while both windows exceed their thresholds. Without that condition
+      // a burn could begin after the last request, when good ones leave the windows before bad ones.
       text.record(begun, placed(|||
         %(long)s
         and
@@ -168,8 +168,8 @@ function(config)
               present_over_time(%(begun)s[%(short_window)s])
             )
           |||),
-          // A burn that began twice within `lately` also lasts until a longer window is calm, so that recurring errors
-          // are one message.
+          // A burn that began twice within `lately` also lasts until a longer window is calm, so that recurring errors are
+          // one message.
           placed(|||
             (
               %(longer_still)s
@@ -182,8 +182,8 @@ function(config)
         ]),
       })),
     ];
-  // The beginnings of burns: evaluations that did not continue a burn. It reads the previous evaluation, so that it can
-  // be in another group, and vmalert has written that sample by now.
+  // The beginnings of burns: evaluations that did not continue a burn. It reads the previous evaluation, so that it can be
+  // in another group, and vmalert has written that sample by now.
   local begins(tier, interval, fresh) = text.record(tier.named('begins'), fit(|||
     present_over_time(%(begun)s[%(interval)s] offset %(interval)s)
       unless

@@ -11,9 +11,9 @@ function(config)
   local requests =
     local ensembles = (import '../lib/counters.libsonnet').ensembles;
     local succeeded = 'nv_inference_request_success{%(triton)s}';
-    // The record of counter values at each evaluation. After a gap of Prometheus, increases are computed from the last
-    // value that it counted. Counters of bad requests at 0 are omitted: most never move, and the next evaluation reads
-    // this record instead of the counters.
+    // The record of counter values at each evaluation. After a gap of Prometheus, increases are computed from the last value
+    // that it counted. Counters of bad requests at 0, which are most, are omitted, and the next evaluation reads only this
+    // record.
     local last = 'target:triton_requests:last';
     local done = last + '{counted="success"}';
     local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
@@ -55,8 +55,8 @@ function(config)
         %(before)s
       )
     |||, { done: done, telling: of_telling, before: increase.before(of_telling) }));
-    // Model versions and servers with a worker that reported invalid requests. Models with cache hits are excluded,
-    // because workers do not see requests that the cache answers.
+    // Model versions and servers with a worker that reported invalid requests. Models with cache hits are excluded, because
+    // workers do not see requests that the cache answers.
     local tell_invalid = fit(|||
       (
         group by (%(subject)s, %(replica)s) (%(invalid)s > 0)
@@ -122,9 +122,8 @@ function(config)
       )) + shards.parts([
         text.part(failures, shards.grown, 'sum by (%(subject)s, %(replica)s, reason) ' + failed('')),
       ]),
-      // What models reported of requests that did not end well (`bad`, `invalid`). For models that report invalid
-      // requests also all requests in Triton's counters (`seen`), and those that the model reported nothing of
-      // (`untold`).
+      // What models reported of requests that did not end well (`bad`, `invalid`). For models that report invalid requests
+      // also all requests in Triton's counters (`seen`), and those that the model reported nothing of (`untold`).
       text.record(told, text.all([
         ended_as('bad', fit('(\n  %(grown)s\n) > 0', { grown: bad })),
         ended_as('invalid', fit('(\n  %(grown)s\n) > 0', { grown: invalid })),
@@ -161,10 +160,10 @@ function(config)
         })),
       ])) + shards.grown,
       // Bad requests by version and server, as `model` or `triton` saw them. An error reply is a success to Triton, and a
-      // dead worker counts nothing, so of the failures inside a model the larger count is used: the model's own, plus
-      // what Triton counts beyond it. Failures outside the model are only in Triton's counters. Reasons are empty before
-      // 24.07. An invalid request can be a success or a failure to Triton, so of a model that reports invalid requests,
-      // Triton's part is what the model reported nothing of (`unexplained`).
+      // dead worker counts nothing, so for failures inside a model the larger count is used: the model's own, plus what
+      // Triton counts beyond it. Other failures are only in Triton's counters. Reasons are empty before 24.07. Triton counts
+      // an invalid request as a success or as a failure. So for a model that reports invalid requests, Triton's part is what
+      // the model reported nothing of (`unexplained`).
       text.record('replica_model_version_seen_by:triton_requests_bad:increase', fit(|||
         label_replace(sum by (%(subject)s, %(replica)s) (%(own)s), "seen_by", "model", "", "")
         or
@@ -229,8 +228,8 @@ function(config)
       |||, { passed_on: members.charged_share })),
     ];
 
-  // Requests within each bound that a latency threshold names, and all of them (+Inf), by worker, stage and bound. A
-  // worker whose histogram lacks the bound has no row, so its requests are not measured.
+  // Requests within each bound that a latency threshold names, and all of them (+Inf), by worker, stage and bound. A worker
+  // whose histogram lacks the bound has no row, so its requests are not measured.
   local timed =
     local traced = (import '../lib/counters.libsonnet').traced;
     local vendors = (import '../lib/counters.libsonnet').vendors;
@@ -239,8 +238,8 @@ function(config)
     local timed = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase';
     local by = '%(subject)s, %(replica)s, worker, stage, le';
     local buckets(only='') = 'tritonobs_stage_duration_seconds_bucket{%(triton)s' + only + '}';
-    // Failed requests, for servers where the stage `total` is measured. A failure concerns the whole request, not its
-    // parts. The rows are grouped only on servers with failures, which are few.
+    // Failed requests, for servers where the stage `total` is measured. A failure concerns the whole request, not its parts.
+    // The rows are grouped only on servers with failures, which are few.
     local ended(bad) = fit(|||
       group by (%(subject)s, %(replica)s, stage, le) (
         %(timed)s{stage="total"}
@@ -254,8 +253,8 @@ function(config)
       bad: bad,
     });
     local failed(seen_by) = ended('replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}');
-    // Invalid requests count neither as good nor as bad. They are subtracted from all requests, and from those in time,
-    // as if they had been fast.
+    // Invalid requests count neither as good nor as bad. They are subtracted from all requests, and from those in time, as
+    // if they had been fast.
     local invalid = fit('label_replace(\n  -%(ended)s,\n  "part", "invalid", "", ""\n)', {
       ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
     });
@@ -265,15 +264,14 @@ function(config)
     // Shards know no thresholds, so they record all bounds, and the global tier selects those that are named.
     local bounds = if config.tier == 'shard' then '' else named;
     local asked = if config.tier == 'global' then named else '';
-    // Few buckets are at such a bound, so those are recorded, and the next evaluation reads only the record. The same
-    // record has the named bounds and the SLOs in force, with labels of their own, so that all three are of the same
-    // evaluation.
+    // Few buckets are at such a bound, so those are recorded, and the next evaluation reads only the record. The same record
+    // has the named bounds and the SLOs in force, with labels of their own, so that all three are of the same evaluation.
     local last = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:last';
     local kept = config.tier != 'shard' && config.recordsAtOnce;
     local workers = last + '{bound=""}';
     local asked_for = last + '{bound="named"}';
-    // The bounds that were named at the previous evaluation. Where no rule was evaluated then, Prometheus was down, and
-    // the bounds before that count.
+    // The bounds that were named at the previous evaluation. Where no rule was evaluated then, Prometheus was down, and the
+    // bounds before that count.
     local asked_before = fit(|||
       (
         %(asked)s offset %(sloInterval)s
@@ -285,8 +283,8 @@ function(config)
         )
       )
     |||, { asked: asked_for, before: increase.before(counts.kept_bounds) });
-    // The previous values of bounds that were named at the previous evaluation. A worker without one is new and began at
-    // 0, unless its page or the bound is new: then its value is history.
+    // The previous values of bounds that were named at the previous evaluation. A worker without one is new and began at 0,
+    // unless its page or the bound is new: then its value is history.
     local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
     local began = fit(|||
       on (%(replica_only)s) %(pagesNew)s
@@ -300,11 +298,10 @@ function(config)
     local grown =
       if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(workers, '(' + since + ')', began) })
       else increase.summed(by, read, bounds);
-    // By version, stage and bound, summed over workers. Only here is a bound rewritten to one notation, because these
-    // rows are few.
+    // By version, stage and bound, summed over workers. Only here is a bound rewritten to one notation, because these rows
+    // are few.
     local rows = '%(subject)s, stage, le';
-    // All requests of workers that have the bound, and failures that the model did not report. Invalid ones are
-    // subtracted.
+    // All requests of workers that have the bound, and failures that the model did not report. Invalid ones are subtracted.
     local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, added(rows, fit(|||
       sum by (%(subject)s, stage, le) (
         (
@@ -318,8 +315,8 @@ function(config)
         %(invalid)s
       )
     |||, { timed: timed, failed: failed('triton'), invalid: invalid })));
-    // Requests in time: within the bound, and not failed. Which failed requests were slow, too, is in no series, so all
-    // are assumed to have been fast.
+    // Requests in time: within the bound, and not failed. Which failed requests were slow, too, is in no series, so all are
+    // assumed to have been fast.
     local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, added(rows, fit(|||
       sum by (%(subject)s, stage, le) (
         %(timed)s
@@ -379,15 +376,15 @@ function(config)
 
   // Valid and bad requests of each SLO, increases since the previous evaluation. All windows are sums of these.
   local counted_for_slos =
-    // SLOs in force. One Prometheus that reads records at once takes them from the record of buckets (`timed`), where
-    // they are of the same evaluation.
+    // SLOs in force. One Prometheus that reads records at once takes them from the record of buckets (`timed`), where they
+    // are of the same evaluation.
     local counted(stage) = if config.recordsAtOnce && config.tier == 'all' then fit(|||
       sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo, stage, le) (
         worker_stage_le:tritonobs_stage_duration_seconds_bucket:last{bound="counted", %(stage)s}
       )
     |||, { stage: stage }) else counts.now(stage);
-    // Availability: SLOs without a latency threshold, for every version, and for the model over all versions. Rows have
-    // the labels of the objective. `series` excludes invalid requests; SLOs that charge them use `with_invalid`.
+    // Availability: SLOs without a latency threshold, for every version, and for the model over all versions. Rows have the
+    // labels of the objective. `series` excludes invalid requests; SLOs that charge them use `with_invalid`.
     local available(series, with_invalid) =
       local of(which, series) = fit(|||
         (

@@ -4,8 +4,8 @@ local fit = import '../lib/fit.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // The ratio of bad to valid requests over each window. Both are summed before the division, so that every request has
-  // the same weight, in busy and in idle hours.
+  // The ratio of bad to valid requests over each window. Both are summed before the division, so that every request has the
+  // same weight, in busy and in idle hours.
   local ratios =
     local bad_in(window, samples) =
       fit('sum_over_time(slo:sli_bad_requests:%(samples)s[%(window)s])', { window: text.span(window), samples: samples });
@@ -22,8 +22,8 @@ function(config)
       [text.record(sum, bad_in(window, samples)), ratio(window, samples, sum)];
     // Where a ruler writes late, alerts sum the samples themselves.
     local at_once(window, samples) = if config.recordsAtOnce then counted(window, samples) else [share(window, samples)];
-    // Fewer samples to sum: each is the sum since the sample before it. It ends an evaluation early (`settled`), because
-    // a sample that is written during this evaluation would be in no window.
+    // Fewer samples to sum: each is the sum since the sample before it. It ends an evaluation early (`settled`), because a
+    // sample that is written during this evaluation would be in no window.
     local sampled(name, samples, window) = text.record(
       'slo:' + name + ':' + samples,
       'sum_over_time(slo:' + name + ':increase[' + window + ']' + text.settled + ')'

@@ -38,9 +38,9 @@ function(config)
         ) >= 0
       |||, { quantile: quantile }));
     {
-      // Buckets are most of all series, so they are recorded in two halves by two groups. The label `stage` is in the
-      // rows anyway; as a label of the rule it keeps promtool from reporting a duplicate rule. The global tier reads both
-      // halves of the shards by the rule of the parts.
+      // Buckets are most of all series, so they are recorded in two halves by two groups. The label `stage` is in the rows
+      // anyway; as a label of the rule it keeps promtool from reporting a duplicate rule. The global tier reads both halves
+      // of the shards by the rule of the parts.
       whole: [buckets(', stage="total"', ['total'], { stage: 'total' }) + shards.kept],
       parts: [buckets(', stage!="total"', ['first_token', 'output_token'])],
       shown: [

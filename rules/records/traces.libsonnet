@@ -5,13 +5,13 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
   // Quantiles of requests and of their queue time, for any model, from a weighted sample of traces. A quantile is the
-  // geometric middle of its bucket, at most 5 % from the true value. Linear interpolation would be up to 10 % off where
-  // all requests take equally long.
+  // geometric middle of its bucket, at most 5 % from the true value. Linear interpolation would be up to 10 % off where all
+  // requests take equally long.
   local traces =
     local traced = 'model_version_phase:tritonobs_trace_duration_seconds:';
     local quantiles = [['p50', '0.5'], ['p95', '0.95'], ['p99', '0.99']];
-    // The fewest samples for a quantile: one in a hundred is above the P99, so it needs a hundred. A median of any number
-    // is shown.
+    // The fewest samples for a quantile: one in a hundred is above the P99, so it needs a hundred. A median of any number is
+    // shown.
     local samples = { p50: 0, p95: 20, p99: 100 };
     local shown = [
       text.record('model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate%(medium)s', |||
@@ -66,8 +66,8 @@ function(config)
     ];
     // The record that error budgets read of traces, beside the requests.
     local samples = [
-      // The least number of traced requests behind the bad requests of an SLO: bad requests divided by the highest
-      // weight. A hundred bad ones sampled 1 in 100 are one.
+      // The least number of traced requests behind the bad requests of an SLO: bad requests divided by the highest weight. A
+      // hundred bad ones sampled 1 in 100 are one.
       text.record('slo:sli_bad_samples:increase', |||
         (
           slo:sli_bad_requests:increase
@@ -95,7 +95,6 @@ function(config)
     local named(expr) =
       if config.replicaLabel == 'replica' then expr
       else fit('label_replace(%(expr)s, "%(label)s", "$1", "replica", "(.+)")', { expr: expr, label: config.replicaLabel });
-    // The sum over an hour.
     local over(series, offset='') = 'sum_over_time(' + series + '[%(span1h)s]' + offset + ')';
     local counted = 'replica_model:triton_requests:increase';
     local seen = 'replica_model:tritonobs_requests_traced:increase';

@@ -18,9 +18,9 @@ function(config)
       text.record('model_version:triton_requests_succeeded:rate%(short)s', |||
         sum by (%(subject)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
       |||),
-      // Nearly all failure counters stand still. Only those that move are joined with the kind of their model
-      // (`ensembles`). Triton keeps the failure counter of an unloaded model on its page, so failures without a row of
-      // successes are history.
+      // Nearly all failure counters stand still. Only those that move are joined with the kind of their model (`ensembles`).
+      // Triton keeps the failure counter of an unloaded model on its page, so failures without a row of successes are
+      // history.
       text.record(failed, fit(|||
         (
           %(failed)s
@@ -75,8 +75,8 @@ function(config)
         )
       )
     |||);
-    // The global tier only. The rows of a missing shard end at once, `limit_of_model` included, which keeps a model with
-    // one version to one alert. A mean must end with them, or the version would have an alert of its own.
+    // The global tier only. The rows of a missing shard end at once, `limit_of_model` included, which keeps a model with one
+    // version to one alert. A mean must end with them, or the version would have an alert of its own.
     local still =
       if config.tier != 'global' then '' else '  and on (%(subject)s)\nsubject:triton_requests_offered:rate%(short)s\n';
     // The union of the rate of model versions, its sum by model, and the rate of the fleet.
@@ -121,10 +121,10 @@ function(config)
         and
         subject:triton_requests:rate%(short)s
       |||),
-      // The rate that limits are compared with: completed requests, plus the growth of the queue. A model that completes
-      // 7 requests a second while 14 a second are added to its queue is offered 21. `delta` bridges lost scrapes as
-      // `rate` does. A server that has just returned adds nothing, because it works off what has queued. An ensemble has
-      // no queue, and its pending gauge is under its real version, so that row has no match.
+      // The rate that limits are compared with: completed requests, plus the growth of the queue. A model that completes 7
+      // requests a second while 14 a second are added to its queue is offered 21. `delta` bridges lost scrapes as `rate`
+      // does. A server that has just returned adds nothing, because it works off what has queued. An ensemble has no queue,
+      // and its pending gauge is under its real version, so that row has no match.
       text.record('model_version:triton_requests_offered:rate%(short)s', fit(|||
         clamp_min(
           (
@@ -164,8 +164,8 @@ function(config)
           subject:triton_requests_offered:rate5m offset %(span10m)s
         ) / 3
       |||),
-      // The rate between the last two scrapes, for bursts that longer windows average out. A server whose last scrape
-      // failed adds nothing, because its latest samples are old.
+      // The rate between the last two scrapes, for bursts that longer windows average out. A server whose last scrape failed
+      // adds nothing, because its latest samples are old.
       text.record('model_version:triton_requests_offered:irate%(short)s', |||
         sum by (%(subject)s) (
           (
@@ -194,8 +194,8 @@ function(config)
           and on (%(subject)s)
         subject:tritonobs_qps_limit:held
       ||| + still),
-      // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A
-      // model with one version then has one alert.
+      // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A model
+      // with one version then has one alert.
       text.record('model_version:tritonobs_limit_of_model:info', |||
         group by (%(subject)s) (
           (
