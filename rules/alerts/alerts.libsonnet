@@ -1,4 +1,4 @@
-// The index of the alerts, but for those that stand among the records they read.
+// The index of the alerts, without those that are in the groups of their records (records/records.libsonnet).
 {
   local config = $._config,
   local limits = (import 'limits.libsonnet')(config).others,

@@ -1,12 +1,12 @@
-// What a cluster runs of what it wants: pools of servers, their autoscalers, and who delivers. Most of it is reported by
-// kube-state-metrics; without it these alerts are silent.
+// Alerts about Kubernetes: pools of servers, their autoscalers, and which replica of `serve` delivers. Most read
+// kube-state-metrics, and are silent without it.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local delivery = boards.link('delivery', [], 'tritonobs_delivers');
   local pool(series) = boards.link('hosts', [], series);
-  // kube-state-metrics may run twice: its copies say the same.
+  // Pools that want more replicas than they have. `max` merges two instances of kube-state-metrics.
   local wanted(kind, want, have, updated) = fit(|||
     (
       max by (%(pool)s, %(kind)s) (%(want)s{%(kind)s=~"%(poolNames)s"})
@@ -18,7 +18,7 @@ function(config)
   |||, { kind: kind, want: want, have: have, updated: updated });
   local autoscaler = '{horizontalpodautoscaler=~"%(poolNames)s"';
   text.group('alerts.kubernetes', config.evaluationInterval, [
-    // Pods come and go with every rollout: a pool is short when it stays so and nothing is being rolled out.
+    // Pods come and go with every rollout. A pool is short when that lasts and no rollout is in progress.
     text.alert('TritonPoolShort', 'warning', text.all([
       wanted(
         'deployment',
@@ -39,8 +39,8 @@ function(config)
       description_zh: '命名空间 {{ $labels.namespace }} 中的{{ with $labels.deployment }} Deployment {{ . }}{{ end }}{{ with $labels.statefulset }} StatefulSet {{ . }}{{ end }} 应有 {{ $value }} 台服务器，就绪的更少，其余服务器承担它的流量。对缺少的 Pod 执行 `kubectl describe` 可知原因：没有资源、没有镜像或探针失败。',
       board: pool('kube_deployment_status_replicas_available'),
     }, wait='5m'),
-    // KEDA hides from its autoscaler that a metric is missing, and counts its errors: twenty in five minutes when each
-    // question fails.
+    // KEDA hides a missing metric from its autoscaler, but counts errors: about twenty in five minutes when every query
+    // fails.
     text.alert('TritonAutoscalerBlind', 'warning', fit(|||
       group by (%(pool)s, horizontalpodautoscaler) (
         kube_horizontalpodautoscaler_status_condition%(of)s, condition="ScalingActive", status="false"} == 1
@@ -68,7 +68,7 @@ function(config)
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 已需要允许的全部 {{ $value }} 台服务器：流量再增加也不会增加服务器。请提高 maxReplicas，否则请求将会等待。',
       board: pool('kube_horizontalpodautoscaler_spec_max_replicas'),
     }, wait='10m'),
-    // Of the directions a pool took, one a minute at most, how often one is not that before it.
+    // Changes of direction in an hour, from the signs of the changes of each minute.
     text.alert('TritonAutoscalerFlapping', 'warning', fit(|||
       changes(
         (

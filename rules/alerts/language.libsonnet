@@ -5,10 +5,10 @@ function(config)
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local say = (import '../lib/phrases.libsonnet').say;
 
-  // Language models: their cache of keys and values. Late first and later tokens are SLOs like any other.
+  // The KV cache of language models. SLOs cover slow first and later tokens.
   local language =
     local on_language(record) = boards.link('language', ['model', 'version'], record);
-    // A full cache breathes: an answer that ends, or one that is put back, gives back a tenth of it at a time.
+    // The use of a full cache varies: an answer that ends, or is preempted, frees about a tenth of it.
     text.group('alerts.language', config.gaugeInterval, [
       text.alert('TritonKvCacheFull', 'warning', text.owned_version(|||
         (
@@ -46,7 +46,7 @@ function(config)
       }, wait='5m', keep='5m'),
     ]);
 
-  // Tokens a second of language models against their limits. They stand in the group of the record they read.
+  // Tokens a second above or near their limits, in the group of the record that they read.
   local tokens =
     local labels = ['model', 'version', 'kind'];
     local rate = 'model_version_kind:tritonobs_tokens:rate%(medium)s';

@@ -6,13 +6,14 @@ function(config)
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local say = (import '../lib/phrases.libsonnet').say;
 
-  // More requests than the limit: the alert for which seconds count. It stands in the group of the records it reads, behind
-  // them; in a group of its own it would be evaluated up to one interval after them.
+  // Traffic above its limit: the alert that must come within seconds. It follows its records in their group; in another
+  // group it would wait for up to one interval more.
   local overflow =
     local record = 'subject:tritonobs_limit_exceeded:rate';
     local near = (import '../lib/limits.libsonnet').near_limit(config);
     local exceeds = (import '../lib/limits.libsonnet').exceeds('1', near.limit);
-    // It may go on behind a full queue, or come back. (Where a record is read late the page does not wait for it.)
+    // An overflow can continue behind a full queue, or recur. Where a ruler writes late, the alert computes the condition
+    // itself.
     local exceeded = fit(|||
       (
         %(now)s
@@ -24,7 +25,8 @@ function(config)
         )
       )
     |||, { now: if config.recordsAtOnce then record else exceeds });
-    // What a server under two addresses does counts twice: below twice the limit that is no excess.
+    // The requests of a server that is scraped under two addresses count twice, so a rate of up to twice the limit may be
+    // within it.
     local twice = |||
       unless on (%(subject)s)
       (
@@ -53,15 +55,15 @@ function(config)
       }, keep=config.limitKeepFiring),
     ];
 
-  // Near a limit. Traffic around the share at which we warn is there again and again, so the warning stays until it has
-  // clearly left, or for some hours. What was said of a page before is not said again. It stands behind the record it reads.
+  // Traffic near its limit. It crosses the warning share again and again, so the warning lasts until the traffic is clearly
+  // below, or for some hours. It does not repeat a page. It follows its record in one group.
   local near =
     local exceeds = (import '../lib/limits.libsonnet').exceeds('%(limitWarningRatio)s', (import '../lib/limits.libsonnet').near_limit(config).limit);
     local near = 'subject:tritonobs_limit_near';
     local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
     [
-      // Within an hour of a page about the limit it says nothing new: traffic that falls is near it for a while, and may rise
-      // again.
+      // Within an hour of a page about the limit a warning adds nothing: traffic that falls stays near the limit for a
+      // while, and may rise again.
       text.record(near + ':rate', fit(|||
         (
           %(near)s
@@ -72,7 +74,7 @@ function(config)
         model:tritonobs_limit_passed_on:info
       |||, { near: exceeds, page: page })),
       text.record(near + ':timestamp_seconds', 'timestamp(' + near + ':rate)'),
-      // It stays, unless the limit was exceeded since.
+      // The second part keeps the warning, unless the limit was exceeded since.
       text.alert('TritonQpsNearLimit', 'warning', text.owned(fit(|||
         %(near)s:rate
         or on (%(subject)s)
@@ -112,22 +114,22 @@ function(config)
       }, wait='1m', keep=config.limitKeepFiring),
     ];
 
-  // Traffic that will exceed its limit: it rose in every part of the time looked at, by more than chance, and neither
-  // yesterday nor last week explains it.
+  // Traffic that will exceed its limit: it rose in each part of a time, by more than chance, and neither yesterday nor last
+  // week explains it.
   local forecast =
-    // Of subjects with a limit.
+    // Means of 5 m and 15 m, for subjects with a limit.
     local quick = 'subject:triton_requests_offered:mean5m';
     local slow = 'subject:triton_requests_offered:mean15m';
     local limit = 'subject:tritonobs_qps_limit:held';
     local at(series, minutes) = if minutes == 0 then series else series + ' offset ' + text.span(minutes + 'm');
     local yesterday = at(slow, 1440);
-    // What was gained between two times, so many minutes ago.
+    // The change of a series between two times, given as minutes ago.
     local gain(series, from, to=0) =
       fit('(%(after)s - on (%(subject)s) %(before)s)', { after: at(series, to), before: at(series, from) });
     local more(what, than) = fit('(%(what)s > on (%(subject)s) %(than)s)', { what: what, than: than });
-    // It rose for so many minutes: in every third of them by half of its share at least, and in all of them by more
-    // than chance. A step fills no more than two thirds. If it goes on so, it exceeds the limit; a mean of some
-    // seconds is half as old.
+    // Conditions of a rise that lasted `minutes`: each third has at least half of its share, and the whole is more than
+    // chance. A step fills at most two thirds. If it continues, traffic exceeds the limit at the horizon. A mean over
+    // `seconds` is half of that old, which is added to the horizon.
     local rises(series, seconds, minutes) =
       local ahead(horizon) =
         fit('%(series)s + on (%(subject)s) (%(horizon)s + %(age)s / 2) / %(seconds)s * %(gained)s', {
@@ -139,7 +141,7 @@ function(config)
         });
       std.join('\nand on (%(subject)s)\n', [
         more(ahead('%(forecastSeconds)s'), limit),
-        // Without a yesterday each morning's rise looks like growth: then it must be nearer.
+        // Without data of yesterday the rise of every morning looks like growth, so the limit must be nearer.
         '(' + more(ahead('0.4 * %(forecastSeconds)s'), limit) + ' or on (%(subject)s) ' + yesterday + ')',
         more(gain(series, minutes), fit('%(forecastNoise)s * sqrt(2 * %(limit)s / %(age)s)', {
           limit: limit,
@@ -149,7 +151,8 @@ function(config)
         more(gain(series, minutes * (third + 1) / 3, minutes * third / 3), gain(series, minutes) + ' / 6')
         for third in [0, 1, 2]
       ]);
-    // So many minutes ago it rose as well, and if it goes on as then, the hour to come stays within the limit.
+    // Traffic rose at least half as much this many minutes `ago`. If it continues as it did then, it stays within the limit
+    // at the half and at the end of the horizon.
     local explained(ago) =
       local ahead_of(minutes) = fit(|||
         and on (%(subject)s)
@@ -196,7 +199,7 @@ function(config)
       |||, {
         steep: rises(quick, 300, 15),
         even: rises(quick, 300, 30),
-        // The mean of a quarter of an hour goes on for as long after the rise.
+        // A mean of 15 m rises for 15 m after the traffic has stopped rising, so the mean of 5 m must still rise.
         gentle: rises(slow, 900, 45) + '\nand on (%(subject)s)\n' + more(gain(quick, 15), gain(slow, 45) + ' / 6'),
         quick: quick,
         limit: limit,
@@ -213,8 +216,7 @@ function(config)
       }, wait='4m', keep=config.forecastKeepFiring),
     ];
 
-  // Requests a second against their limits: a model version, a model over its versions, the fleet. The one alert that
-  // wakes people is `overflow`.
+  // The other alerts about limits. Only `overflow` pages.
   local others =
     local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
     local chance = (import '../lib/limits.libsonnet').chance;
@@ -223,7 +225,8 @@ function(config)
     |||, { series: series, by: by });
     {
       soon: text.group('alerts.limits', config.evaluationInterval, [
-        // A minute later, and while that minute as a whole is within the limit: what fills it is not a burst.
+        // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
+        // it is not a burst.
         text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
           %(burst)s
           and on (%(subject)s)
@@ -254,7 +257,7 @@ function(config)
           summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
           description_zh: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
-          // Later than that serve is down, which tells the same.
+          // Longer than TritonobsServeDown (1 m), which reports the same.
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
           summary: 'Limits written as annotations are refused.',
@@ -264,9 +267,10 @@ function(config)
           board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
         }, wait='30s'),
       ]),
-      // They wait for minutes.
+      // Alerts that wait for minutes.
       later: text.group('alerts.limits.minutes', config.stageInterval, [
-        // Of two sources the larger value holds, which is a guess. A changed file reaches all of them within the wait.
+        // With two values for one limit the larger holds, which is a guess. A changed file reaches every source within the
+        // wait.
         text.alert('TritonLimitsDisagree', 'warning', text.all([
           disagree('tritonobs_qps_limit', '%(subject)s'),
           disagree('tritonobs_tokens_per_second_limit', '%(subject)s, kind'),

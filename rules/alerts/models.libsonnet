@@ -1,4 +1,4 @@
-// The health of models: waiting, saturation, batches, stages, errors, reloads, the cache.
+// Alerts about models: queues, saturation, batches, stages, errors, reloads and the cache.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
@@ -10,8 +10,8 @@ function(config)
   local failures = 'model_version_reason:triton_requests_failed';
   local again = (import '../lib/again.libsonnet').returning(config).invalid;
   local errors = 'model_version_stage_reason:tritonobs_stage_errors';
-  // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
-  // are history.
+  // A mean of 5 m continues for 5 m after the last request. Models with more than six requests a minute, and none in the
+  // last medium window, are excluded.
   local ended = |||
     unless on (%(subject)s)
     (
@@ -20,7 +20,7 @@ function(config)
       (model_version:triton_requests:rate%(medium)s == 0)
     )
   |||;
-  // A mean of 5 m goes on for as long after the last failure: then it falls, and nothing fails any more.
+  // A mean of 5 m continues for 5 m after the last failure, falling. These versions had a failure in the last 2 m.
   local failing_now = fit(|||
     (
       (sum_over_time(model_version:triton_requests_bad:increase[%(span2m)s]) > 0)
@@ -28,14 +28,14 @@ function(config)
       (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
     )
   |||, { failures: failures });
-  // Enough for a surge. (Few reasons are: what follows is asked of these alone.)
+  // Enough errors for a surge. Few reasons have them, so the comparison is computed for those only.
   local many(mean) = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: mean });
   local stage_errors(record) = 'sum by (%(subject)s, stage, reason) (' + record + ')';
   local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
-  // (Recorded with those of stages.)
+  // Recorded beside the errors of stages.
   local many_failures = failures + ':mean5m';
-  // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
-  // does not make a reason new.
+  // Compared with the usual rate of the last hour, once there are ten minutes of traffic. A reason that is new to the model
+  // counts too. A new version alone does not make a reason new.
   local surges(now, usual, by) = fit(|||
     (
       %(now)s
@@ -51,7 +51,8 @@ function(config)
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
   |||, { now: now, usual: usual, by: by });
-  // (VictoriaMetrics' `changes` counts the first sample of a series, and the first after a gap.)
+  // A new worker or a new load time. It uses an offset instead of `changes`, because VictoriaMetrics' `changes` counts the
+  // first sample of a series, and the first after a gap.
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
       (
@@ -69,10 +70,10 @@ function(config)
       nv_model_load_duration_secs{%(triton)s} != nv_model_load_duration_secs{%(triton)s} offset %(span2m)s
     )
   |||);
-  // Input that a stage refused: the caller's fault. What was usual is a reason's over a day, whoever's fault it was called.
+  // Input that a stage refused, which is the caller's fault.
   local refused = errors + ':rate5m{outcome="invalid"}';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
-  // Stages of pipelines that pass on what a member refused.
+  // Stages of pipelines that pass on what a member refused, and their stage `total`.
   local passed_on = fit(|||
     (
       label_replace(
@@ -99,7 +100,7 @@ function(config)
   |||, { calls: calls, refused: refused });
   local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
   local of_requests = ', of ' + all + ' that it gets';
-  // Pipelines that fail where their members do, and hardly more often: the members are the ones to look at.
+  // Pipelines that fail at most 1.25 times as often as their members: the members are the cause.
   local failed = 'sum by (%(model)s) (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]))';
   local of_members = fit(|||
     (
@@ -108,7 +109,8 @@ function(config)
       1.25 * %(members)s
     )
   |||, { failed: failed, members: (import '../lib/burns.libsonnet').reported(config).members(failed) });
-  // What fails in Triton's eyes beside bad input, without which a model or a pipeline of it fails too seldom for a surge.
+  // Versions with invalid requests and too few charged failures for a surge: their failures in Triton's counters are the
+  // caller's fault.
   local callers_fault = fit(|||
     (
       (
@@ -120,8 +122,8 @@ function(config)
       (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
     )
   |||, {});
-  // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
-  // as bad for a third of a day.
+  // Refused input far above the usual rate of a day. No series names the caller, but stage and reason say what was refused.
+  // It lasts until the input is good again, or was as bad for a third of a day, when it has become usual.
   local invalid = fit(|||
     (
       (
@@ -141,7 +143,7 @@ function(config)
     %(passed_on)s
   |||, { refused: refused, passed_on: passed_on });
   {
-    // Behind the records it reads.
+    // In the group of the records that it reads.
     again: again.records(invalid) + [
       text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
         summary: 'Callers send input that cannot be used.',
@@ -152,7 +154,7 @@ function(config)
         board: on_stage(errors + ':rate5m'),
       }, wait='1m', keep='1m'),
     ],
-    // They end with the traffic.
+    // Alerts that end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
@@ -183,7 +185,7 @@ function(config)
         board: on_model('model_version:tritonobs_workers_busy:ratio5m'),
       }, wait='5m'),
     ]),
-    // Stages are recorded as seldom.
+    // Alerts that read stages, which are recorded once a minute.
     later: text.group('alerts.models.minutes', config.stageInterval, [
       text.alert('TritonBatchInefficient', 'info', text.owned_version(fit(|||
         (model_version:triton_requests_per_executions:ratio5m < %(requestsPerExecution)s)
@@ -268,7 +270,7 @@ function(config)
         summary_zh: say.model_zh + ' 因 {{ $labels.reason }} 失败的次数大增。',
         description_zh: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + say.model_zh + ' 每秒因 {{ $labels.reason }} 失败 ' + say.number + ' 次，远多于之前一小时。请查看是谁发出这些请求，以及最近发布了什么。',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
-        // Longer than a page about the same failures needs: where one comes, this is superfluous.
+        // Longer than a page about the same failures needs, which makes this alert superfluous.
       }, wait='4m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (

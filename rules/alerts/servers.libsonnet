@@ -1,4 +1,4 @@
-// Alerts about servers, and about those who scrape them.
+// Alerts about servers, and about the shards and agents that scrape them.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
@@ -6,7 +6,7 @@ function(config)
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local say = (import '../lib/phrases.libsonnet').say;
 
-  // The health of servers and of the measurement itself.
+  // The health of servers and of their metrics.
   local servers =
     local crowd = (import '../lib/servers.libsonnet').crowd;
     local on_model(record) = boards.link('model', ['model', 'version'], record);
@@ -14,14 +14,14 @@ function(config)
     local devices = boards.link('accelerators', ['device'], 'device:accelerator_memory_used:bytes');
     local device = 'Accelerator {{ $labels.device }} ({{ $labels.vendor }}) on {{ $labels.instance }}';
     local of_host(rows) = crowd(rows, '%(cards)s');
-    // What one card does, or several of a host, and what to do about it.
+    // The beginning of a text about one card, or about several of one host (`crowd`).
     local cards_zh(one, several) =
       '{{ $labels.instance }} 上{{ if $labels.device }}的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）' + one +
       '{{ else }}有 {{ $value }} 张加速卡（{{ $labels.vendor }}）' + several + '{{ end }}';
     local cards(one, several) =
       '{{ if $labels.device }}' + device + one +
       '{{ else }}{{ $value }} accelerators ({{ $labels.vendor }}) on {{ $labels.instance }}' + several + '{{ end }}';
-    // What servers show of themselves. Their shard sees it.
+    // Parts that a shard evaluates, because they read series of servers.
     local metrics_empty = text.part('replica:triton_page_empty:info', shards.max, |||
       (scrape_samples_post_metric_relabeling{%(triton)s} == 0) and (up{%(triton)s} == 1)
     |||);
@@ -87,7 +87,7 @@ function(config)
         description_zh: '{{ $labels.%(replicaLabel)s }} 的指标页是空的，或被 metric_relabel_configs 全部丢弃。Triton 对 /metrics 以外的任何路径都返回空页面：请检查抓取配置中的 metrics_path。',
         board: hosts,
       }, wait='1m') + shards.parts([metrics_empty]),
-      // Counters are followed across an hour, and no further.
+      // Increases are computed over gaps of up to an hour only.
       text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum > 0', {
         summary: 'Requests came while a server was not read for more than an hour.',
         description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no error budget is charged for those of them that failed, and no record counts them. Look at why it was not scraped, and add what is known from elsewhere to the report of this period.',
@@ -115,8 +115,9 @@ function(config)
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的 ' + say.model_zh + ' 每秒有 ' + say.number + ' 条阶段记录未能交出。服务器日志写明第一条：无限增长的标签、不是数字的值，或与其他模型冲突的名称。',
         board: on_model('tritonobs_flush_dropped_total'),
       }, keep='15m') + shards.parts([stage_metrics_failing]),
-      // A lost scrape is not a restart: counters that begin at 0 again are. (A server that dies before it answers a request
-      // shows only as down.) Workers are new only where the server was seen without them.
+      // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows only
+      // as down, so with five changes of `up` one reset fewer is enough. New workers count only where their server was up
+      // without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
         summary: 'A server or worker restarts again and again.',
         description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it: memory, a crash in native code, a failing probe.',
@@ -124,9 +125,9 @@ function(config)
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
         board: hosts,
       }, keep='10m') + shards.parts([restart_loop]),
-      // The same process under two names: each of its requests counts twice. What tells it is the sum of microseconds that
-      // a model took for a hundred requests or more, while nothing moves, and the time of its load. (The times of a few
-      // requests may be alike; workers' names are alike in containers.)
+      // The same process under two addresses counts each request twice. Equal sums of microseconds after a hundred requests
+      // identify it, or an equal load time. The times of a few requests may be equal by chance, and workers' names are equal
+      // in containers.
       text.alert('TritonServerScrapedTwice', 'warning', fit(|||
         (replica:triton_scraped_twice:count >= 3 and on (%(replica_only)s) %(many)s)
         or
@@ -163,7 +164,7 @@ function(config)
         description_zh: cards_zh('已使用 ' + say.percent + ' 的显存', '已使用超过 {{ %(acceleratorMemoryRatio)s | humanizePercentage }} 的显存') + '：下一次加载或更大的批可能失败。请移走一个模型，或减少预留。',
         board: devices,
       }, wait='10m'),
-      // Errors of programs (XID 13, 31, 43, 45) are none of the card's.
+      // XID 13, 31, 43 and 45 are errors of programs, not of the card.
       text.alert('TritonAcceleratorFault', 'warning', of_host(|||
         (
           (device:accelerator_fault:code > 0 != 13 != 31 != 43 != 45)
@@ -214,7 +215,7 @@ function(config)
       }, wait='5m'),
     ]);
 
-  // A replica beside its peers. It stands in the group of the record it reads, which is evaluated seldom.
+  // A replica compared with the others. It is in the group of its record, which is evaluated every 2 m.
   local replicas =
     [
       text.alert('TritonReplicaSlow', 'warning', text.owned_version(|||
@@ -233,7 +234,7 @@ function(config)
       }, wait='10m'),
     ];
 
-  // Who scrapes a part of the servers, and is missing. A shard says that it evaluates; an agent has a page of its own.
+  // Shards and agents that are missing. A shard records that it evaluates; an agent has a metrics page.
   local scrapers =
     local missing = shards.parts_of(config).missing;
     local by_tier = {

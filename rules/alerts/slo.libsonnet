@@ -1,4 +1,4 @@
-// Error budgets: one set of alerts for every SLO there is.
+// Alerts about error budgets, the same for every SLO.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
@@ -7,14 +7,14 @@ function(config)
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
   local labels = ['model', 'version', 'slo'];
   local board = boards.link('slo', labels, 'slo:period_error_budget_remaining:ratio');
-  // The first value of a query about the alert's own cluster, and further labels of it, in a sentence; nothing without.
+  // A sentence with the first value of a query about the alert's labels `names`; empty without a result.
   local asked(query, names, sentence) =
     '{{ with printf "' + query + '" ' + std.join(' ', ['(print $labels.' + name + ')' for name in names]) +
     ' | query }}' + sentence + '{{ end }}';
   local matching(names) = std.join(',', [name + '=%%q' for name in names]);
   local left = (import '../lib/phrases.libsonnet').budget.english;
   local left_zh = (import '../lib/phrases.libsonnet').budget.chinese;
-  // The stage that needs most of the time that requests may take, for an SLO with a threshold for all of that time.
+  // The stage that uses most of the threshold, for an SLO with a threshold for the whole request.
   local of_model = cluster + ['model'];
   local of_slo = of_model + ['version', 'slo'];
   local eater = asked(
@@ -27,7 +27,7 @@ function(config)
   local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
   local reported = (import '../lib/burns.libsonnet').reported(config);
-  // Those of some versions that have nearly all bad requests of their model.
+  // Those versions in `of` that have nearly all bad requests of their model.
   local fails(tier, of) = fit(|||
     (
       (%(bad)s and on (%(subject)s, slo) %(of)s)
@@ -35,9 +35,10 @@ function(config)
       %(burnVersionShare)s * (%(all)s and on (%(model)s, slo) %(of)s)
     )
   |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
-  // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
-  // over all its versions. That share hardly moves while the windows run out, so the subject is the same to the end.
-  // A version is told of itself, too, where its model does not burn, and did not lately.
+  // One message for one incident: about the version that has nearly all bad requests of the long window, else about the
+  // model. That share hardly changes while the windows run out, so the subject stays the same until the end. Any burning
+  // version is reported where its model does not burn and did not lately; it waits one `interval` if the model has the same
+  // SLO.
   local once(tier, burns, interval, memory) = fit(|||
     (
       (
@@ -72,10 +73,10 @@ function(config)
     memory: memory,
     fails: fails(tier, 'present_over_time(' + burns + '{version!=""}[' + memory + '])'),
   });
-  // Of budgets that do not burn nothing is computed; of slower tiers only the others are recorded.
+  // Restricts the computation to budgets that burn. Records of slower tiers hold only those anyway.
   local only(tier, burns) = if reported.kept(tier) then '' else burns;
-  // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
-  // itself; where members fail, too, it waits, for they may be paged for a little later.
+  // A pipeline fails where its member does, and the alert is about the member. What is left of the pipeline's bad requests
+  // must burn on its own. While members fail as well, the pipeline waits for one evaluation, because their alert may follow.
   local not_of_members(tier, burns, wait) = fit(|||
 
     unless on (%(subject)s, slo)
@@ -97,7 +98,8 @@ function(config)
     bad: reported.bad_of(tier),
     wait: wait,
   });
-  // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
+  // A failed request is bad for a latency SLO, too. What an alert about availability has reported (`what`) is subtracted
+  // there.
   local not_of_failures(tier, burns, what) = fit(|||
 
     unless on (%(subject)s, slo)
@@ -107,7 +109,7 @@ function(config)
       slo:tritonobs_counted:info{stage!=""}
     )
   |||, { explained: reported.explained(tier, what, '%(subject)s', only=only(tier, burns)) });
-  // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
+  // A page adds nothing while a faster page about the same SLO fires, or did within the short window.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
       faster: faster.named('ratio'),
@@ -178,8 +180,9 @@ function(config)
   local spending = bad_of_period + ' and on (%(subject)s, slo) ' + spent;
   local period = { long: config.sloPeriod, factor: '1' };
 
-  // Once for one cause: what a member has spent, or failed requests of a latency SLO, is told of the member and of
-  // availability. And not because an SLO is old enough now: something goes on spending while nothing is left.
+  // One alert for one cause: a budget that members or failed requests have spent is reported for the members, or for
+  // availability. Something must have burned while the budget was spent, so that an SLO is not reported merely because it
+  // has reached its `age`.
   local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(fit(|||
       (
@@ -216,7 +219,7 @@ function(config)
       board: board,
     }, wait='10m');
   {
-    // Behind the records they wait for.
+    // In the groups of the records that they read.
     recent: [burn(tiers[0])],
     slow: [burn(tier) for tier in tiers[1:]],
     others: text.group('alerts.slo', config.slowInterval, [missing, exhausted]),

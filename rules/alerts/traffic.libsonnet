@@ -1,4 +1,4 @@
-// Alerts about traffic, and the models and workers that should answer it.
+// Alerts about traffic, and about the models and workers that should answer it.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
@@ -6,11 +6,11 @@ function(config)
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local say = (import '../lib/phrases.libsonnet').say;
 
-  // No traffic, four causes told apart: nobody asks, nobody scrapes, the model is not loaded, its worker is dead. Each
-  // alert is silent in the other three cases.
+  // Four causes of missing traffic have separate alerts: no client sends requests, Prometheus does not scrape the server,
+  // the model is not loaded, or its worker is dead. Each alert is silent in the other three cases.
   local traffic =
     local again = (import '../lib/again.libsonnet').returning(config);
-    // One that was down is well when it has answered for five minutes; for the second time in three hours, for an hour.
+    // A server that was down must answer for five minutes; after a second outage within three hours, for an hour.
     local down = fit(|||
       %(down)s
       or
@@ -20,7 +20,7 @@ function(config)
     |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/servers.libsonnet').down.down_of(config)) });
     local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
     local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
-    // Servers of a shard or agent that is missing may be there.
+    // Servers of a missing shard or agent may still exist, so their clusters are excluded.
     local parts = shards.parts_of(config);
     local targets =
       text.targets.here +
@@ -37,7 +37,8 @@ function(config)
           )
         )
       |||, { blind: parts.blind, missing: parts.gone });
-    // Promised and on no server, in a cluster that answers; a server that had it and cannot be asked may have it still.
+    // Versions of the fleet file that no server has, in a cluster that answers. A server that had the version and is
+    // unreachable may still have it.
     local missing = fit(|||
       subject:tritonobs_model_info:held{version!=""}
         unless on (%(subject)s)
@@ -50,7 +51,7 @@ function(config)
       replica:triton_starting:info
     |||, { answers: answers.here });
     local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
-    // Models that get less than half of what they got then, where that is not chance.
+    // Models with less than `dropRatio` of their rate `before`, where that was at least `silenceRequests` a minute.
     local fewer(before) = fit(|||
       (
         sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
@@ -58,9 +59,10 @@ function(config)
         %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
       )
     |||, { before: text.span(before) });
-    // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
-    // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
-    // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
+    // Model instances without a heartbeat. A removed instance leaves its series behind: it completes nothing, while the
+    // model completes requests on that server and has had no backend failure for a quarter of an hour. Such instances are
+    // excluded. With few requests, those of 5 m are counted, once the heartbeat has been missing for a quarter of an hour.
+    // An instance that completes requests without a heartbeat is partly dead and stays in.
     local dead = |||
       (model_instance:tritonobs_worker_alive:bool == 0) + 1
       unless on (%(subject)s, %(replica)s, model_instance)
@@ -84,8 +86,8 @@ function(config)
         model_instance:tritonobs_worker_answers:info
       )
     |||;
-    // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
-    // gets far fewer requests than before; otherwise they replaced it.
+    // Versions of the fleet file that no server has. Where other versions of the model are loaded, it counts only if the
+    // model gets far fewer requests than before; otherwise they have replaced it.
     local unloaded = fit(|||
       (
         %(missing)s
@@ -102,7 +104,7 @@ function(config)
       )
     |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
     {
-      // Behind the records they read.
+      // In the group of the records that they read.
       again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
         text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
           summary: 'A promised model version is loaded nowhere.',
@@ -128,7 +130,7 @@ function(config)
           description_zh: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
           board: boards.link('hosts', [], 'up'),
         }, wait=config.serverDownFor),
-        // Every server of a cluster at once: gone from discovery, so that nothing is down.
+        // All servers of a cluster at once: they have left service discovery, so no `up` is 0.
         text.alert('TritonServersLost', 'critical', fit(|||
           group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
             unless on (%(cluster)s)
@@ -141,9 +143,10 @@ function(config)
           board: boards.link('hosts', [], 'up'),
         }, wait=config.serversLostFor),
       ]),
-      // They wait for minutes.
+      // Alerts that wait for minutes.
       later: text.group('alerts.traffic.minutes', config.stageInterval, [
-        // One of several servers: what balancers send there is answered 404. A version replaced on the server is none.
+        // One of several servers lacks the version, so requests that a balancer sends there get 404. A version that another
+        // one replaced on that server is excluded.
         text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
           (
             replica_model_version:triton_loaded:last_seen_seconds
@@ -207,17 +210,17 @@ function(config)
       ]),
     };
 
-  // Traffic that stopped, until it is back, or for a day. What an hour of traffic said is forgotten within that hour, so when
-  // it stopped is recorded, and when something came last since. The alert stands behind the records it reads.
+  // Traffic that stopped, until it returns, or for a day. The usual rate of an hour is forgotten within that hour, so the
+  // times of the stop and of the last request since are recorded. The alert follows its records in one group.
   local stopped =
     local yesterday = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
     local stopped = 'model:tritonobs_traffic_stopped:timestamp_seconds';
     local back = 'model:tritonobs_traffic_back:timestamp_seconds';
     local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
     [
-      // Of a model over all its versions: a rollout drains the old one on purpose. Both means of 5 m are 0, so no request
-      // came for ten minutes, after an hour in which they came for a quarter at least: not somebody's first try. Where the
-      // model itself counts some, it is Triton that counts none.
+      // For a model over all versions, because a rollout drains the old version on purpose. Both means of 5 m are 0: no
+      // request came for ten minutes. Before that, requests came for at least a quarter of an hour, so it is not a first
+      // try. If the model counts requests itself, only Triton's counters have stopped.
       text.record(stopped, |||
         timestamp(
           (subject:triton_requests:rate5m{model!="", version=""} == 0)
@@ -239,7 +242,7 @@ function(config)
           model_version:triton_servers_unreachable:count
         )
       |||),
-      // A request that waits has come, too.
+      // A request that waits in the queue has arrived, too.
       text.record(back, fit(|||
         timestamp(
           (
@@ -251,7 +254,7 @@ function(config)
           %(stopped)s
         )
       |||, { stopped: within(stopped) })),
-      // Through a restart of its servers it is silent still; a dead worker is another alert.
+      // `last_over_time` bridges a restart of the servers. A dead worker has its own alert.
       text.alert('TritonTrafficStopped', 'warning', text.owned_whole(fit(|||
         (last_over_time(subject:triton_requests:rate5m{model!="", version=""}[%(span5m)s]) == 0)
         and on (%(model)s)

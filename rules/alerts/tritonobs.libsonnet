@@ -1,12 +1,12 @@
-// tritonobs itself, the rules, and the way alerts take.
+// Alerts about tritonobs itself, its rules, and the delivery of alerts.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
   local crowd = (import '../lib/servers.libsonnet').crowd;
   local boards = (import '../lib/phrases.libsonnet').boards(config);
   local board = boards.link('delivery', [], 'tritonobs_delivery_errors_total');
-  // What grew in the last 5 m, of the groups that are ours, each by its name. A Prometheus that is too slow, or cannot
-  // write, is so for all of them.
+  // The increase of a counter over 5 m for each of our groups. A Prometheus that is too slow, or cannot write, affects all
+  // of them, so many groups become one row (`crowd`).
   local of_our_groups(counter) = crowd(fit(|||
     label_replace(
       increase(%(counter)s{rule_group=~".+;tritonobs[.-].+"}[%(span5m)s]) > 0,
@@ -23,7 +23,7 @@ function(config)
       description_zh: '这条告警始终触发，其值为 {{ $value }}。一旦收不到它，就说明 Prometheus、Alertmanager 或通往您的链路断了。',
       board: board,
     }),
-    // Of several, one that answers is enough: it delivers and tells limits.
+    // One of several that answers is enough: it delivers alerts and exports limits.
     text.alert('TritonobsServeDown', 'critical', |||
       (up{%(serve)s} == 0)
       unless on (%(cluster)s)
@@ -60,7 +60,7 @@ function(config)
       description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）一分钟内发送超过 20 条消息，被禁言十分钟；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,
     }),
-    // A task that fails at once after each start is down; one that works in between and fails again counts, too.
+    // A task that fails right after each start is down. A task that works in between and fails again is counted, too.
     text.alert('TritonobsTaskFailing', 'warning', |||
       (tritonobs_task_up{%(serve)s} == 0)
       or
@@ -72,7 +72,8 @@ function(config)
       description_zh: '{{ $labels.instance }} 上的 tritonobs serve 一再重启任务 {{ $labels.task }}。该任务的工作没有完成，其余照常。serve 的 /readyz 说明何时开始及原因。',
       board: boards.link('delivery', [], 'tritonobs_task_up'),
     }, wait='2m'),
-    // A body holds many spans, so any body lost counts. Spans of requests that never ended come now and then: a share.
+    // A body holds many spans, so a few lost bodies matter. Spans of requests without an end occur now and then, so they
+    // must be a share of all spans.
     text.alert('TritonobsTracesLost', 'warning', |||
       group by (%(receiver)s, reason) (
         increase(tritonobs_trace_dropped_total{%(traces)s, reason!="incomplete"}[%(span5m)s]) > 5
@@ -95,7 +96,8 @@ function(config)
       description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
       board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
     }, wait='5m'),
-    // A batch lost on its way is in no counter of the receiver. Chance is that of a sample: none where all are traced.
+    // A batch that is lost on its way is in no counter of the receiver. The allowance is the error of sampling, which is 0
+    // where every request is traced.
     text.alert('TritonobsTracesIncomplete', 'warning', text.owned_whole(fit(|||
       (1 - replica_model:tritonobs_requests_traced:ratio1h)
         >

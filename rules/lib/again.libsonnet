@@ -1,15 +1,17 @@
-// What comes and goes, and the alerts that may.
+// Alerts whose condition recurs, and the records that count how often it began.
 local duration = import 'duration.libsonnet';
 local fit = import 'fit.libsonnet';
 
-// What comes and goes: the second time within three hours it stays until an hour has passed without it, for one message
-// of each time is more than anyone can use. `record` is what is so now, of subjects that `labels` tell apart, evaluated
-// every `interval`, in a group `apart` or with what it reads; it has begun anew when it was not so for ten minutes, and
-// then for as long as the alert waits.
+// Returns the records and the alert expression of a recurring condition. From its second beginning within three hours on the
+// alert lasts until an hour has passed without the condition, because one message for each recurrence is too many.
+//
+// `record` names the record of the condition, whose rows `labels` distinguish. `interval` is that of the group that
+// evaluates both records, `wait` the `for` of the alert. `apart` says that `record` is in another group. A beginning is
+// recorded when the condition has held for `wait` and did not hold in the ten minutes before.
 local again =
   function(config, record, labels, interval, wait='0s', apart=false)
     local text = (import 'text.libsonnet')(config);
-    // Records that come late, and those of another group, are older than now themselves.
+    // Where a ruler writes late, and where the record is in another group, the latest sample is up to one evaluation old.
     local every = duration.seconds(config[interval + 'Interval']);
     local late = if config.recordsAtOnce then 0 else every;
     local waited = duration.seconds(text.span(wait)) + late;
@@ -25,6 +27,7 @@ local again =
       lasting: if wait == '0s' then '' else fit('\n  and on (%(labels)s)\n%(record)s offset ' + duration.text(waited), { labels: labels, record: record }),
       before: duration.text(waited + step),
     }));
+    // The last row of the condition within an hour, if it began at least twice within three.
     local held = fit(|||
       (
         last_over_time(%(record)s[%(span1h)s])
@@ -35,8 +38,8 @@ local again =
     {
       begins:: began,
       held:: held,
-      // Where records come late what is so now is not read from one.
       records(expr):: [text.record(record, expr), began],
+      // Where a ruler writes late, the alert evaluates `expr` itself, because the record would be an evaluation old.
       alert(expr):: fit(|||
         (
           %(now)s
@@ -46,7 +49,8 @@ local again =
       |||, { now: if config.recordsAtOnce then record + ' > 0' else '(\n' + expr + ')', labels: labels, held: held }),
     };
 
-// Alerts that may come and go, with the record of what each is about.
+// Every recurring alert, with the record of its condition. For `down` only `held` is used: records/servers.libsonnet has the
+// records of outages.
 local returning =
   function(config) {
     down: again(config, 'replica:triton_outage:info', '%(replica_only)s', 'evaluation'),

@@ -1,10 +1,10 @@
-// Burn tiers, and what each has reported.
+// The tiers of burn rate alerts, and the bad requests that each tier has reported.
 local duration = import 'duration.libsonnet';
 local fit = import 'fit.libsonnet';
 
-// The burn tiers with what follows from them: the seconds of the long window, and the factor as PromQL reads it. A burn
-// rate of 1 spends the budget in exactly one period; a factor below it would page for a promise that is kept. `named` is
-// what a tier calls its records, `faster` are the tiers that report before it.
+// Returns the tiers of the config with derived fields. `seconds` is the length of the long window. `factor` is the burn rate
+// that spends `share` within it, at least 1, because a burn rate of 1 spends the budget in exactly one period and keeps the
+// promise. `named` prefixes the names of a tier's records. `faster` lists the tiers that report before it.
 local tiers_of =
   function(config)
     local factor(tier, seconds) = std.max(1, tier.share * config.sloPeriodSeconds / seconds);
@@ -20,34 +20,37 @@ local tiers_of =
     ];
     tiers;
 
-// Bad requests that a burn alert has reported: those that came while it was out, and those that made it begin. A slower
-// tier leaves them out, and so does the same tier of a pipeline whose member was paged for.
+// Returns the expressions and records of the bad requests that burn alerts have reported: those that came while an alert was
+// firing, and those that made it begin. Slower tiers subtract them. So does the same tier for a pipeline whose member has an
+// alert.
 local reported =
   function(config)
     local text = (import 'text.libsonnet')(config);
     local tiers = tiers_of(config);
     local calls = 'group by (%(pipeline)s, model) (pipeline_stage_model:tritonobs_pipeline_calls:held)';
-    // Where records are read at once, what slower tiers read is recorded first, of the few budgets that burn or nearly do.
-    // Else it would be read late, and is computed where it is asked for.
+    // Few budgets burn, or nearly do. Where records are read at once, the inputs of slower tiers are first recorded for
+    // those few. Otherwise such a record would be read an evaluation late, and the expressions are used in place.
     local sparse = config.recordsAtOnce;
     local kept(tier) = sparse && std.get(tier, 'faster', []) != [];
     local over = 'slo:error_budget_burn:threshold_ratio';
     local over_again = over + '_again';
+    // The record of thresholds in `slo_burns.libsonnet`: the ratio of `window` divided by the threshold of the tier.
     local over_in(tier, window) =
       (if window == tier.again then over_again else over) + '{burn_tier="' + tier.name + '", sloth_window="' + window + '"}';
     local suspected = 'slo:sli_bad_requests:suspected';
-    // Bad requests of the long window.
+    // Bad requests in the long window of a tier, by SLO; `version` is a matcher.
     local bad_of(tier, version='') =
       local only(labels) = if labels == [] then '' else '{' + std.join(', ', labels) + '}';
       local of_version = if version == '' then [] else ['version' + version];
       if kept(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
       else 'slo:sli_bad_requests:sum' + tier.long + only(of_version);
-    // What these tiers have reported within a window.
+    // Bad requests that the tiers `those` have reported within a window, by SLO.
     local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
       fit('sum_over_time(%(reported)s[%(window)s])', { reported: one.named('reported'), window: text.span(window) })
       for one in those
     ]) + '\n)';
-    // By this tier and faster ones. Of what burns now all of the long window is reported, or will be.
+    // The same of this tier and the faster ones. For an SLO that burns now, all bad requests of the long window count: its
+    // alert reports them now or at the next evaluation.
     local up_to(tier) =
       local those = tier.faster + [tier];
       text.all([within(those, tier.long)] + [
@@ -58,7 +61,7 @@ local reported =
         for one in those
       ]);
     local recent(interval) = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
-    // Models that burn or nearly do, and the members of such pipelines.
+    // Models that burn or nearly do, and the members of pipelines that do.
     local burning = over + ' or ' + tiers[0].named('ratio');
     local suspects = fit(|||
       (
@@ -75,7 +78,8 @@ local reported =
       over_in:: over_in,
       bad_of:: bad_of,
 
-      // What all slower tiers read: the bad requests of their long windows, those of one interval, and those that are fresh.
+      // The inputs of slower tiers for those models: bad requests in the long windows, bad requests of one interval, and a 1
+      // where a bad request was counted within two slow intervals.
       suspected: [
         text.record(suspected, text.all([
           fit(|||
@@ -97,16 +101,16 @@ local reported =
         })),
       ],
 
-      // By faster tiers.
+      // Reported by faster tiers, by SLO.
       of_slo(tier):: within(tier.faster, tier.long),
 
-      // By this tier and faster ones, of the members of each pipeline, under the pipeline's name.
+      // Reported by this tier and faster ones for the members of each pipeline, with the pipeline's name as `model`.
       of_members(tier):: self.members(up_to(tier)),
 
-      // The same of availability, by model and version.
+      // Reported by this tier and faster ones for availability SLOs, by model and version.
       of_failures(tier):: self.failures(up_to(tier)),
 
-      // Bad requests of the members of each pipeline, under the pipeline's name.
+      // Sums `bad` over the members of each pipeline, with the pipeline's name as `model`.
       members(bad):: fit(|||
         label_replace(
           sum by (%(pipeline)s) (
@@ -120,7 +124,7 @@ local reported =
         )
       |||, { calls: calls, bad: bad }),
 
-      // Bad requests of SLOs without a threshold, by model and version: those that failed.
+      // The rows of `bad` that belong to SLOs without a threshold (availability), by model and version.
       failures(bad):: fit(|||
         max by (%(subject)s) (
           (
@@ -131,8 +135,9 @@ local reported =
         )
       |||, { bad: bad }),
 
-      // SLOs of which `what` was reported, and so much that the rest of the long window does not burn; `by` are the labels
-      // that it is known by, `part` is the share of the threshold that counts, `only` a record of the few that are asked for.
+      // SLOs for which so much was reported that the rest of the long window does not exceed the threshold. `what` are the
+      // reported requests, `by` the labels they have in common with the SLO, `part` a factor for the threshold, and `only`
+      // restricts the SLOs that are computed.
       explained(tier, what, by='%(subject)s, slo', part='', only='')::
         local few(rows) = if only == '' then rows else '(' + rows + ' and on (%(subject)s, slo) ' + only + ')';
         local bad = few(bad_of(tier));
@@ -167,8 +172,9 @@ local reported =
           ratio: few('slo:sli_error:ratio_rate' + tier.long),
         }) }),
 
-      // Of one interval of the group that evaluates this, an evaluation of `slo` ago. A page about the model is about its
-      // versions, too, and one about a version about its part of the model.
+      // The records of reported requests of one tier, by SLO. Each sample covers one `interval` of the group that evaluates
+      // it, and ends one evaluation of `slo` earlier (`settled`). An alert about a model also reports the requests of its
+      // versions, and an alert about a version reports a part of the model's.
       records(tier, interval)::
         local bad = if kept(tier) then suspected + '_increase' else recent(interval);
         local during = tier.named('bad');
@@ -189,7 +195,8 @@ local reported =
               for one in tier.faster
             ]),
           }), { burn_tier: tier.name }),
-          // With what came before it began: all of the long window that was not reported then.
+          // When an alert begins, this adds the requests of the long window that came before it. It begins if no sample of
+          // `during` is in the short window.
           text.record(tier.named('reported'), fit(|||
             %(during)s
               + on (%(subject)s, slo)

@@ -1,16 +1,16 @@
-// What counters grew by, and what that means: requests of ensembles, engines, traces, and the caller's fault.
+// Increases of counters, and what is derived from them: requests of ensembles, engines, traces, and invalid requests.
 local fit = import 'fit.libsonnet';
 
-// What counters grew by since the evaluation before, as they showed it: from the last value there was then to the last
-// there is now. Sums of these over any window are exactly what the counters grew by, whatever scrapes were lost in
-// between; `rate` loses what happens beside a gap, and extrapolates where a series begins.
+// Expressions for the increase of a counter since the previous evaluation: the last value now minus the last value then.
+// Sums of these over any window equal what the counters showed, with any gap of scrapes in between. `rate` loses increases
+// beside a gap, and extrapolates where a series begins.
 local increase =
   {
     now(series):: 'last_over_time(' + series + '[%(sloInterval)s])',
     before(series):: 'last_over_time(' + series + '[%(gapWindow)s] offset %(sloInterval)s)',
 
-    // The same of a record that has no row where a counter is 0. One without a row at an evaluation at which its page was
-    // read was 0 then, whatever it was before: the server started again.
+    // The previous value of a record that has no row for counters at 0. A missing row at an evaluation at which the page was
+    // read means 0: the server has started again.
     before_some(record):: fit(|||
       (
         %(record)s offset %(sloInterval)s
@@ -23,16 +23,17 @@ local increase =
       )
     |||, { record: record, before: $.before(record) }),
 
-    // Of each series. One that is new grew from 0, unless Prometheus has just begun to read its page: then it is history.
+    // The increase of each series of `now`. After a counter reset, and for a new series, it is the whole value. A new series
+    // of a page that was not read before has no increase, because its past is unknown; `fresh` selects those.
     each(now, before, fresh='on (%(replica_only)s) %(pagesNew)s'):: fit(|||
       (%(now)s - %(before)s >= 0)
       or
       (%(now)s unless %(fresh)s)
     |||, { now: now, before: before, fresh: fresh }),
 
-    // Summed, for series that are born and die and never begin again, as those of a worker: less to read and to match.
-    // Both windows begin at the same moment: what has died is in both or in none. Less than before is only a page that
-    // these rules have not seen before: its past is not charged, neither way.
+    // The increase summed by `by`, for series that never reset, as those of a worker (its name has a pid): less to read and
+    // to match. Both windows begin at the same moment, so a series that has ended is in both or in neither. The sum is
+    // negative only for a page that was not read before, whose past is not charged. `rows` restricts the series.
     summed(by, series, rows=''):: fit(|||
       clamp_min(
         sum by (%(by)s) (
@@ -52,7 +53,7 @@ local increase =
     |||, { by: by, series: series, rows: rows }),
   };
 
-// How much of one rate there is for each of another, over 5 m; nothing where there was none of the other.
+// The ratio of two rates over 5 m; no row where the denominator is 0.
 local mean =
   function(rate, each) fit(|||
     avg_over_time(%(rate)s[%(span5m)s])
@@ -60,8 +61,8 @@ local mean =
     (avg_over_time(%(each)s[%(span5m)s]) > 0)
   |||, { rate: rate, each: each });
 
-// Rows of buckets added up. Prometheus 3 writes a bound as 1.0 where others write 1: both become 1, or thresholds would not
-// find their bucket. `written` keeps them apart until they are added up.
+// Sums rows of buckets. Prometheus 3 writes the bound 1 as 1.0, other versions as 1; both become 1, or a threshold would not
+// find its bucket. The label `written` keeps both rows apart until the sum, because a vector must not have duplicates.
 local bounds =
   function(by, rows) fit(|||
     sum by (%(by)s) (
@@ -77,10 +78,12 @@ local bounds =
     )
   |||, { by: by, rows: rows });
 
-// Failures of requests, each counted once and under the version that its model's successes are counted under: a failed
-// ensemble request counts twice as OTHER, once under version 1 and once under its own, and its successes under 1.
-// `failures` gives those with a matcher of reasons, `models` is a row for each model there may be, `by` further labels
-// to keep. All failures are read but once: with four reasons on each server there are more of them than of any other.
+// Failed requests by version and reason, each counted once and under the version that has the model's successes. Triton
+// counts a failed ensemble request twice as OTHER, once under version 1 and once under the real version, and its successes
+// under version 1.
+//
+// `failures` returns failures for a matcher of reasons, `models` has a row for each model, and `by` are further labels to
+// keep. Each failure counter is read once: with four reasons a server, there are more of them than of other counters.
 local ensembles =
   function(failures, models, by='')
     local counted(reasons, times) = fit(|||
@@ -111,9 +114,9 @@ local ensembles =
       )
     |||, { other: counted('reason="OTHER"', ' / 2'), rest: counted('reason!="OTHER"', ''), by: by });
 
-// What engines of language models export themselves, as stages of a request: no instrumentation needed. vLLM's backend
-// has these since Triton 24.08 (the whole request since 24.09); `inter_token_latency` is the name of vLLM 0.11 for
-// what was `time_per_output_token`. docs/language-models.md has the table. TensorRT-LLM's backend exports no times.
+// Histograms that engines of language models export themselves, as stages of a request: no instrumentation needed. vLLM's
+// backend has them since Triton 24.08 (the whole request since 24.09). `inter_token_latency` is what vLLM 0.11 calls the
+// former `time_per_output_token`. TensorRT-LLM's backend exports no times. See docs/language-models.md.
 local vendors =
   local engines = [
     { stage: 'first_token', series: 'vllm:time_to_first_token_seconds' },
@@ -121,8 +124,9 @@ local vendors =
     { stage: 'output_token', series: 'vllm:time_per_output_token_seconds' },
     { stage: 'total', series: 'vllm:e2e_request_latency_seconds' },
   ];
-  // `own`, and for models without it what engines export, or only of these `stages`: `of(series)` of each under the name of its stage,
-  // of those rows `only` the ones that are asked for. Of two names of the same thing the newer counts.
+  // Returns the rows of `own`, plus the engine's rows for model versions without such a stage. `of(series)` is the
+  // expression for one histogram, `only` restricts the engine's rows, and `stages` lists the wanted stages (null: all). Of
+  // two names of one stage the newer takes precedence.
   function(own, of, only='', stages=null)
     local trimmed(text) = if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text;
     local exported = std.join('\nor on (%(subject)s, stage)\n', [
@@ -143,14 +147,14 @@ local vendors =
       )
     |||, { own: trimmed(own), exported: exported, only: only });
 
-// Traced requests for the bounds that thresholds of whole requests name, since the evaluation before: how many there
-// were, and how many ended within each bound. Both are of a sample, weighted by what it stands for.
+// Increases of traced requests: all of them, and those within each bound that a threshold on traces names. Both are
+// weighted: a request sampled 1 in N counts N.
 local traced =
   local buckets = 'tritonobs_trace_duration_seconds_bucket{%(traces)s, phase="request"}';
   local requests = 'tritonobs_trace_requests_total{%(traces)s}';
   local answered = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
   local spans = 'tritonobs_trace_spans_total{%(traces)s}';
-  // Receivers whose page nobody has read before: what it holds is history.
+  // Receivers whose page was not read before: their counters are history.
   local fresh = 'on (%(receiver)s) (' + increase.now(spans) + ' unless ' + increase.before(spans) + ')';
   local bounds = |||
     and on (%(model)s, le)
@@ -170,9 +174,9 @@ local traced =
   |||, { aggregation: aggregation, rows: rows });
   {
     within: by_bound('sum', increase.each(within(increase.now), within(increase.before), fresh)),
-    // Which bounds there are, and which models: a row of each.
+    // A row for each model version, stage and bound.
     bounded: by_bound('group', within(increase.now)),
-    // Of requests that Triton may count as done, by all that the receiver says of them.
+    // Requests that Triton may count as completed, with all labels of the receiver.
     answered: increase.each(increase.now(answered), increase.before(answered), fresh),
     known: 'group by (%(subject)s) (' + increase.now(requests) + ')',
     all: fit(|||
@@ -182,8 +186,9 @@ local traced =
     |||, { each: increase.each(increase.now(requests), increase.before(requests), fresh) }),
   };
 
-// SLOs and bounds that count. A Prometheus that starts counts at once what came while it was away: for objectives as they
-// were, until they are read again. How they were is recorded seldom, for an hour of it is read at every evaluation.
+// The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first evaluation.
+// Until objectives are scraped again it uses those of before, from a record that is written seldom, because every evaluation
+// reads an hour of it.
 local counted =
   local as_before(info, kept, only) = fit(|||
     (
@@ -202,13 +207,13 @@ local counted =
     bounds: 'model_stage_le:tritonobs_latency_bound:info',
     kept_bounds: 'model_stage_le:tritonobs_latency_bound:kept',
 
-    // All of them, or those that a matcher chooses.
+    // All SLOs, or those that a matcher selects.
     now(only=''):: as_before(self.slos, self.kept_slos, if only == '' then '' else '{' + only + '}'),
     bounds_now:: as_before(self.bounds, self.kept_bounds, ''),
   };
 
-// Requests that were the caller's fault, since the evaluation before, of versions: what models told, and what a pipeline
-// is not charged of its failures.
+// Requests that are the caller's fault, increases by model version: those that models called invalid, and those failures of
+// a pipeline that it is not charged for (seen minus bad).
 local invalid =
   local bad = 'model_version:triton_requests_bad:increase';
   fit(|||
@@ -225,12 +230,14 @@ local invalid =
     bad: bad,
   });
 
-// Requests that Triton saw failing and that no model told of, since the evaluation before, among many that were invalid.
-// Models hand over every half scrape interval, so that each sample is off, either way, by what came since; over ten
-// minutes such differences cancel. So what is missing counts once it is more than that can be: at first all of the ten
-// minutes, then sample by sample, with those that are negative. `by` is whose, `missing` and `seen` are records of one
-// interval; no more are missing than failed, `most` of a sample and `most_in_all` in the ten minutes. `ago` reads a
-// record as it was an evaluation before.
+// Failures that Triton counted and the model did not report, in a model that also has invalid requests. Models flush every
+// half scrape interval, so a single sample is off in either direction; over ten minutes these errors cancel. A difference
+// counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first the whole sum, then each sample, negative ones
+// included.
+//
+// `by` are the labels of the subject. `missing` and `seen` are records of increases: unreported requests, and all requests.
+// `most` and `most_in_all` cap the result at the failures of the sample and of the ten minutes. `ago` is the offset of the
+// previous evaluation.
 local unexplained =
   function(by, missing, seen, most, most_in_all, ago) fit(|||
     (
@@ -269,7 +276,8 @@ local unexplained =
     missing: 'sum by (' + by + ') (' + missing + ')',
     all: 'sum by (' + by + ') (sum_over_time(' + missing + '[%(span10m)s]))',
     now: much(),
-    // An evaluation ago, or within the ten minutes before. (Subqueries look at round times, between evaluations.)
+    // Whether the difference counted at the previous evaluation or in the ten minutes before it. The offset is needed
+    // because a subquery evaluates at multiples of its step, between the evaluations of the group.
     before: fit(|||
       (
         %(ago)s

@@ -1,7 +1,8 @@
-// Limits of requests: what exceeds one, what is only chance, and of whom it is said.
+// Limits of requests: when one is exceeded, what chance explains, and which subject is reported.
 local fit = import 'fit.libsonnet';
 
-// What is said of a subject and its limit of requests, once for a model that has but one version.
+// `expr` without the versions whose limit is the same as that of their model (the record `limit_of_model`): a model with one
+// version has one alert.
 local of_limit =
   function(expr) fit(|||
     (
@@ -11,7 +12,7 @@ local of_limit =
     model_version:tritonobs_limit_of_model:info
   |||, { expr: expr });
 
-// The models that pipelines call, of rows about those pipelines by the name of each as a model.
+// The models that pipelines call. `rows` are about those pipelines, with the pipeline's name as `model`.
 local called =
   function(rows) fit(|||
     group by (%(model)s) (
@@ -21,9 +22,9 @@ local called =
     )
   |||, { rows: rows });
 
-// `expr` without the versions of which it would say but the same as of their model: all the traffic is theirs, and
-// their limit is no tighter. While a model has one version, an overflow is one alert. `by` are further labels; `expr`
-// is a text block.
+// `expr` without the versions that have all the traffic of their model and no tighter limit: a model with one version has
+// one alert. `version` and `model` are the rates of both, `limit` the record of limits, `by` further labels, `expr` a text
+// block.
 local once =
   function(expr, version, model, limit, by='') fit(|||
     (
@@ -51,7 +52,7 @@ local once =
     by: by,
   });
 
-// Requests come at random: of N expected, N + z * sqrt(N) + z^2 / 5 come so seldom that chance pages nobody.
+// Requests arrive at random. Where N are expected, N + z * sqrt(N) + z^2 / 5 are rarely exceeded by chance.
 local chance =
   local held = 'subject:tritonobs_qps_limit:held';
   local most(limit, seconds, noise) = fit(
@@ -59,9 +60,10 @@ local chance =
     { limit: limit, seconds: seconds, noise: noise }
   );
   {
-    // The highest rate over so many seconds that chance explains at a limit.
+    // The highest rate over `seconds` that chance explains at a limit, with z = `noise`.
     most:: most,
-    // Between two scrapes it was far above the limit, and by more than chance.
+    // The rate between two scrapes was far above the limit, and higher than chance explains. `only` is a matcher, `before`
+    // an offset.
     burst(only='', before=''):: fit(|||
       (
         subject:triton_requests_offered:irate%(short)s%(only)s%(before)s
@@ -77,9 +79,9 @@ local chance =
     |||, { only: only, before: before, most: most(held, '%(scrapeSeconds)s', '%(limitNoise)s') }),
   };
 
-// Limits of requests of which traffic is near, or was between the last two scrapes. Only those can be exceeded, and most
-// traffic is far below its limit: what an excess means is worked out for few. Each window of `exceeds` asks for
-// one of these three rates above the share at which we warn.
+// Limits whose traffic is near, now, in the last minute or between the last two scrapes. Most traffic is far below its limit
+// and cannot exceed it, so `exceeds` computes its thresholds only for these. Each of its windows requires one of these three
+// rates above the warning share.
 local near_limit =
   local held = 'subject:tritonobs_qps_limit:held';
   local near = 'subject:tritonobs_qps_limit:near';
@@ -90,7 +92,7 @@ local near_limit =
   |||, { window: window, held: held });
   function(config) {
     local text = (import 'text.libsonnet')(config),
-    // (Where a record is read late, all limits are compared.)
+    // Where a ruler writes late, all limits are compared, because the record would be an evaluation old.
     limit: if config.recordsAtOnce then near else held,
     records: if !config.recordsAtOnce then [] else [
       text.record(near, fit(|||
@@ -107,13 +109,13 @@ local near_limit =
     ],
   };
 
-// Where traffic exceeds a share of its limit, in one of four windows: at once where it is far above, within minutes where
-// it is well above, and later the smaller the excess is.
+// Returns the subjects whose traffic exceeds a share of their limit in one of four windows: at once where it is far above,
+// later the smaller the excess is. The value is the rate of the window.
 //
-// Two things explain an excess that means nothing. Requests come at random (`chance`). And the rate itself
-// breathes, more than chance does: how much is known from the last hours (records/limits.libsonnet), and what such
-// traffic does near its limit is exceeded, too. Where requests wait, the servers are full already, and breath is no
-// excuse. From which rate on a window counts is worked out first, of the few rows of limits, so that rates are read once.
+// Two things explain an excess that needs no action. Requests arrive at random (`chance`). And the rate itself varies more
+// than that: records/limits.libsonnet measures it over the last hours as `breath`, and the threshold is above what such
+// traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored. Thresholds are
+// computed first, for the few rows of limits, so that each rate is read once.
 local exceeds =
   local offered = 'subject:triton_requests_offered:';
   local breath = offered + 'breath';
@@ -122,10 +124,10 @@ local exceeds =
   local minute = offered + 'mean%(medium)s';
   local five = offered + 'rate5m';
   local hot = offered + 'irate%(short)s';
-  // By window: its length, how many standard deviations chance explains, the least share of the limit, above how much of
-  // what chance explains breath is no excuse, and how far traffic with these breaths gets when it stays 15 % below the
-  // limit. The shortest is the quickest, and the only one that a burst of seconds could fill. At a small limit two bursts
-  // look like chance, so it takes more of that.
+  // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least multiple
+  // of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many times each
+  // `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only one that a
+  // burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a deviation more.
   local windows = {
     short: {
       seconds: '(%(shortSeconds)s - %(scrapeSeconds)s)',
@@ -161,7 +163,7 @@ local exceeds =
     },
   };
   local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
-  // `held` are the limits that are compared: all of them, or those of traffic that is near (`near_limit`).
+  // `share` is the share of the limit. `held` is the record of the limits that are compared: all, or those of `near_limit`.
   function(share, held)
     local limit = (if share == '1' then '' else share + ' * ') + held;
     local threshold(window) =
@@ -202,7 +204,7 @@ local exceeds =
     local above(rate) = fit('(%(rate)s > on (%(subject)s) %(limit)s)\n', { rate: rate, limit: limit });
     local all(conditions) =
       fit('(\n  %(all)s\n)\n', { all: std.join('and on (%(subject)s)\n', conditions) });
-    // Where bursts are known two of them may follow each other at once: there it must go on for longer.
+    // Traffic with known bursts can have two in a row: it must exceed the limit for the time `bursts`.
     local bursting = fit(|||
       unless on (%(subject)s)
       (
@@ -212,19 +214,19 @@ local exceeds =
       )
     |||, { hot: hot, limit: limit });
     of_limit(std.join('or\n', [
-      // Each of the last three scrapes must have seen more than the limit.
+      // The short window, and each of the last three scrapes above the limit.
       all([over(offered + 'rate%(short)s', 'short')] + [
         above(hot + before)
         for before in ['', ' offset %(stepBefore)s']
       ] + [above(hot + ' offset %(stepsBefore)s') + bursting]),
-      // The least may be a fifth nearer to the limit than the mean.
+      // 150 s, by their mean and their minimum. The minimum may be a fifth of the way closer to the limit.
       all([
         over(within('avg', minute, '%(sustained)s'), 'sustained'),
         over('((%s - on (%%(subject)s) 0.2 * %s) / 0.8)' % [within('min', minute, '%(sustained)s'), limit], 'sustained'),
         above(minute + ' offset %(sustained)s'),
         above(offered + 'rate%(short)s'),
       ]),
-      // Five minutes, all the time for four, and now.
+      // Nine minutes: the mean of 5 m was above the limit for four minutes, and the last minute still is.
       all([
         over(within('avg', five, '%(span4m)s'), '5m'),
         above(within('min', five, '%(span4m)s')),

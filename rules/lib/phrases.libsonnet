@@ -1,10 +1,10 @@
-// What messages are made of: sentences about the alert's subject, and links.
+// Parts of messages: sentences about the alert's subject, and links.
 local fit = import 'fit.libsonnet';
 
-// Pieces of Prometheus templates that several alerts say. `%` is doubled: alert texts are filled from the config.
+// Pieces of Prometheus templates that several alerts use. `%` is doubled, because alert texts are filled from the config.
 local say =
   {
-    // "detector version 2", "detector" over all versions, "The fleet".
+    // "detector version 2", "detector" for all versions, "The fleet".
     subject: '{{ or $labels.model "The fleet" }}{{ with $labels.version }} version {{ . }}{{ end }}',
     // The same without the fleet.
     model: '{{ $labels.model }}{{ with $labels.version }} version {{ . }}{{ end }}',
@@ -14,7 +14,8 @@ local say =
     percent: '{{ $value | humanizePercentage }}',
     seconds: '{{ $value | humanizeDuration }}',
 
-    // The first value of another series of the same cluster with the same labels, or nothing when there is none.
+    // The first value of `record` for the same cluster and the same `labels`, formatted with `how`; empty where there is
+    // none. `modifier` is an offset.
     look(record, labels, how='printf "%%.4g"', modifier='')::
       fit(
         '{{ with printf "%(record)s{%(clusterIs)s%(matchers)s}%(modifier)s" %(clusterValue)s%(values)s | query }}{{ . | first | value | %(how)s }}{{ end }}', {
@@ -35,7 +36,8 @@ local say =
     local members = 'with printf "ALERTS{%(clusterIs)salertstate=\\"firing\\",pipeline=%%q,model!=%%q,alertname=~\\"Triton(Saturated|QueueWaitHigh|WorkerDead|StageSlow|ErrorReasonSurge|ErrorBudgetBurn.*|Model.*)\\"}" %(clusterValue)s(print $labels.pipeline) (print $labels.model) | query',
     local first = '{{ . | first | value | printf "%%.4g" }}',
 
-    // Where requests to the model wait: how many, how busy its instances are, and what Triton cannot count then.
+    // How many requests wait in the queue and how busy the model instances are. Triton does not count what a full queue
+    // rejects.
     waiting:
       '{{ ' + pending + ' }} ' + first + ' requests wait in its queue{{ ' + busy + ' }} and its model instances work {{ . | first | value | humanizePercentage }} of the time{{ end }}' +
       '; what a full queue refuses Triton counts nowhere, so callers may send more than that.{{ end }}',
@@ -43,43 +45,44 @@ local say =
       '{{ ' + pending + ' }}队列中有 ' + first + ' 个请求在等待{{ ' + busy + ' }}，模型实例 {{ . | first | value | humanizePercentage }} 的时间在工作{{ end }}' +
       '；队列满时被拒的请求 Triton 不计，真实来量可能更大。{{ end }}',
 
-    // How often a server went down, where it comes and goes.
+    // How often a server went down, if at least twice in three hours.
     comes_and_goes:
       '{{ ' + outages + ' }} It comes and goes: {{ . | first | value }} outages in three hours, and this lasts until it has answered for an hour.{{ end }}',
     comes_and_goes_zh:
       '{{ ' + outages + ' }}它时好时坏：三小时内中断 {{ . | first | value }} 次；连续应答一小时后本告警才结束。{{ end }}',
 
-    // How often something of a model came back (lib/again.libsonnet).
+    // How often the condition of an alert began, if at least twice in three hours (lib/again.libsonnet).
     local often(begins) = 'with printf "max(count_over_time(' + begins + '{%(clusterIs)smodel=%%q,version=%%q}[%(span3h)s])) >= 2" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     returns(begins)::
       '{{ ' + often(begins) + ' }} It comes and goes: {{ . | first | value }} times in three hours, and this lasts until an hour has passed without it.{{ end }}',
     returns_zh(begins)::
       '{{ ' + often(begins) + ' }}它时有时无：三小时内 {{ . | first | value }} 次；连续一小时没有再出现后本告警才结束。{{ end }}',
 
-    // Whose requests fail with this model's: pipelines that call it.
+    // The pipelines that call this model and fail with it.
     local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
     called_by: '{{ ' + callers + ' }} Pipelines that call it suffer with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own for that.{{ end }}',
     called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
 
-    // What a forecast is compared with: a day earlier, where it is known.
+    // Whether the growth of a forecast was compared with yesterday.
     local grew = 'with printf "subject:triton_requests_offered:mean15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus knows no yesterday of it, so it may be the rise of every morning.{{ end }}',
     unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
 
-    // Whether the queue keeps the alert up: the last overflow was seen, what comes now is not.
+    // Whether a full queue keeps the alert firing: an overflow was seen, and the traffic that Triton counts now is below the
+    // limit.
     local kept = 'with printf "subject:tritonobs_limit_kept:info{%(clusterIs)smodel=%%q,version=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
     kept: '{{ ' + kept + ' }} Its queue has been full since more came than that: what is refused Triton counts nowhere, so the overload goes on although fewer are counted.{{ end }}',
     kept_zh: '{{ ' + kept + ' }}自超限以来队列一直是满的：被拒的请求 Triton 不计，因此虽然计数较少，过载仍在继续。{{ end }}',
 
-    // What fires for other models of the same pipeline and may be why: members are slow, full or dead before it is.
+    // Alerts that fire for other models of the same pipeline and may be the cause.
     causes:
       '{{ with $labels.pipeline }}{{ ' + members + ' }} Its pipeline has causes:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',
     causes_zh:
       '{{ with $labels.pipeline }}{{ ' + members + ' }}同一流水线另有告警：{{ range . }}{{ .Labels.model }} 的 {{ .Labels.alertname }}；{{ end }}请先看那里。{{ end }}{{ end }}',
   };
 
-// What is left of an error budget, in words after a colon: a budget that is overspent has no percentage left and no end to
-// come, and nothing is said while the budget is not recorded yet.
+// What is left of an error budget, after a colon. An overspent budget has no percentage and no time to exhaustion. The text
+// is empty until the budget is recorded.
 local budget =
   local row(record) =
     'printf "' + record + '{%(clusterIs)smodel=%%q,version=%%q,slo=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) (print $labels.slo) | query';
@@ -90,7 +93,7 @@ local budget =
       end: row('slo:time_to_exhaustion:seconds'),
     } + words
   );
-  // Nothing where the rate is not known.
+  // Empty where the burn rate is not known.
   local times(words) = fit(
     '{{ with %(burn)s }}' + words + '{{ end }}',
     { burn: row('slo:period_burn_rate:ratio'), number: '{{ . | first | value | printf "%%.3g" }}' }
@@ -110,8 +113,8 @@ local budget =
     }),
   };
 
-// What a latency threshold leaves out, for alerts about an SLO that has one: requests wait before they reach the model, and
-// of that Triton tells no more than a mean.
+// The mean time in Triton's queue, for alerts about an SLO with a threshold on a stage: the threshold excludes that time,
+// and Triton exports no distribution of it.
 local waited =
   function(cluster) {
     local matching(names) = std.join(',', [name + '=%%q' for name in names]),
@@ -132,10 +135,10 @@ local waited =
     chinese: filled('其阈值只针对模型内部的时间；在此之前，请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
   };
 
-// Links with the alert's labels filled in: to a Grafana board, or to the record itself in Prometheus.
+// Links with the alert's labels: to a Grafana board, or to the record in Prometheus.
 local boards =
   function(config) {
-    // A label that the alert lacks is not chosen: an empty one would empty the board.
+    // A label that the alert lacks selects all values: an empty value would empty the board.
     local variable(name) = 'var-' + (if name == config.clusterLabel then 'cluster' else name) + '={{ with $labels.' + name + ' }}{{ . | urlquery }}{{ else }}$__all{{ end }}',
     local question(record, labels) =
       if labels == [] then record
@@ -147,15 +150,15 @@ local boards =
           ' | urlquery }}',
         ]),
 
-    // The board's uid without its prefix, the labels it takes as variables beside the cluster, the record that shows
-    // the same.
+    // `uid` is the board's without its prefix, `names` are the labels that it takes as variables beside the cluster, and
+    // `record` shows the same in Prometheus.
     link(uid, names, record)::
       local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
       local labels = cluster + names;
       local chosen(labels) = if labels == [] then '' else '?' + std.join('&', std.map(variable, labels));
       if config.grafanaUrl != '' then
         local board = config.grafanaUrl + '/d/tritonobs-' + uid + chosen(labels);
-        // An alert about the whole fleet has no model; the boards about one would be empty.
+        // An alert about the fleet has no model, and a board about one model would be empty.
         if std.member(labels, 'model') && std.member(['model', 'pipeline'], uid)
         then '{{ if $labels.model }}' + board + '{{ else }}' + config.grafanaUrl + '/d/tritonobs-fleet' + chosen(cluster) + '{{ end }}'
         else board

@@ -1,11 +1,11 @@
-// Servers that do not answer, and faults of many at once.
+// Servers that do not answer, and faults that many rows have in common.
 local fit = import 'fit.libsonnet';
 local shards = import 'shards.libsonnet';
 
-// Servers that are down, and those of which no one sends samples any more.
+// Expressions for servers that are down, and for servers that send no samples any more.
 local down =
   {
-    // Within the hour, and no samples have come since.
+    // Servers that stopped sending samples within the hour, and have sent none since.
     silent:: |||
       (
         last_over_time(replica:triton_silent:info[%(span1h)s])
@@ -14,8 +14,10 @@ local down =
       )
     |||,
 
-    // A pod, which has a namespace, is scraped from when it runs, and answers when its models are loaded; any server may be
-    // found while it starts. A pod that ends may be dark until it is gone. Where nothing comes of a whole cluster, no server of it is down: TritonServersLost.
+    // Servers that do not answer, with three exceptions. A pod has the label `namespace` and is scraped from the moment it
+    // runs, but answers only when its models are loaded: it has ten minutes for its first answer. Every other server has
+    // four. A pod that ends may be unreachable until it is removed: it is down two minutes after its last answer. Silent
+    // servers are added, unless the whole cluster is silent, which is TritonServersLost.
     down:: fit(|||
       up{%(triton)s} == 0
         unless
@@ -40,7 +42,7 @@ local down =
       )
     |||, { silent: $.silent }),
 
-    // What an agent scraped that is gone is told of the agent.
+    // The same without the servers of a missing agent: TritonobsAgentMissing reports them.
     down_of(config)::
       local gone = if config.tier == 'all' then shards.parts_of(config).gone else '';
       $.down + if gone == '' then '' else fit(|||
@@ -54,8 +56,8 @@ local down =
       |||, { silent: $.silent, gone: gone }),
   };
 
-// One fault of a host, or of a Prometheus, is in every row of it, and is one alert. Of more than three rows there is one
-// row, which has their number as its value and no label but those it is counted `by`; up to three are said each by itself.
+// A fault of a host, or of a Prometheus, affects all of its rows and should be one alert. Up to three `rows` are returned as
+// they are. More than three become one row with their number as its value and only the labels `by`.
 local crowd =
   function(rows, by) fit(|||
     (

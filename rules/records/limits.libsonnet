@@ -1,12 +1,12 @@
-// Traffic beside its limits: how much it breathes, which queues are full, and what comes and goes.
+// Traffic with a limit: how much it varies, which queues are full, and overflows that recur.
 local fit = import '../lib/fit.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // How much traffic breathes: by how much it fell in the worst fifth of hours, from one moment to another some minutes
-  // later, beyond what it fell or grew all the time. What it rises is not asked, so that an overload does not count as the
-  // breath of the traffic it comes from; nor does a short outage, nor a morning. Three hours know what it does now, but hold
-  // few of the waves that last for minutes; half a day holds enough. The larger of the two counts.
+  // How much traffic varies (`breath`): the median change between two moments (90 s and 10 m apart), minus the change that a
+  // fifth of all changes fall below. It uses falls, not rises, so that an overload does not count as the variation of its
+  // own traffic. A short outage is less than a fifth, and a steady rise in the morning moves the median, too. Three hours
+  // show the present variation but hold few waves of some minutes; half a day holds enough. The larger of the two counts.
   local breath =
     local offered = 'subject:triton_requests_offered:';
     local names = {
@@ -20,7 +20,8 @@ function(config)
         quantile_over_time(0.2, %(step)s[%(window)s])
       )
     |||, { step: step, window: window });
-    // They are much to read, and change slowly: every other minute is enough, and hours of them are few samples.
+    // This reads many samples and changes slowly, so it is evaluated every 2 m, which also keeps the samples of twelve hours
+    // few.
     std.flatMap(
       function(name) [
         text.record(offered + name + '_step', fit(|||
@@ -41,8 +42,8 @@ function(config)
       std.objectFields(names)
     );
 
-  // Queues of subjects with a limit, and overflows that go on behind a full queue: what it refuses Triton counts nowhere, so
-  // that traffic seems to be within its limit again.
+  // Queues of subjects with a limit, and overflows that continue behind a full queue. Triton does not count what a full
+  // queue rejects, so the traffic seems to be within its limit again.
   local overflows =
     local called = (import '../lib/limits.libsonnet').called;
     local chance = (import '../lib/limits.libsonnet').chance;
@@ -54,6 +55,7 @@ function(config)
     local drained = 'subject:tritonobs_queue_drained:timestamp_seconds';
     local again = (import '../lib/again.libsonnet').returning(config).limit;
     local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
+    // Queues in which a request waits longer than `queueSeconds`, by Little's law, with at least two requests.
     local longer(what) = fit(|||
       (
         %(what)s
@@ -61,7 +63,7 @@ function(config)
         %(queueSeconds)s * %(answered)s
       ) >= 2
     |||, { what: what, answered: answered });
-    // Requests wait for longer than they should, and hardly fewer than before: a queue that drains is no overload.
+    // The queue is long, and hardly shorter than its highest value in ten minutes. A queue that drains is no overload.
     local now = 'avg_over_time(' + pending + '[%(medium)s])';
     local full = fit(|||
       (
@@ -79,7 +81,7 @@ function(config)
       pending: pending,
       most: '0.75 * max_over_time(' + pending + '[%(span10m)s])',
     });
-    // It happened, and the queue was full at every moment since.
+    // The event happened within a day, and the queue was full at every evaluation since.
     local since(event) = fit(|||
       (
         %(event)s
@@ -88,7 +90,7 @@ function(config)
       )
     |||, { event: within(event), drained: within(drained) });
     [
-      // Of five minutes, of subjects with a limit: what looks back for long reads this.
+      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
       text.record('subject:triton_requests_offered:mean5m', |||
         subject:triton_requests_offered:rate5m
           and on (%(subject)s)
@@ -106,10 +108,10 @@ function(config)
         subject:tritonobs_qps_limit:held
       |||),
       text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
-      // When there was a burst last that may have filled the queue within seconds, and an overflow.
+      // The time of the last burst, which may have filled the queue within seconds, and of the last overflow.
       text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst() })),
       text.record(seen, 'timestamp(subject:tritonobs_limit_exceeded:rate)'),
-      // When the queue was not full for the last time, of subjects for which that matters.
+      // The last time the queue was not full, for subjects with a burst or an overflow within a day.
       text.record(drained, fit(|||
         timestamp(
           (
@@ -123,10 +125,10 @@ function(config)
           )
         )
       |||, { pending: pending, seen: within(seen), burst: within(burst), full: full })),
-      // After a burst it must stay full for two minutes, for a queue is there for bursts, while the servers do nearly what
-      // the limit allows: then more comes than that. A small queue fills between two scrapes, without a burst to be seen: it
-      // must stand for five minutes. (Callers that wait for their answers, so many at a time, look the same: so near the
-      // limit they fill what the fleet can bear, too.)
+      // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must stay
+      // full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A small
+      // queue fills between two scrapes, without a visible burst, so it must be full for five minutes. Callers with a fixed
+      // number of requests in flight look the same, but they too use all the capacity near the limit.
       text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
         0 * (
           %(overflow)s
@@ -152,13 +154,13 @@ function(config)
           %(full)s
         )
       |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
-      // Members of pipelines that get too many requests: what comes through a pipeline is said of the pipeline. The queues of
-      // its members take a little longer.
+      // Members of pipelines that exceed a limit: the alert is about the pipeline. It is remembered for 5 m, because
+      // members' queues drain later.
       text.record('model:tritonobs_limit_passed_on:info', called(fit(
         'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
         { seen: seen }
       ))),
-      // Overflows that come and go. (What a pipeline passes on is none of its members'.)
+      // Overflows that recur, without those of members whose pipeline exceeded its limit within the hour.
       again.begins,
       text.record('subject:tritonobs_limit_again:info', fit(|||
         %(held)s

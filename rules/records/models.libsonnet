@@ -1,16 +1,18 @@
-// Models as Triton shows them: times, batches, the cache, workers.
+// Models in Triton's counters: times, batches, the cache, and workers.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 local mean_of = (import '../lib/counters.libsonnet').mean;
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Requests over five minutes, and their times inside Triton, in seconds; of times successes only, as Triton counts them.
+  // Rates and means of times inside Triton, in seconds. Triton counts the times of successful requests only, so means divide
+  // by these.
   local latency =
     local rate(level, by, name, counters) =
       text.record(
         level + ':triton_' + name + '_duration_seconds:rate%(short)s',
-        // Added up before they are joined: a row for each model, not for each counter of each server.
+        // Counters are summed by model before they are added: the join has a row for each model, not for each counter of
+        // each server.
         '(\n  ' + std.join('\n  + ', [
           'sum by (' + by + ') (rate(nv_inference_' + counter + '_duration_us{%(triton)s}[%(short)s]))'
           for counter in counters
@@ -29,7 +31,7 @@ function(config)
       |||),
       rate('model_version', '%(subject)s', 'queue', ['queue']),
       rate('model_version', '%(subject)s', 'compute', ['compute_input', 'compute_infer', 'compute_output']),
-      // What the cache answered was never computed.
+      // Successful requests without cache hits, which Triton adds no compute time for.
       text.record('model_version:triton_requests_computed:rate%(short)s', fit(|||
         model_version:triton_requests_succeeded:rate%(short)s
           - on (%(subject)s)
@@ -51,14 +53,14 @@ function(config)
       mean('request', 'triton_requests_succeeded'),
       mean('queue', 'triton_requests_succeeded'),
       mean('compute', 'triton_requests_computed'),
-      // Little's law: seconds spent a second are requests under way.
+      // Little's law: seconds of requests per second are the number of requests in flight.
       text.record('model_version:triton_requests_in_flight:mean5m', |||
         avg_over_time(model_version:triton_request_duration_seconds:rate%(short)s[%(span5m)s])
       |||),
       text.record('model_version:triton_requests_pending:sum', |||
         sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
       |||) + shards.sum,
-      // Ensembles publish a load time that stays 0.
+      // The load time of an ensemble stays 0.
       text.record('model_version:triton_model_load_seconds:max', |||
         max by (%(subject)s) (nv_model_load_duration_secs{%(triton)s} > 0)
       |||) + shards.max,
@@ -82,7 +84,7 @@ function(config)
       rate('cache_hits', 'nv_cache_num_hits_per_model'),
       rate('cache_misses', 'nv_cache_num_misses_per_model'),
       per_execution('model_version:triton_batch_size:mean5m', 'inferences'),
-      // How many requests share an execution: what dynamic batching is for.
+      // Requests per execution: the effect of dynamic batching.
       per_execution('model_version:triton_requests_per_executions:ratio5m', 'requests_computed'),
       text.record('model_version:triton_cache_hits_per_lookups:ratio5m', |||
         avg_over_time(model_version:triton_cache_hits:rate%(short)s[%(span5m)s])
@@ -96,14 +98,14 @@ function(config)
       |||),
     ];
 
-  // The processes of Python models. A worker's name is its model instance, its pid and a serial number.
+  // Workers, the processes of Python models. The label `worker` is the model instance, the pid and a serial number.
   local workers =
     local instance(series) =
       'label_replace(' + text.trimmed(series) + ', "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")';
     [
-      // What "alive" means, for rules, boards and commands alike: 1 while the heartbeat of any worker of the model
-      // instance moves, 0 while it does not move on a server that answers, nothing where the server does not or the
-      // version is not loaded. It needs three scrapes to tell, and no agreement about the time.
+      // Whether a model instance is alive, for rules, boards and commands: 1 while the heartbeat of one of its workers
+      // changes, 0 while it does not change on a server that answers. There is no row for an unreachable server or an
+      // unloaded version. It needs three scrapes, and no synchronized clocks.
       text.record('model_instance:tritonobs_worker_alive:bool', fit(|||
         (
           max by (%(subject)s, %(replica)s, model_instance) (
@@ -119,8 +121,8 @@ function(config)
           and
         count_over_time(tritonobs_heartbeat_timestamp_seconds{%(triton)s}[%(medium)s]) >= 3
       |||) })) + shards.max,
-      // Model instances that answer, whatever their heartbeat does: one without a heartbeat that does not may have been
-      // taken away.
+      // Model instances that complete requests, for instances without a heartbeat: one that completes none may have been
+      // removed.
       text.record('model_instance:tritonobs_worker_answers:info', fit(|||
         group by (%(subject)s, %(replica)s, model_instance) (
           %(answered)s
@@ -140,9 +142,9 @@ function(config)
           model_instance:tritonobs_worker_alive:bool
         )
       |||, { ages: instance('time() - tritonobs_heartbeat_timestamp_seconds{%(triton)s}') })) + shards.max,
-      // Share of the time that model instances work: each request of a batch is charged the whole batch. Where larger
-      // batches take longer and sizes vary it errs upwards: no counter tells how often each size ran. More than all of the
-      // time it cannot be.
+      // The share of time in which model instances work. Triton charges each request of a batch the time of the whole batch,
+      // hence the division by requests per execution. Where larger batches take longer and sizes vary, the result is too
+      // high, because no counter has the distribution of batch sizes. It is capped at 1.
       text.record('model_version:tritonobs_workers_busy:ratio5m', |||
         clamp_max(
           avg_over_time(model_version:triton_compute_duration_seconds:rate%(short)s[%(span5m)s])

@@ -1,6 +1,6 @@
-// The index of the records. Groups are evaluated side by side, each up to one interval behind the one it reads; rules
-// of one group follow each other at once. So what an alert waits for stands in as few groups as 20 rules each allow,
-// and the alerts that people are woken by stand behind their records.
+// The index of the records, by group. Prometheus evaluates groups at offsets of their own, so a rule that reads a record of
+// another group waits for up to one interval. Rules of one group are evaluated one after the other. So an alert shares as
+// few groups with its records as the limit of 20 rules a group allows, and paging alerts follow their records.
 {
   local config = $._config,
   local text = (import '../lib/text.libsonnet')(config),
@@ -47,7 +47,7 @@
         config.evaluationInterval,
         models.batching + models.workers
       ),
-      // Nothing else waits until these are read.
+      // Buckets are the largest read. They have groups of their own, so that no other rule waits for them.
       text.group('stages.whole', config.stageInterval, stages.stages.whole),
       text.group('stages.parts', config.stageInterval, stages.stages.parts),
       text.group(
@@ -79,7 +79,7 @@
       text.group('slo.begins', config.burnInterval, burns.begins),
       text.group('slo.sampled', config.longInterval, windows.ratios.sampled),
       text.group('slo.period', config.periodInterval, windows.ratios.period + windows.budget.period),
-      // Alerts that may come and go.
+      // Alerts that recur, with their records (lib/again.libsonnet).
       text.group('again', config.evaluationInterval, traffic_alerts.traffic.again),
       text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],

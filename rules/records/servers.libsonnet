@@ -1,10 +1,11 @@
-// Servers: which are there, which do not answer, and which are slower than their peers.
+// Servers: which exist, which do not answer, and which are slower than the other replicas.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Who is there: clusters, servers, and which server has which model. What these say decides what silence means.
+  // Clusters, servers, and the models of each server. By these records alerts distinguish a model that is missing from one
+  // that cannot be seen.
   local presence =
     local down = (import '../lib/servers.libsonnet').down;
     local parts = shards.parts_of(config);
@@ -28,7 +29,7 @@ function(config)
       )
     |||);
     [
-      // Every cluster that has servers, models or limits now.
+      // Clusters that have servers, models or limits now.
       text.record('cluster:tritonobs_known:info', fit(|||
         %(targets)s
         or
@@ -36,10 +37,11 @@ function(config)
         or
         group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
       |||, { targets: text.targets.here })) + shards.parts([text.targets]),
-      // This Prometheus evaluates; where it did not, it was away, and what it shows may be of before.
+      // A row at every evaluation of this Prometheus. A gap means that it was down, and that samples may be from before it.
       text.record('cluster:tritonobs_evaluated:info', 'group by (%(cluster)s) (up{%(triton)s})') + shards.kept,
-      // Servers of which no samples come any more, although nothing has ended their series: those who send them, agents or
-      // remote write, are gone. Prometheus shows `up` as it was last for five minutes, and nothing then.
+      // Servers whose samples stopped without a staleness marker, because the agent or the remote write that sends them has
+      // stopped. Prometheus shows the last `up` for five minutes. The rule needs five minutes of evaluations, or it would
+      // report a Prometheus that was down itself.
       text.record('replica:triton_silent:info', |||
         group by (%(replica_only)s) (
           (up{%(triton)s} unless count_over_time(up{%(triton)s}[%(freshWindow)s]))
@@ -50,11 +52,11 @@ function(config)
           )
         )
       |||) + shards.max,
-      // So few answers that no rate is known, or empty ones; what this server does is unknown. A lost scrape or two are none
-      // of it. What was silent stays so for an hour, or until samples come.
-      // Nor can servers be asked whose shard or agent is missing.
+      // Servers with an unknown state: no two successful scrapes in a short window, or an empty page, or silent within the
+      // hour. One or two lost scrapes are not enough. Servers of a missing shard or agent are added.
       text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
-      // Servers that were there and answer again: they catch up with what came meanwhile, in a burst that says nothing of traffic now.
+      // Servers that answer again after they were unreachable. They work off what has queued, in a burst that is not the
+      // present traffic.
       text.record('replica:triton_returned:info', |||
         group by (%(replica_only)s) (max_over_time(replica:triton_unreachable:info[%(returnWindow)s]))
           and on (%(replica_only)s)
@@ -62,7 +64,8 @@ function(config)
           and on (%(replica_only)s)
         up{%(triton)s} offset %(span5m)s
       |||) + shards.max,
-      // Servers that are down; those that have been for long, and when that began.
+      // Servers that are down; those that have been down for the whole `for` of the alert; and the beginnings of such
+      // outages.
       text.record('replica:triton_down:info', down.down_of(config)) + shards.max,
       text.record('replica:triton_outage:info', |||
         count_over_time(replica:triton_down:info[%(outageWindow)s]) >= %(outageSamples)s and replica:triton_down:info
@@ -70,8 +73,8 @@ function(config)
       text.record('replica:triton_outage_begins:info', |||
         replica:triton_outage:info unless replica:triton_outage:info offset %(stepBefore)s
       |||),
-      // Servers that were found within ten minutes or answer now, have not answered twice and had no models before: what
-      // they have no one knows yet. The same is so of all servers when Prometheus starts.
+      // Servers with unknown models: unreachable, found within ten minutes or answering now, and without models in the last
+      // hour. After a start of Prometheus all servers are such.
       text.record('replica:triton_starting:info', fit(|||
         replica:triton_unreachable:info
           and on (%(replica_only)s)
@@ -79,8 +82,8 @@ function(config)
           unless on (%(replica_only)s)
         replica_model_version:triton_loaded:last_seen_seconds
       |||, { young: young.here })) + shards.parts([young]),
-      // Servers that had the model within the last hour and cannot be asked now: the traffic may be there.
-      // For longer than the hour nobody knows what a shard or agent had that is missing.
+      // The number of servers that had the version within the hour and are unreachable: its traffic may be there. Where a
+      // shard or agent is missing, versions that were not seen for an hour are added, because that scraper may have them.
       text.record('model_version:triton_servers_unreachable:count', |||
         count by (%(subject)s) (
           replica_model_version:triton_loaded:last_seen_seconds
@@ -98,10 +101,10 @@ function(config)
           )
         )
       |||, { missing: parts.gone }))),
-      // Every request a server answered since it started; it has a sample only where the server was scraped.
+      // Successful requests since the server started. A gap in this record is a gap of successful scrapes.
       text.record('replica:triton_requests_succeeded:sum', succeeded) + shards.kept,
-      // How often of late a server's page was that of another: one server under two addresses, each of whose requests counts
-      // twice. The microseconds that all of its requests took are no other server's, after twenty of them.
+      // Replicas whose page equals that of another: one server under two addresses, whose requests count twice. Two servers
+      // do not have the same sum of microseconds after twenty requests.
       text.record('replica:triton_request_microseconds:sum', fit(|||
         sum by (%(replica_only)s) (nv_inference_request_duration_us{%(triton)s})
           and on (%(replica_only)s)
@@ -127,8 +130,8 @@ function(config)
         or
         group by (%(cluster)s) (replica:triton_same_page:info or replica:triton_scraped_twice:count)
       |||),
-      // 1 once after each start: the counters of all models begin at 0. A model that is unloaded takes its own away, which
-      // hardly ever is more than half.
+      // 1 once after each start of a server, because the counters of all models reset to 0. An unloaded model removes its
+      // counters, too, but rarely more than half of the sum.
       text.record('replica:triton_restarted:bool', fit(|||
         %(now)s
           < bool on (%(replica_only)s)
@@ -136,7 +139,7 @@ function(config)
       |||, { now: if config.recordsAtOnce then 'replica:triton_requests_succeeded:sum' else succeeded })) + shards.max,
     ];
 
-  // Replicas of a model beside each other. With many servers these are many rows, and nobody acts on them within seconds.
+  // Replicas of one model compared. With many servers these are many rows, and no one acts on them within seconds.
   local replicas =
     local mean_of = (import '../lib/counters.libsonnet').mean;
     [
@@ -144,7 +147,7 @@ function(config)
         'replica_model_version:triton_request_duration_seconds:rate%(short)s',
         'replica_model_version:triton_requests_succeeded:rate%(short)s'
       )),
-      // How much slower than its peers, taken together and weighted by their requests.
+      // The mean request time, divided by that of all other replicas, weighted by requests.
       text.record('replica_model_version:triton_request_duration_seconds_per_peers:ratio5m', |||
         replica_model_version:triton_request_duration_seconds:mean5m
           /
@@ -163,7 +166,8 @@ function(config)
           )
         )
       |||),
-      // When a server last had a model version, for an hour after it. Of samples this far apart an hour has few.
+      // The last time a server had a model version, shown for an hour after it. The group is evaluated every 2 m, so an hour
+      // has few samples.
       text.record('replica_model_version:triton_loaded:timestamp_seconds', |||
         group by (%(subject)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s) * time()
       |||),

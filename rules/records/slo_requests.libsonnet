@@ -1,4 +1,4 @@
-// Requests that SLOs count, since the evaluation before: all, in time, and bad ones.
+// Requests that SLOs count, as increases since the previous evaluation: all requests, those in time, and bad ones.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 local increase = (import '../lib/counters.libsonnet').increase;
@@ -7,17 +7,19 @@ function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local members = (import '../lib/members.libsonnet')(config);
 
-  // Requests that SLOs count, since the evaluation before: every one that Triton's counters and our own showed, once.
+  // All and bad requests, from Triton's counters and our own, each request once.
   local requests =
     local ensembles = (import '../lib/counters.libsonnet').ensembles;
     local succeeded = 'nv_inference_request_success{%(triton)s}';
-    // What counters showed at each evaluation: what was counted then, also where Prometheus was away after it. Most
-    // counters of bad requests are 0 for ever: what is recorded of the others is all that is read of them.
+    // The record of counter values at each evaluation. After a gap of Prometheus, increases are computed from the last value
+    // that it counted. Counters of bad requests at 0, which are most, are omitted, and the next evaluation reads only this
+    // record.
     local last = 'target:triton_requests:last';
     local done = last + '{counted="success"}';
     local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
     local counted(outcomes) = 'tritonobs_requests_total{%(triton)s, outcome' + outcomes + '}';
     local replied = counted('=~"error|invalid|ok|rejected"');
+    // Failures in Triton's counters that match `reasons`, by series.
     local failed(reasons) =
       local known = last + '{outcome="", counted=""' + (if reasons == '' then '' else ', ' + reasons) + '}';
       local all = 'nv_inference_request_failure{%(triton)s' + (if reasons == '' then '' else ', ' + reasons) + '}';
@@ -30,7 +32,7 @@ function(config)
     local successes = if config.recordsAtOnce
     then increase.each(done, increase.before(done))
     else increase.each(increase.now(succeeded), increase.before(succeeded));
-    // What workers told of these outcomes.
+    // Requests with these outcomes in the workers' own counters, by version and server.
     local grown(outcomes) =
       local known = last + '{outcome' + outcomes + '}';
       local each = increase.each(known, increase.before(known));
@@ -38,7 +40,8 @@ function(config)
       else increase.summed('%(subject)s, %(replica)s', counted(outcomes));
     local bad = grown('=~"error|rejected"');
     local invalid = grown('="invalid"');
-    // Of models that tell of invalid requests, what succeeded is recorded once more: few rows are read of an hour.
+    // Successes of models that report invalid requests are recorded a second time, so that `before` reads an hour of few
+    // rows.
     local of_telling = last + '{counted="telling"}';
     local successes_of_telling = if !config.recordsAtOnce then successes else increase.each(of_telling, fit(|||
       (
@@ -52,7 +55,8 @@ function(config)
         %(before)s
       )
     |||, { done: done, telling: of_telling, before: increase.before(of_telling) }));
-    // Models on servers where one of their workers told of invalid requests. What the cache answers no worker sees.
+    // Model versions and servers with a worker that reported invalid requests. Models with cache hits are excluded, because
+    // workers do not see requests that the cache answers.
     local tell_invalid = fit(|||
       (
         group by (%(subject)s, %(replica)s) (%(invalid)s > 0)
@@ -69,7 +73,7 @@ function(config)
       if config.recordsAtOnce then increase.each(known, increase.before(known))
       else increase.each(increase.now(all), increase.before(all));
     local ended(part, rows) = 'label_replace(\n  ' + std.strReplace(rows, '\n', '\n  ') + ',\n  "part", "' + part + '", "", ""\n)';
-    // Failures inside of models, as Triton's counters show them.
+    // Failures inside models, by Triton's counters.
     local in_model = failed('reason=~"BACKEND|"');
     local ended_as(outcome, rows) = fit(|||
       label_replace(
@@ -110,7 +114,7 @@ function(config)
         })) + shards.kept,
       ]
     ) + [
-      // (A shard does not know what is an ensemble.)
+      // A shard does not know which models are ensembles, so the global tier corrects their failures.
       text.record(failures, ensembles(
         function(reasons) text.given(failures, shards.grown, failed(reasons), reasons),
         'group by (%(model)s) (subject:tritonobs_owner:info{model!=""})',
@@ -118,8 +122,8 @@ function(config)
       )) + shards.parts([
         text.part(failures, shards.grown, 'sum by (%(subject)s, %(replica)s, reason) ' + failed('')),
       ]),
-      // How requests ended that did not end well, as the model itself told it; and of models that tell of invalid ones, how
-      // many Triton saw, and how many of these the model told nothing of.
+      // What models reported of requests that did not end well (`bad`, `invalid`). For models that report invalid requests
+      // also all requests in Triton's counters (`seen`), and those that the model reported nothing of (`untold`).
       text.record(told, text.all([
         ended_as('bad', fit('(\n  %(grown)s\n) > 0', { grown: bad })),
         ended_as('invalid', fit('(\n  %(grown)s\n) > 0', { grown: invalid })),
@@ -155,10 +159,11 @@ function(config)
           tell_invalid: tell_invalid,
         })),
       ])) + shards.grown,
-      // What ended badly. An error reply is a success to Triton, a dead worker counts nothing itself: of both views of
-      // what the model did on a server, the worse is true. What never reached the model only Triton saw. (No reason:
-      // before 24.07.) Invalid requests may be in either of Triton's counts: where a model tells of them, what it told
-      // nothing of at all is what Triton alone saw.
+      // Bad requests by version and server, as `model` or `triton` saw them. An error reply is a success to Triton, and a
+      // dead worker counts nothing, so for failures inside a model the larger count is used: the model's own, plus what
+      // Triton counts beyond it. Other failures are only in Triton's counters. Reasons are empty before 24.07. Triton counts
+      // an invalid request as a success or as a failure. So for a model that reports invalid requests, Triton's part is what
+      // the model reported nothing of (`unexplained`).
       text.record('replica_model_version_seen_by:triton_requests_bad:increase', fit(|||
         label_replace(sum by (%(subject)s, %(replica)s) (%(own)s), "seen_by", "model", "", "")
         or
@@ -211,7 +216,7 @@ function(config)
       |||, { succeeded: text.given(completed, shards.grown, successes) })) + shards.parts([
         text.part(completed, shards.grown, fit('sum by (%(subject)s) (\n  %(each)s\n)', { each: successes })),
       ]),
-      // Of a pipeline without what its members called invalid.
+      // Bad requests that are charged: pipelines without the requests that their members called invalid.
       text.record('model_version:triton_requests_bad:increase', fit(|||
         sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase)
           * on (%(model)s) group_left ()
@@ -223,8 +228,8 @@ function(config)
       |||, { passed_on: members.charged_share })),
     ];
 
-  // Requests of each worker within the bounds that latency thresholds name, and all of them (+Inf), since the evaluation before.
-  // A worker without the bound has no row of it, and so is not measured.
+  // Requests within each bound that a latency threshold names, and all of them (+Inf), by worker, stage and bound. A worker
+  // whose histogram lacks the bound has no row, so its requests are not measured.
   local timed =
     local traced = (import '../lib/counters.libsonnet').traced;
     local vendors = (import '../lib/counters.libsonnet').vendors;
@@ -233,8 +238,8 @@ function(config)
     local timed = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:increase';
     local by = '%(subject)s, %(replica)s, worker, stage, le';
     local buckets(only='') = 'tritonobs_stage_duration_seconds_bucket{%(triton)s' + only + '}';
-    // What failed, on servers where the stage is measured. Only the whole request fails; its parts just take their time.
-    // Few servers have failures: only their rows are grouped.
+    // Failed requests, for servers where the stage `total` is measured. A failure concerns the whole request, not its parts.
+    // The rows are grouped only on servers with failures, which are few.
     local ended(bad) = fit(|||
       group by (%(subject)s, %(replica)s, stage, le) (
         %(timed)s{stage="total"}
@@ -248,23 +253,25 @@ function(config)
       bad: bad,
     });
     local failed(seen_by) = ended('replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}');
-    // The caller's fault counts nowhere: it is taken off all requests, and as a fast one off those in time.
+    // Invalid requests count neither as good nor as bad. They are subtracted from all requests, and from those in time, as
+    // if they had been fast.
     local invalid = fit('label_replace(\n  -%(ended)s,\n  "part", "invalid", "", ""\n)', {
       ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
     });
     local read = buckets('%(named_bounds)s');
     local bound = counts.bounds_now;
     local named = '\nand on (%(model)s, stage, le)\n' + text.trimmed(bound);
-    // Shards know no thresholds: they have rows of all bounds, and the global tier takes those that are asked for.
+    // Shards know no thresholds, so they record all bounds, and the global tier selects those that are named.
     local bounds = if config.tier == 'shard' then '' else named;
     local asked = if config.tier == 'global' then named else '';
-    // Few of all buckets are at such a bound: what is recorded of these is all that is read of them again. The bounds
-    // that were read are in the same record, labelled as such, and the SLOs that count.
+    // Few buckets are at such a bound, so those are recorded, and the next evaluation reads only the record. The same record
+    // has the named bounds and the SLOs in force, with labels of their own, so that all three are of the same evaluation.
     local last = 'worker_stage_le:tritonobs_stage_duration_seconds_bucket:last';
     local kept = config.tier != 'shard' && config.recordsAtOnce;
     local workers = last + '{bound=""}';
     local asked_for = last + '{bound="named"}';
-    // (Where no rule was evaluated then, Prometheus was away, and what was asked for before it went is still meant.)
+    // The bounds that were named at the previous evaluation. Where no rule was evaluated then, Prometheus was down, and the
+    // bounds before that count.
     local asked_before = fit(|||
       (
         %(asked)s offset %(sloInterval)s
@@ -276,8 +283,8 @@ function(config)
         )
       )
     |||, { asked: asked_for, before: increase.before(counts.kept_bounds) });
-    // What was kept of a bound whose rows were read an evaluation before. A worker without such a row is new and began at
-    // 0, unless its page or the bound is new.
+    // The previous values of bounds that were named at the previous evaluation. A worker without one is new and began at 0,
+    // unless its page or the bound is new: then its value is history.
     local since = increase.before(workers) + '\nand on (%(model)s, stage, le)\n' + asked_before;
     local began = fit(|||
       on (%(replica_only)s) %(pagesNew)s
@@ -291,9 +298,10 @@ function(config)
     local grown =
       if kept then fit('sum by (%(by)s) (\n  %(each)s\n)', { by: by, each: increase.each(workers, '(' + since + ')', began) })
       else increase.summed(by, read, bounds);
-    // By bound, of all workers. Only here a bound is written one way: these are few rows.
+    // By version, stage and bound, summed over workers. Only here is a bound rewritten to one notation, because these rows
+    // are few.
     local rows = '%(subject)s, stage, le';
-    // All that workers with it timed, and what failed before or without them.
+    // All requests of workers that have the bound, and failures that the model did not report. Invalid ones are subtracted.
     local by_bound = text.part('model_version_stage_le:tritonobs_requests_timed:increase', shards.grown, added(rows, fit(|||
       sum by (%(subject)s, stage, le) (
         (
@@ -307,8 +315,8 @@ function(config)
         %(invalid)s
       )
     |||, { timed: timed, failed: failed('triton'), invalid: invalid })));
-    // Neither slow requests nor failed ones are in time. Which of the failed ones were slow, too, no series tells: all
-    // are taken for fast.
+    // Requests in time: within the bound, and not failed. Which failed requests were slow, too, is in no series, so all are
+    // assumed to have been fast.
     local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, added(rows, fit(|||
       sum by (%(subject)s, stage, le) (
         %(timed)s
@@ -366,17 +374,17 @@ function(config)
       |||, { within: traced.within, known: traced.known, invalid: callers_fault })])) + shards.parts([in_time]),
     ];
 
-  // Requests that count for an SLO, and the bad ones of them, since the evaluation before; all windows are sums of these.
+  // Valid and bad requests of each SLO, increases since the previous evaluation. All windows are sums of these.
   local counted_for_slos =
-    // Where that record is read at once, and by the Prometheus that has it, they stand in the record of what is read of
-    // workers (`timed`).
+    // SLOs in force. One Prometheus that reads records at once takes them from the record of buckets (`timed`), where they
+    // are of the same evaluation.
     local counted(stage) = if config.recordsAtOnce && config.tier == 'all' then fit(|||
       sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo, stage, le) (
         worker_stage_le:tritonobs_stage_duration_seconds_bucket:last{bound="counted", %(stage)s}
       )
     |||, { stage: stage }) else counts.now(stage);
-    // Availability: SLOs without a latency threshold, of every version, and of the model over all of them. All rows carry
-    // the labels of their objective. `series` leaves out the caller's fault; SLOs that charge it count `with_invalid`.
+    // Availability: SLOs without a latency threshold, for every version, and for the model over all versions. Rows have the
+    // labels of the objective. `series` excludes invalid requests; SLOs that charge them use `with_invalid`.
     local available(series, with_invalid) =
       local of(which, series) = fit(|||
         (
@@ -394,7 +402,7 @@ function(config)
       text.all([of('unless', series), of('and', with_invalid)]);
     local invalid = (import '../lib/counters.libsonnet').invalid;
     local told_invalid = 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}';
-    // Latency: by the bound that the threshold names.
+    // Latency: requests at the bound of the SLO's threshold.
     local by_bound(series) = fit(|||
       sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (
         %(counted)s

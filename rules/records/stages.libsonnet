@@ -1,15 +1,16 @@
-// Stages as models time them, and what they work on.
+// Stages as models time them, and the items, errors and tokens of stages.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Stages: rates of their histograms over all workers, and what people read of them. The times of a language model to its
-  // first token and to each one after it are stages, too; they are no parts that add up to the whole request.
+  // Rates of the histograms of stages over all workers, and percentiles, means and shares of them. The time to the first
+  // token and the time per output token are stages, too, but they are not parts that add up to the whole request.
   local stages =
     local bounds = (import '../lib/counters.libsonnet').bounds;
     local mean_of = (import '../lib/counters.libsonnet').mean;
     local vendors = (import '../lib/counters.libsonnet').vendors;
+    // The rate of one part of the histogram (bucket, sum, count), of our stages and of engines (`vendors`).
     local rated(by, part, only='', stages=null) =
       local of(series, only='') = fit('sum by (%(by)s) (rate(%(series)s_%(part)s{%(triton)s' + only + '}[%(medium)s]))', {
         by: by,
@@ -37,8 +38,9 @@ function(config)
         ) >= 0
       |||, { quantile: quantile }));
     {
-      // Most of all series, in two halves that are read at different times. The label is there already; it tells promtool
-      // that no rule is there twice. The global tier reads both halves of shards at once, by the rule of the parts.
+      // Buckets are most of all series, so they are recorded in two halves by two groups. The label `stage` is in the rows
+      // anyway; as a label of the rule it keeps promtool from reporting a duplicate rule. The global tier reads both halves
+      // of the shards by the rule of the parts.
       whole: [buckets(', stage="total"', ['total'], { stage: 'total' }) + shards.kept],
       parts: [buckets(', stage!="total"', ['first_token', 'output_token'])],
       shown: [
@@ -56,8 +58,8 @@ function(config)
             / on (%(subject)s) group_left ()
           (avg_over_time(model_version_stage:tritonobs_stage_duration_seconds_sum:rate%(medium)s{stage="total"}[%(span5m)s]) > 0)
         |||),
-        // Which stage eats the latency budget: its seconds per request of the model, as a share of the tightest threshold
-        // for the whole request.
+        // The share of the latency threshold that a stage uses: its seconds per request of the model, divided by the
+        // tightest threshold of stage `total`.
         text.record('model_version_stage:tritonobs_stage_latency_budget_used:ratio5m', |||
           model_version_stage:tritonobs_stage_duration_seconds_per_total:ratio5m
             * on (%(subject)s) group_left ()
@@ -68,10 +70,10 @@ function(config)
       ],
     };
 
-  // What stages were given and made, what went wrong in them, and tokens.
+  // Items, errors and sizes of stages, and tokens.
   local work =
-    // A reason that is new to a worker has no series before its first errors, and `rate` would see none of them. What a
-    // server shows that showed no such series a window ago, though it was scraped, all happened since.
+    // A reason that is new to a worker has no series before its first error, and `rate` would miss that one. So the whole
+    // value of a series counts as an increase if the series did not exist a window ago while its server was scraped.
     local errors(name, window, seconds) =
       text.record('model_version_stage_reason:tritonobs_stage_errors:rate' + name, fit(|||
         sum by (%(subject)s, stage, reason, outcome) (
@@ -101,7 +103,7 @@ function(config)
     [
       errors('%(medium)s', '%(medium)s', '%(mediumSeconds)s'),
       errors('5m', '%(span5m)s', '%(seconds5m)s'),
-      // What else fails often enough for a surge: few reasons do.
+      // Reasons in Triton's counters that fail often enough for a surge, which are few.
       text.record('model_version_reason:triton_requests_failed:mean5m', |||
         avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s[%(span5m)s])
           >= %(surgeErrors)s / %(seconds5m)s
@@ -114,7 +116,7 @@ function(config)
           /
         (%(count)s > 0)
       |||, { sum: sizes.sum.here, count: sizes.count.here })) + shards.parts([sizes.sum, sizes.count]),
-      // Our own counters first, then vLLM's and TensorRT-LLM's. Two stages that count the same tokens count once.
+      // Our own counters, else vLLM's, else TensorRT-LLM's. Two stages that count the same tokens count once, by `max`.
       text.record(
         'model_version_kind:tritonobs_tokens:rate%(medium)s',
         text.all([

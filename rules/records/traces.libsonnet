@@ -1,16 +1,17 @@
-// Traced requests, and how many of all requests they are.
+// Traced requests, and the share of all requests that they represent.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // What Triton traces of a sample of requests, each weighted by what it stands for: quantiles of any model's requests and
-  // of their time in the queue. A quantile is the geometric middle of its bucket, at most 5 % from the truth; a straight
-  // line through the bucket would be 10 % off where all requests take equally long.
+  // Quantiles of requests and of their queue time, for any model, from a weighted sample of traces. A quantile is the
+  // geometric middle of its bucket, at most 5 % from the true value. Linear interpolation would be up to 10 % off where all
+  // requests take equally long.
   local traces =
     local traced = 'model_version_phase:tritonobs_trace_duration_seconds:';
     local quantiles = [['p50', '0.5'], ['p95', '0.95'], ['p99', '0.99']];
-    // One in a hundred above the P99 takes a hundred samples. (A median of one is worth showing.)
+    // The fewest samples for a quantile: one in a hundred is above the P99, so it needs a hundred. A median of any number is
+    // shown.
     local samples = { p50: 0, p95: 20, p99: 100 };
     local shown = [
       text.record('model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate%(medium)s', |||
@@ -47,7 +48,7 @@ function(config)
       }))
       for quantile in quantiles
     ] + [
-      // From traces where there are any, else from the stages, which know no queue; `source` says which.
+      // From traces where there are any, else from stages, which exclude the queue. The label `source` names which.
       text.record('model_version_phase:tritonobs_request_seconds:' + quantile[0] + '_5m', fit(|||
         label_replace(%(traced)s, "source", "traces", "", "")
         or
@@ -63,9 +64,10 @@ function(config)
       |||, { traced: traced + quantile[0] + '_5m', name: quantile[0] }))
       for quantile in quantiles
     ];
-    // What error budgets read of traces beside the requests.
+    // The record that error budgets read of traces, beside the requests.
     local samples = [
-      // How many traced requests the bad ones of an SLO were, at least: of one in a hundred, a hundred bad ones are one.
+      // The least number of traced requests behind the bad requests of an SLO: bad requests divided by the highest weight. A
+      // hundred bad ones sampled 1 in 100 are one.
       text.record('slo:sli_bad_samples:increase', |||
         (
           slo:sli_bad_requests:increase
@@ -78,16 +80,18 @@ function(config)
     ];
     { shown: shown, samples: samples };
 
-  // What traces stand for of what Triton counted, of each model on each server: a batch that is lost on its way leaves no
-  // counter anywhere. Compared is what should be in both: requests to models that only clients call, while the server said
-  // the same rate for 5 m and no receiver began again. A trace comes seconds after its request was counted, so what was
-  // counted is read two evaluations late, and what was traced is taken where it is more, now or as it was then.
+  // What traces represent compared with what Triton counted, by model and server. A lost batch of spans is in no other
+  // counter.
+  //
+  // Only requests that both sides count are compared. The receiver exports a rate only for models that no pipeline calls.
+  // The rate must have been the same for 5 m, and no receiver may have restarted. A trace arrives seconds after Triton's
+  // count, so counts are read two evaluations late, and traces are the larger value of now and two evaluations ago.
   local share =
     local increase = (import '../lib/counters.libsonnet').increase;
     local traced = (import '../lib/counters.libsonnet').traced;
     local where = '%(model)s, %(replica)s';
     local succeeded = 'nv_inference_request_success{%(triton)s}';
-    // The receiver's page names servers `replica`.
+    // The receiver's label for a server is always `replica`.
     local named(expr) =
       if config.replicaLabel == 'replica' then expr
       else fit('label_replace(%(expr)s, "%(label)s", "$1", "replica", "(.+)")', { expr: expr, label: config.replicaLabel });
@@ -98,7 +102,7 @@ function(config)
     local rate = 'tritonobs_trace_rate{%(traces)s}';
     local steady = 'replica_model:tritonobs_trace_rate:steady';
     local spans = 'tritonobs_trace_spans_total{%(traces)s}';
-    // Nothing was traced where no row is.
+    // The traced requests of an hour; 0 without a row.
     local known(offset='') = fit('(\n  %(now)s\n    or\n  %(due)s * 0\n)', { now: over(seen, offset), due: over(due) });
     {
       counted: [
@@ -111,7 +115,7 @@ function(config)
             { where: where, each: increase.each(increase.now(succeeded), increase.before(succeeded)) }
           )),
         ]),
-        // Models on servers that were traced at one rate for 5 m, by receivers that went on.
+        // The sampling rate of models and servers, where it was the same for 5 m and no receiver restarted.
         text.record(steady, fit(|||
           (
             max by (%(model)s, replica) (max_over_time(%(rate)s[%(span5m)s])) > 0
@@ -134,6 +138,7 @@ function(config)
             and on (%(where)s)
           %(steady)s
         |||, { where: where, answered: named('(\n' + traced.answered + '\n)'), steady: named(steady) })),
+        // Requests that should have been traced: completed ones, and failures inside the model.
         text.record(due, fit(|||
           (
             %(counted)s offset %(sloFreshWindow)s

@@ -1,10 +1,10 @@
-// Requests a second: of models, and of what limits are about.
+// Requests a second: of models, and of the subjects of limits.
 local fit = import '../lib/fit.libsonnet';
 local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
-  // Requests a second: how many, and how they ended. What SLOs count is in slo_requests.libsonnet.
+  // Rates of requests and of their outcomes. slo_requests.libsonnet has the requests that SLOs count.
   local requests =
     local ensembles = (import '../lib/counters.libsonnet').ensembles;
     local failed = 'model_version_reason:triton_requests_failed:rate%(short)s';
@@ -18,8 +18,9 @@ function(config)
       text.record('model_version:triton_requests_succeeded:rate%(short)s', |||
         sum by (%(subject)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
       |||),
-      // Nearly all failure counters do not move: only those that move are joined with what their model is. Failures of a
-      // model that was unloaded stay on the page: without successes, history.
+      // Nearly all failure counters stand still. Only those that move are joined with the kind of their model (`ensembles`).
+      // Triton keeps the failure counter of an unloaded model on its page, so failures without a row of successes are
+      // history.
       text.record(failed, fit(|||
         (
           %(failed)s
@@ -57,9 +58,9 @@ function(config)
       ]
     );
 
-  // Traffic as limits are about it: of a model version, of a model over all versions, of the whole fleet.
+  // Traffic by the subjects of limits: a model version, a model over all versions, and the fleet.
   local subjects =
-    // What the queues grew by a second, without what servers that just came back completed.
+    // The rate at which queues grow, without what servers that have just returned complete.
     local queued = text.part('model_version:triton_requests_queued:rate%(short)s', shards.sum, |||
       sum by (%(subject)s) (
         delta(nv_inference_pending_request_count{%(triton)s}[%(short)s]) / %(shortSeconds)s
@@ -74,10 +75,11 @@ function(config)
         )
       )
     |||);
-    // What a missing shard had ends at once, and with it what tells a version from its model: so does its mean.
+    // The global tier only. The rows of a missing shard end at once, `limit_of_model` included, which keeps a model with one
+    // version to one alert. A mean must end with them, or the version would have an alert of its own.
     local still =
       if config.tier != 'global' then '' else '  and on (%(subject)s)\nsubject:triton_requests_offered:rate%(short)s\n';
-    // A rate of model versions, of models over their versions, and of the fleet.
+    // The union of the rate of model versions, its sum by model, and the rate of the fleet.
     local subjects(versions, fleet='sum by (%(cluster)s) (' + versions + ')') = fit(|||
       %(versions)s
       or
@@ -86,8 +88,8 @@ function(config)
       %(fleet)s
     |||, { versions: text.trimmed(versions), fleet: text.trimmed(fleet) });
     [
-      // What clients ask of a model: all of its traffic but what pipelines cause. Pipelines that give up early cause
-      // less than assumed, never more.
+      // Requests from clients: the traffic of a model without the calls that pipelines make. A pipeline that ends early
+      // makes fewer calls than `calls` says, never more, so this may be too low but never too high.
       text.record('model:triton_requests_from_clients:rate%(short)s', |||
         clamp_min(
           sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
@@ -119,10 +121,10 @@ function(config)
         and
         subject:triton_requests:rate%(short)s
       |||),
-      // What limits are compared with: what came in, so what was completed and what the queue grew by. A model that
-      // completes 7 requests a second while 14 more queue up is offered 21. `delta` bridges lost scrapes as `rate` does.
-      // A server that just came back adds nothing: it catches up.
-      // (An ensemble queues nothing, and reports that under another version: its row has no partner.)
+      // The rate that limits are compared with: completed requests, plus the growth of the queue. A model that completes 7
+      // requests a second while 14 a second are added to its queue is offered 21. `delta` bridges lost scrapes as `rate`
+      // does. A server that has just returned adds nothing, because it works off what has queued. An ensemble has no queue,
+      // and its pending gauge is under its real version, so that row has no match.
       text.record('model_version:triton_requests_offered:rate%(short)s', fit(|||
         clamp_min(
           (
@@ -152,7 +154,7 @@ function(config)
         and
         subject:triton_requests_offered:rate%(short)s
       |||),
-      // The exact mean of a quarter of an hour, of three rows instead of hundreds. Only limits ask for it.
+      // The exact mean of 15 m, from three rows instead of hundreds of samples; only for subjects with a limit.
       text.record('subject:triton_requests_offered:mean15m', |||
         (
           (subject:triton_requests_offered:rate5m and on (%(subject)s) subject:tritonobs_qps_limit:held)
@@ -162,8 +164,8 @@ function(config)
           subject:triton_requests_offered:rate5m offset %(span10m)s
         ) / 3
       |||),
-      // Between the last two scrapes: bursts that every longer window hides. A server whose last scrape was lost adds
-      // nothing: what it did before is old.
+      // The rate between the last two scrapes, for bursts that longer windows average out. A server whose last scrape failed
+      // adds nothing, because its latest samples are old.
       text.record('model_version:triton_requests_offered:irate%(short)s', |||
         sum by (%(subject)s) (
           (
@@ -178,7 +180,7 @@ function(config)
           ((up{%(triton)s} == 0) or replica:triton_returned:info)
         )
       |||) + shards.sum,
-      // Only limits ask for this and the next.
+      // This record and the next exist only for subjects with a limit.
       text.record('subject:triton_requests_offered:irate%(short)s', fit(|||
         (
           %(all)s
@@ -186,14 +188,14 @@ function(config)
           and on (%(subject)s)
         subject:tritonobs_qps_limit:held
       |||, { all: subjects('model_version:triton_requests_offered:irate%(short)s') })),
-      // The last minute, in which an excess must go on.
+      // The mean of the last medium window: an excess must show in it, too.
       text.record('subject:triton_requests_offered:mean%(medium)s', |||
         avg_over_time(subject:triton_requests_offered:rate%(short)s[%(medium)s])
           and on (%(subject)s)
         subject:tritonobs_qps_limit:held
       ||| + still),
-      // Versions of which a limit would say but the same as of their model: all the traffic is theirs, and their limit is
-      // no tighter. While a model has one version, an overflow is one alert.
+      // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A model
+      // with one version then has one alert.
       text.record('model_version:tritonobs_limit_of_model:info', |||
         group by (%(subject)s) (
           (
