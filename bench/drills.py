@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
+from tritonobs.lab.drill.drill import CALM
 from tritonobs.lab.drill.registry import DRILLS
 from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.streams import CALM
-from tritonobs.lab.report.drill import seconds
+from tritonobs.lab.report import seconds
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
 from tritonobs.timings.promql import Span

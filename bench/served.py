@@ -23,7 +23,7 @@ from perf import Reading, measure
 from results import publish, table
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.load.encodings import jpeg
+from tritonobs.lab.load.images import jpeg
 from tritonobs.lab.load.plates import draw_plate
 from tritonobs.lab.stack.alone import lone_triton
 

@@ -13,8 +13,7 @@ from planted.fault import Named
 from planted.fleet import SCRAPE_SECONDS
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports, wait_for
 from tritonobs.names import HEARTBEAT
 from tritonobs.programs import binaries
 from tritonobs.triage.calm import windows

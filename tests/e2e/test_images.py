@@ -8,7 +8,7 @@ import pytest
 from tritonclient import http as triton_http
 
 from tritonobs import assets
-from tritonobs.lab.load.encodings import BROKEN, jpeg
+from tritonobs.lab.load.images import BROKEN, jpeg
 from tritonobs.lab.load.plates import draw_plate
 from tritonobs.lab.stack.alone import lone_triton
 

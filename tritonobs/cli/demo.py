@@ -11,7 +11,7 @@ import click
 
 from tritonobs.cli.running import STATE
 from tritonobs.cli.say import say
-from tritonobs.lab.report.stack import startup_progress
+from tritonobs.lab.report import startup_progress
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
 from tritonobs.lab.undo import Undo

@@ -11,8 +11,8 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.traces import TracesClient
 from tritonobs.errors import StackError
 from tritonobs.lab import demo as scenario
-from tritonobs.lab.report.load import load_progress
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.report import load_progress
+from tritonobs.lab.stack.ports import wait_for
 from tritonobs.plan.fleet import ALL_VERSIONS
 from tritonobs.report.console import print_table
 from tritonobs.report.stages import stage_table

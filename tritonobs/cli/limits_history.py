@@ -203,7 +203,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
     from tritonobs.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
     from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415
     from tritonobs.lab.load.schedule import Segment  # noqa: PLC0415
-    from tritonobs.lab.report.load import load_progress  # noqa: PLC0415
+    from tritonobs.lab.report import load_progress  # noqa: PLC0415
 
     try:
         ingredients = parse_mix(mix)

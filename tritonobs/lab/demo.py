@@ -13,7 +13,7 @@ from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
 from tritonobs.lab.load.run import LoadPlan, run_load
 from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from tritonobs import assets
 from tritonobs.errors import StackError
-from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
-from tritonobs.lab.drill.streams import CALM, Stream, callers, steady
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.drill.drill import CALM, Alert, Drill, Stream, Takes, callers, only_traffic, steady
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,7 +11,7 @@ import psutil
 from tritonobs.errors import StackError, TritonobsError
 from tritonobs.lab.drill.drill import Alert, Drill, Takes
 from tritonobs.lab.stack import native
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

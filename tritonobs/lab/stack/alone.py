@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tritonobs.lab.stack import native, processes, shared_memory, triton
+from tritonobs.lab.stack import native, processes, triton
 from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.lab.stack.processes import Part
 from tritonobs.lab.stack.services import Folders, Service
@@ -69,5 +69,5 @@ def lone_triton(
         )
     finally:
         processes.stop(parts, owner=folders.owner)
-        shared_memory.free(folders.backends)
+        triton.free_shared_memory(folders.backends)
         folders.state_file.unlink(missing_ok=True)

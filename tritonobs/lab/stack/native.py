@@ -12,7 +12,7 @@ from pathlib import Path
 import requests
 
 from tritonobs.errors import FileUnusable, StackError
-from tritonobs.lab.stack import ports, processes, shared_memory, state
+from tritonobs.lab.stack import ports, processes, triton
 from tritonobs.lab.stack.processes import Part
 from tritonobs.lab.stack.services import Folders, Service
 
@@ -48,7 +48,7 @@ def up(
         for service in services:
             with held():
                 parts.append(processes.start(service, folders.logs, owner=folders.owner))
-                state.remember(folders, parts)
+                processes.remember(folders, parts)
         _wait_until_ready(parts, on_ready)
     except BaseException:
         processes.stop(parts, owner=folders.owner)
@@ -104,13 +104,13 @@ def down(folders: Folders) -> tuple[Part, ...]:
     """
     parts: tuple[Part, ...] = ()
     if folders.lock_file.exists():
-        with suppress(StackError, FileUnusable), state.starting(folders, patience_seconds=_TURN_SECONDS):
+        with suppress(StackError, FileUnusable), processes.starting(folders, patience_seconds=_TURN_SECONDS):
             pass
     with suppress(StackError):
         parts = known(folders)
     running = tuple(part for part in parts if part.process())
     processes.stop(parts, owner=folders.owner)
-    shared_memory.free(folders.backends)
+    triton.free_shared_memory(folders.backends)
     if folders.state_file.exists():
         folders.state_file.unlink()
     return running
@@ -122,7 +122,7 @@ def known(folders: Folders) -> tuple[Part, ...]:
     Raises:
         StackError: its note of them is damaged.
     """
-    return state.recall(folders)
+    return processes.recall(folders)
 
 
 def describe(part: Part) -> Service | None:
@@ -148,7 +148,7 @@ def start_again(service: Service, folders: Folders) -> Part:
     others = [part for part in known(folders) if part.name != service.name]
     processes.stop(part for part in known(folders) if part.name == service.name)
     part = processes.start(service, folders.logs, owner=folders.owner, again=True)
-    state.remember(folders, [*others, part])
+    processes.remember(folders, [*others, part])
     _wait_until_ready([part], lambda _: None)
     return part
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tritonobs.lab.stack.practice import PracticeRobot
+    from tritonobs.lab.stack.local import PracticeRobot
     from tritonobs.plan.fleet import Plan
 
 
