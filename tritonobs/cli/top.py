@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from tritonobs.cli.asking import asked_prometheus, fleet_cluster
-from tritonobs.cli.running import running_fleet
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, cluster_option, format_option
+from tritonobs.cli.values import Address, Duration, cluster_option, format_option, running_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.picture import canvas
-from tritonobs.picture.canvas import shortened, time_ticks, width_of
-from tritonobs.picture.values import binary_step, text_of
+from tritonobs.picture.canvas import binary_step, shortened, text_of, time_ticks, width_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

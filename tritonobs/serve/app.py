@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from tritonobs import assets
 from tritonobs.errors import TimedOut
-from tritonobs.serve.doors import KnownHosts, forgiving
+from tritonobs.serve.server import KnownHosts, forgiving
 from tritonobs.serve.traces import trace_routes
 from tritonobs.serve.webhook import pass_on, receive
 from tritonobs.tasks.threads import Threads

@@ -17,15 +17,14 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs.errors import TimedOut
-from tritonobs.serve.doors import KnownHosts, forgiving
 from tritonobs.serve.hosts import known_names
-from tritonobs.serve.server import Listen, listening, until_told, url_of
+from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
 from tritonobs.traces import slowest
 from tritonobs.traces.forward import Body
+from tritonobs.traces.histograms import CONTENT_TYPE, TracesPage
 from tritonobs.traces.otlp import MOST_BYTES
-from tritonobs.traces.page import CONTENT_TYPE, TracesPage
 from tritonobs.traces.receiver import JSON, Receiver, reads
 from tritonobs.traces.slowest import SPAN_SECONDS
 

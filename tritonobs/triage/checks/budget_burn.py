@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tritonobs.triage.budgets import burning_alerts
 from tritonobs.triage.cause import Cause, Evidence, figure, stages_command, titled, triage_command
+from tritonobs.triage.signs import burning_alerts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from tritonobs.units import format_latency
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritonobs.timings.alive import Worker
+    from tritonobs.timings.outcomes import Worker
     from tritonobs.triage.view import View
 
 
