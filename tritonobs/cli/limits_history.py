@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,6 @@ from tritonobs.spec.values import parse_qps
 from tritonobs.units import parse_ratio
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.history.suggest import Operation
 

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, cluster_option, format_option, running_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tritonobs.timings.measured import Subject
     from tritonobs.timings.top import TopView
 

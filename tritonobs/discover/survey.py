@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from ruamel.yaml import YAML
@@ -21,17 +21,12 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from tritonobs import names
-from tritonobs.clients.exposition import read_page
+from tritonobs.clients.exposition import MetricsPage, read_page
+from tritonobs.clients.triton import ModelConfig, ModelStats, RepositoryEntry, TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.plan.objectives import shown
 from tritonobs.stage import parse_bounds
 from tritonobs.units import format_latency, version_order
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tritonobs.clients.exposition import MetricsPage
-    from tritonobs.clients.triton import ModelConfig, ModelStats, RepositoryEntry, TritonClient
 
 CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
 """Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""

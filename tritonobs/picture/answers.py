@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.errors import BadAnswer, ClientError
-from tritonobs.picture.board import Board, read_board
+from tritonobs.picture.board import Board, Mark, Panel, Target, Variable, read_board
 from tritonobs.units import format_duration, parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.picture.board import Mark, Panel, Target, Variable
 
 _SCRAPE_SECONDS: Final = 15.0
 

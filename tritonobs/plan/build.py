@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from tritonobs.errors import SpecInvalid
@@ -28,15 +27,11 @@ from tritonobs.plan.limits import resolve_limits
 from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, build_notify
 from tritonobs.plan.objectives import promises, shown, slo
 from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules
+from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.schema import Spec
+from tritonobs.spec.source import Step
 from tritonobs.spec.words import listed, quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from tritonobs.spec.notify import NotifySpec
-    from tritonobs.spec.source import Step
 
 _DAY_SECONDS = 86_400
 

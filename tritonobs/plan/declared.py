@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from tritonobs.names import MAX_QPS_ANNOTATION, MODEL_ANNOTATION
 from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, Model, QpsLimit, TokenLimit
+from tritonobs.spec.schema import DefaultsSpec, ModelSpec, Spec, VersionSpec
+from tritonobs.spec.source import Step
 from tritonobs.spec.values import parse_qps
 from tritonobs.spec.words import dotted, listed, nearest, quoted
 
-if TYPE_CHECKING:
-    from tritonobs.spec.schema import DefaultsSpec, ModelSpec, Spec, VersionSpec
-    from tritonobs.spec.source import Step
-
-    Path = tuple[Step, ...]
-    ByKind = dict[str, TokenLimit]
+Path = tuple[Step, ...]
+ByKind = dict[str, TokenLimit]
 
 DEFAULT_FIELD = "defaults.qps_limit"
 TOKENS_FIELD = "tokens_per_second_limit"

@@ -14,22 +14,18 @@ import logging
 import resource
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tritonobs.errors import TritonobsError
 from tritonobs.serve.hosts import is_known
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60

@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
@@ -23,10 +24,6 @@ from tritonobs import names
 from tritonobs.traces.call import Call, Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from prometheus_client import Metric
-
     from tritonobs.traces.receiver import Receiver
 
 MOST_SUBJECTS = 1000

@@ -6,8 +6,9 @@ Servers are named as people named them; Prometheus' label `instance` is an addre
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tritonobs import names
 from tritonobs.timings.ask import Unseen
@@ -19,9 +20,6 @@ from tritonobs.triage.signs import burning_still
 from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import INSTANT
 from tritonobs.triage.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Status = Literal["wrong", "healthy", "blind"]
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs import names
+from tritonobs.clients.prometheus import FiringAlert
+from tritonobs.timings.measured import Subject
 from tritonobs.triage.cause import titled
+from tritonobs.triage.view import View
 from tritonobs.units import format_duration, parse_moment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.clients.prometheus import FiringAlert
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
-
 
 _FEWEST = 3.0
 """Requests that wait: below that a queue comes and goes with each of them."""

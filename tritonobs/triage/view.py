@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.clients.prometheus import Target
 from tritonobs.timings import outcomes
-from tritonobs.timings.measured import timings_from
-from tritonobs.timings.outcomes import WORKER_LABELS, Ended, ended, workers
-from tritonobs.timings.promql import labels_of
-from tritonobs.timings.stages import stage_tables
-from tritonobs.triage.case import Case, Spread
-from tritonobs.triage.loads import loads
+from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
+from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, workers
+from tritonobs.timings.promql import Span, labels_of
+from tritonobs.timings.stages import StageTable, stage_tables
+from tritonobs.triage.case import Case, Change, Spread
+from tritonobs.triage.loads import Load, loads
+from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import Trends
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.clients.prometheus import Target
-    from tritonobs.timings.measured import Answers, Subject, Timings
-    from tritonobs.timings.outcomes import Key, Worker
-    from tritonobs.timings.promql import Span
-    from tritonobs.timings.stages import StageTable
-    from tritonobs.triage.case import Change
-    from tritonobs.triage.loads import Load
-    from tritonobs.triage.snapshot import Snapshot
 
 _NOTABLE_RATIO = 0.01
 _TRITON_JOB = "triton"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 import threading
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,6 @@ from tritonobs.lab.stack import native
 from tritonobs.lab.stack.ports import free_ports, port_of, wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     from tritonobs.lab.drill.rig import Rig
 
 
