@@ -135,7 +135,7 @@ class Board:
 
 
 def read_board(board: Mapping[str, Any]) -> Board:
-    """The board that `render.dashboards` made.
+    """The board that `render.grafana` made.
 
     Raises:
         ValueError: it has a panel that cannot be drawn.

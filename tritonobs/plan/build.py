@@ -52,7 +52,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
     """What the fleet file means; relative paths in it count from `base`, its folder.
 
     Raises:
-        SpecInvalid: with every error found; warnings do not stop a plan (`plan.check.check` tells them).
+        SpecInvalid: with every error found; warnings do not stop a plan (`check` tells them).
     """
     errors = [finding for finding in check(spec) if finding.severity is Severity.ERROR]
     if errors:
