@@ -37,7 +37,7 @@ from tritonobs.tasks.threads import Threads
 _log = logging.getLogger(__name__)
 _FEED, _LOG, _EVENTS = "annotations", "limits log", "events"
 _MOST_WAITING = 1_000
-_SECONDS = 10.0
+_POST_SECONDS = 10.0
 _PAUSE_SECONDS = 0.05
 _LONGEST_MESSAGE = 1_000
 _SOURCE = "tritonobs"
@@ -177,7 +177,7 @@ class Events:
         while self._waiting:
             namespace, body = self._waiting.popleft()
             try:
-                await self._threads.run(lambda: self._post(namespace, body), seconds=2 * _SECONDS)  # noqa: B023 (awaited at once)
+                await self._threads.run(lambda: self._post(namespace, body), seconds=2 * _POST_SECONDS)  # noqa: B023 (awaited at once)
             except (ClientError, SecretUnusable) as error:
                 # Logged once: a service account without the right to create Events has each of them refused.
                 if str(error) != self._refused:
@@ -186,7 +186,7 @@ class Events:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     def _post(self, namespace: str, body: dict[str, Any]) -> None:
-        self._api.ask("POST", f"/api/v1/namespaces/{namespace}/events", body=body, seconds=_SECONDS)
+        self._api.ask("POST", f"/api/v1/namespaces/{namespace}/events", body=body, seconds=_POST_SECONDS)
 
 
 def event(one: Annotated, in_force: str, complaint: str) -> dict[str, Any]:

@@ -54,12 +54,12 @@ _EXACT: Final = 64
 """Of the 256 colours of a PNG, how many are the picture's own."""
 # Fonts with Chinese, for labels that DejaVu has no letters for; the first that is installed.
 _WIDE_FONTS: Final = ("Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei")
-_STEPS: Final = (10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800)
+_TICKS: Final = (10, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800)
 _DOTS_A_LABEL: Final = 105
 _MINUTE: Final = 60
 _DAY: Final = 86400
 
-_SECONDS: Final = (
+_UNITS: Final = (
     (1e-6, "µs", 1e6),
     (1e-3, "ms", 1e3),
     (1.0, "s", 1.0),
@@ -229,7 +229,7 @@ def _fonts() -> list[str]:
 def time_ticks(start: float, end: float, dots: float) -> list[tuple[float, str]]:
     """Round times between two moments (Unix seconds), as many as fit into `dots`, with their labels."""
     most = max(dots / _DOTS_A_LABEL, 1)
-    step = next((step for step in _STEPS if (end - start) / step <= most), _STEPS[-1])
+    step = next((step for step in _TICKS if (end - start) / step <= most), _TICKS[-1])
     form = "%H:%M:%S" if step < _MINUTE else "%H:%M" if step < _DAY else "%d %b"
     # Ticks are round in the zone of this machine: days begin at its midnight, not at that of UTC.
     shift = local(start).utcoffset()
@@ -256,7 +256,7 @@ def text_of(value: float, unit: str, decimals: int | None = None, *, like: float
     """The value in its unit; `like` is a value whose scale it shares, so that an axis has one unit."""
     scale = abs(value if like is None else like)
     if unit in _TIMES:
-        number, after = _scaled(value, scale, _SECONDS if scale >= _LONG_SECONDS else _SECONDS[:3])
+        number, after = _scaled(value, scale, _UNITS if scale >= _LONG_SECONDS else _UNITS[:3])
         after = f" {after}"
     elif unit in _SCALES:
         number, after = _scaled(value, scale, _SCALES[unit])

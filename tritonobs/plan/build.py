@@ -35,7 +35,6 @@ from tritonobs.spec.words import listed, quoted
 
 _DAY_SECONDS = 86_400
 
-_DAY = 86_400
 _PERIOD_DAYS = (7, 90)
 # A hostile file can hold a circle of thousands of models, which the message would repeat.
 _MOST_IN_CIRCLE = 16
@@ -183,10 +182,10 @@ def _links(spec: Spec) -> Iterator[Finding]:
 
 def _times(spec: Spec) -> Iterator[Finding]:
     least, most = _PERIOD_DAYS
-    if spec.slo_period % _DAY or not least * _DAY <= spec.slo_period <= most * _DAY:
+    if spec.slo_period % _DAY_SECONDS or not least * _DAY_SECONDS <= spec.slo_period <= most * _DAY_SECONDS:
         message = f"found {shown(spec.slo_period)}; allowed are whole days from {least}d to {most}d"
         yield spec.source.finding(("slo_period",), message)
-    if spec.prometheus.retention % _DAY:
+    if spec.prometheus.retention % _DAY_SECONDS:
         message = f"found {shown(spec.prometheus.retention)}; allowed are whole days, like 180d"
         yield spec.source.finding(("prometheus", "retention"), message)
     elif spec.prometheus.retention < spec.slo_period:

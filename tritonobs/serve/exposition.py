@@ -32,7 +32,7 @@ _HELP = "From the fleet file; see docs/delivery.md."
 
 _log = logging.getLogger(__name__)
 KEPT_SECONDS = 3600.0
-_SECONDS = 15.0
+_LOOK_EVERY_SECONDS = 15.0
 _LOOK_SECONDS = 60.0
 
 
@@ -154,4 +154,4 @@ class Found:
                 _log.info("%d replicas are there now, %d before", len(found), len(self._replicas))
                 self._replicas = found
                 self._changed()
-        await asyncio.sleep(_SECONDS)
+        await asyncio.sleep(_LOOK_EVERY_SECONDS)

@@ -23,7 +23,6 @@ from tritonobs.timings.measured import (
     read_timings,
 )
 
-__all__ = ["CALL", "COMPUTE", "OTHER", "QUEUE", "Row", "StageTable", "read_stages", "stage_tables"]
 _WORTH_A_ROW = 0.005
 
 QUEUE: Final = "(queue)"
