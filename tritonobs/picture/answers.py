@@ -24,7 +24,7 @@ _SCRAPE_SECONDS: Final = 15.0
 
 _SIDE_BY_SIDE: Final = 4
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
-# A column is 58 dots wide (`sheet`), so there is a point every three dots.
+# A column is 58 dots wide (`page.COLUMN`), so there is a point every three dots.
 _POINTS_A_COLUMN: Final = 20
 _LABEL: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 EVERYTHING: Final = ".*"

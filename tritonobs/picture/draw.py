@@ -111,7 +111,7 @@ def draw_bars(box: Box, answer: Answer) -> None:
 
 
 _TALLEST_BAND: Final = 26.0
-# Text is 11 dots high (`theme.SIZE`); names of lower bands would touch.
+# Text is 11 dots high (`canvas.SIZE`); names of lower bands would touch.
 _LOWEST_BAND: Final = 13.0
 _NAMES_BESIDE_BANDS: Final = 0.3
 _DARK: Final = "#101216"

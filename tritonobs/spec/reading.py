@@ -48,7 +48,7 @@ def read_document(text: str, file: str) -> Source:
     """The one document of `text`; `findings` says what is wrong with it as YAML.
 
     Raises:
-        yaml.YAMLError: the text is not YAML; `syntax.syntax_finding` says where and why.
+        yaml.YAMLError: the text is not YAML; `syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
     first = next(reader.documents(), None)
