@@ -1,7 +1,7 @@
 """Values of options: durations, addresses, segments of load; wrong ones are refused with what is allowed.
 
-With the options that several commands have, their defaults from the stack that runs here, and the group
-whose list of commands is readable.
+Several commands have the same options. The stack that runs here gives their defaults. The list of commands of
+a group is readable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A metrics page as values: the text format as Triton prints it, read through prometheus_client's parser.
 
-And a client of `tritonobs serve`: it posts to its webhook as Alertmanager does, and reads its metrics page.
+The client of `tritonobs serve` posts to its webhook as Alertmanager does, and reads its metrics page.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An alert as a message shows it: every text plain, every link checked, in the reader's language.
 
-With the people that a message mentions.
+Views of alerts name the people that a message mentions.
 """
 # ruff: noqa: RUF001 (Chinese has punctuation of its own)
 

@@ -1,7 +1,7 @@
 """Where panels are drawn: a rectangle of a matplotlib figure, measured in dots from the top left.
 
-With the colours and sizes of pictures, dark, as boards are usually seen; times of day for an axis, in the
-time zone of this machine; and numbers as Grafana shows them, with a unit and few digits.
+Colours are dark, as boards are usually seen. Times of day are in the time zone of this machine. Numbers are
+written as Grafana shows them, with a unit and few digits.
 """
 
 from __future__ import annotations

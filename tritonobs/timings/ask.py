@@ -1,6 +1,6 @@
 """Several queries at one moment, in parallel.
 
-And the models and clusters that Prometheus has seen, for errors about an unknown one.
+The models and clusters that Prometheus has seen stand in errors about an unknown one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The stack as native processes: start, wait until ready, watch, stop.
 
-Or one tritonserver alone, with any model repository: for tests, benchmarks and soaks.
+One tritonserver alone, with any model repository, is for tests, benchmarks and soaks.
 """
 
 from __future__ import annotations
