@@ -28,9 +28,8 @@ from tritonobs.escapes import shown
 from tritonobs.findings import Severity
 from tritonobs.limits.change import Change, set_limit
 from tritonobs.limits.log import FIRST, LimitsLog
-from tritonobs.plan.annotations import annotated_limits
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
+from tritonobs.plan.declared import annotated_limits
 from tritonobs.plan.fleet import Model
 from tritonobs.spec.load import read_alertmanager, read_text
 from tritonobs.spec.values import parse_qps

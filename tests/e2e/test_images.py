@@ -10,7 +10,7 @@ from tritonclient import http as triton_http
 from tritonobs import assets
 from tritonobs.lab.load.images import BROKEN, jpeg
 from tritonobs.lab.load.plates import draw_plate
-from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.native import lone_triton
 
 pytestmark = pytest.mark.e2e
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.plan.annotations import Annotated
+    from tritonobs.plan.declared import Annotated
     from tritonobs.plan.fleet import Plan
 
 AUTHOR = Author(who="unknown", source=ANNOTATION)

@@ -14,11 +14,9 @@ from PIL import Image, ImageColor
 from tritonobs import names
 from tritonobs.errors import BadAnswer
 from tritonobs.picture import canvas
-from tritonobs.picture.answers import Answer, Line, fill, one_of, options
+from tritonobs.picture.answers import Answer, Line, fill, one_of, options, read_drawing
 from tritonobs.picture.board import KINDS, Look, knobs_of, read_board
-from tritonobs.picture.draw import columns_of
-from tritonobs.picture.drawing import read_drawing
-from tritonobs.picture.grid import grid_of
+from tritonobs.picture.draw import columns_of, grid_of
 from tritonobs.picture.page import page, sheet
 
 NOW = 1_700_000_000.0

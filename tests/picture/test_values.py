@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from tritonobs.picture.canvas import colours_of, time_ticks
-from tritonobs.picture.values import binary_step, text_of
+from tritonobs.picture.canvas import binary_step, colours_of, text_of, time_ticks
 
 
 @pytest.mark.parametrize(

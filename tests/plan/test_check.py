@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import SpecInvalid
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:

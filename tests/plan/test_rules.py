@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tritonobs import assets
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.plan.rules import selects
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.rules import mixin_knobs

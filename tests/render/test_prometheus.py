@@ -19,7 +19,7 @@ from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import Artifact, write_artifacts
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import RULES_PER_GROUP, render_objectives
-from tritonobs.serve.targets import target_groups
+from tritonobs.serve.exposition import target_groups
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
 from tritonobs.plan.fleet import Pods
 from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import write_artifacts

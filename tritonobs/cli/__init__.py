@@ -12,6 +12,7 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,8 +24,6 @@ from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.stage.cells import record_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from click.shell_completion import CompletionItem
 
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130

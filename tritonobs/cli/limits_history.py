@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tritonobs.cli.asking import asked_prometheus, refuse_unknown
-from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, Parsed, cluster_option, format_option, prometheus_option
+from tritonobs.cli.values import (
+    Address,
+    Duration,
+    Parsed,
+    cluster_option,
+    format_option,
+    prometheus_option,
+    running_url,
+)
 from tritonobs.files import replace
 from tritonobs.spec.values import parse_qps
 from tritonobs.units import parse_ratio
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.history.suggest import Operation
 

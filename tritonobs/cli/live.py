@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +14,6 @@ from tritonobs.cli.values import Duration, cluster_option, format_option, promet
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.timings.stages import StageTable
 

@@ -6,9 +6,8 @@ import re
 
 import click
 
-from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.cli.values import Address, Duration, format_option, running_url
 from tritonobs.lab.load.schedule import Segment
 
 _INTERRUPTED = 130

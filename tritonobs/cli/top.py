@@ -6,19 +6,17 @@ import math
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tritonobs.cli.asking import asked_prometheus, fleet_cluster
-from tritonobs.cli.running import running_fleet
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, cluster_option, format_option
+from tritonobs.cli.values import Address, Duration, cluster_option, format_option, running_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tritonobs.timings.measured import Subject
     from tritonobs.timings.top import TopView
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, load_plan
-from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, Group, format_option
+from tritonobs.cli.values import Address, Duration, Group, format_option, running_url
 from tritonobs.files import replace
 from tritonobs.traces.switch import Change, Follower
 

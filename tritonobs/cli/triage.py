@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 import click
 
 from tritonobs.cli.asking import asked_prometheus, load_option, loaded, plan_cluster, refuse_unknown
-from tritonobs.cli.running import running_fleet
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option
+from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
 
 if TYPE_CHECKING:
     from tritonobs.timings.promql import Span
@@ -193,7 +192,7 @@ def _where(
             replicas=replicas,
         )
     from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.cli.running import found_replicas  # noqa: PLC0415
+    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
 
     plan = asked_plan(fleet)
     found = found_replicas(plan)

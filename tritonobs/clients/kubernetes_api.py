@@ -1,6 +1,6 @@
 """One Kubernetes API server, asked as a program of the cluster asks it: token, authority, time, errors.
 
-And a Lease: of several copies of a program one holds it, and all can see which.
+A Lease is held by one of several copies of a program, and all can see which.
 """
 
 from __future__ import annotations

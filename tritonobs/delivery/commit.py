@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from tritonobs.delivery.lane import Outcome
+from tritonobs.clients.dingtalk import Markdown
+from tritonobs.delivery.lane import Lane, Outcome
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.delivery.payload import Alert, Payload
+from tritonobs.plan.notify import Robot
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from tritonobs.clients.dingtalk import Markdown
-    from tritonobs.delivery.lane import Lane
-    from tritonobs.delivery.metrics import DeliveryMetrics
-    from tritonobs.delivery.payload import Alert, Payload
-    from tritonobs.plan.notify import Robot
-
-    Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]
+Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]
 
 # With 5 s for the Lease and 10 s for last answers this stays below the 30 s that Kubernetes waits.
 _LAST_SEND_SECONDS = 8.0

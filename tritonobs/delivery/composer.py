@@ -11,20 +11,16 @@ import zoneinfo
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+
+from jinja2 import Template
 
 from tritonobs import names
 from tritonobs.clients.dingtalk import Markdown
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.template import fill, house_template
-from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, bare_view, called, view
+from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, Words, bare_view, called, view
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
-
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-    from tritonobs.delivery.view import Words
 
 Shares = Mapping[tuple[str, str, str], str]
 _ANY_SIZE = 2**31

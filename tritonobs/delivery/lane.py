@@ -11,21 +11,16 @@ import asyncio
 import enum
 import logging
 from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
-from tritonobs.clients.dingtalk import MOST_BYTES, MUTE_SECONDS, Verdict
+from tritonobs.clients.dingtalk import MOST_BYTES, MUTE_SECONDS, Markdown, Reply, Verdict
+from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.delivery.payload import Alert
 from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut, TritonobsError, Unreachable
+from tritonobs.plan.notify import Robot
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from tritonobs.clients.dingtalk import Markdown, Reply
-    from tritonobs.delivery.metrics import DeliveryMetrics
-    from tritonobs.delivery.payload import Alert
-    from tritonobs.plan.notify import Robot
-
-    Send = Callable[[Robot, Markdown], Awaitable[Reply]]
+Send = Callable[[Robot, Markdown], Awaitable[Reply]]
 
 _log = logging.getLogger(__name__)
 _MINUTE = 60.0

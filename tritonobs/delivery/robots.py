@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from jinja2 import Template
 
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
 from tritonobs.clients.secrets import Secret, read_secret
@@ -21,9 +22,6 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 _SEND_SECONDS = 10.0
 """More than the client's own patience: what is left is the name service and the disk."""

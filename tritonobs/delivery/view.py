@@ -1,6 +1,6 @@
 """An alert as a message shows it: every text plain, every link checked, in the reader's language.
 
-With the people that a message mentions.
+Views of alerts name the people that a message mentions.
 """
 # ruff: noqa: RUF001 (Chinese has punctuation of its own)
 
@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import quote, urlunsplit
 
 from tritonobs import names
 from tritonobs.addresses import web_parts
+from tritonobs.delivery.payload import Alert
+from tritonobs.plan.notify import Mention
 from tritonobs.units import format_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from datetime import datetime, tzinfo
-
-    from tritonobs.delivery.payload import Alert
-    from tritonobs.plan.notify import Mention
 
 ALERTNAME: Final = "alertname"
 SEVERITY: Final = "severity"

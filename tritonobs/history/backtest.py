@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
@@ -19,9 +19,6 @@ from tritonobs.errors import BadAnswer
 from tritonobs.timings import promql
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""

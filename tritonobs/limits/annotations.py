@@ -21,7 +21,7 @@ from tritonobs.clients.kubernetes_api import Expired
 from tritonobs.errors import ClientError, SecretUnusable
 from tritonobs.limits.log import ANNOTATION, LimitsLog, state
 from tritonobs.names import MAX_QPS_ANNOTATION
-from tritonobs.plan.annotations import Annotated, annotated_limits, overrides
+from tritonobs.plan.declared import Annotated, annotated_limits, overrides
 from tritonobs.plan.fleet import Model, QpsLimit
 from tritonobs.spec.values import parse_qps
 from tritonobs.tasks.threads import Threads

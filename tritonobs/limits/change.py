@@ -15,7 +15,7 @@ from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.limits.log import COMMAND, FILE, FIRST, Author, Entry, LimitsLog, describe, state
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.plan.declared import TOKENS_FIELD, written_limits, written_token_limits
 from tritonobs.plan.fleet import Limit
 from tritonobs.spec.edit import append_entry, set_field

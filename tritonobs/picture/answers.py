@@ -1,35 +1,87 @@
-"""The board's variables, and the answers to the queries of a panel, which the chosen values enter."""
+"""Everything that a picture shows: the board, the choices, the time, and what Prometheus answered.
+
+The chosen values of the board's variables enter the queries of its panels.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.errors import BadAnswer, ClientError
-from tritonobs.units import format_duration
+from tritonobs.picture.board import Board, Mark, Panel, Target, Variable, read_board
+from tritonobs.units import format_duration, parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.picture.board import Board, Mark, Panel, Target, Variable
+
+_SCRAPE_SECONDS: Final = 15.0
 
 _SIDE_BY_SIDE: Final = 4
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
-# A column is 58 dots wide (`sheet`), so there is a point every three dots.
+# A column is 58 dots wide (`page.COLUMN`), so there is a point every three dots.
 _POINTS_A_COLUMN: Final = 20
 _LABEL: Final = re.compile(r"\{\{\s*(\w+)\s*\}\}")
-
 EVERYTHING: Final = ".*"
 # Grafana's $__rate_interval holds at least four scrapes.
 _SCRAPES: Final = 4
 _LABEL_VALUES: Final = re.compile(r"label_values\((?P<expr>.*),\s*(?P<label>\w+)\)", re.DOTALL)
 _QUERY_RESULT: Final = re.compile(r"query_result\((?P<expr>.*)\)", re.DOTALL)
 _NAME: Final = re.compile(r"\$(?:\{(\w+)(?::\w+)?\}|(\w+))")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A board at one time; `words` are the variables as they entered the queries."""
+
+    board: Board
+    words: Mapping[str, str]
+    times: Times
+    answers: tuple[Answer, ...]
+    moments: tuple[Moment, ...]
+
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The titles of panels that show nothing."""
+        return tuple(answer.panel.title for answer in self.answers if not answer.lines)
+
+
+def read_drawing(
+    client: PrometheusClient,
+    board: Mapping[str, Any],
+    wanted: Mapping[str, Sequence[str]],
+    *,
+    start: float,
+    end: float,
+) -> Drawing:
+    """Ask everything that a board shows between two moments (Unix seconds).
+
+    `wanted` are values of the board's variables; what is not in it is as the board opens.
+
+    Raises:
+        ClientError: Prometheus could not be asked at all; a single panel without an answer says so itself.
+    """
+    known = read_board(board)
+    times = Times(start=start, end=end, scrape_seconds=_scrape_seconds(client))
+    words = choose(client, known, wanted, start=start, end=end)
+    return Drawing(
+        board=known,
+        words=words,
+        times=times,
+        answers=ask(client, known, words, times),
+        moments=moments(client, known, words, times),
+    )
+
+
+def _scrape_seconds(client: PrometheusClient) -> float:
+    """The longest scrape interval of the targets; without targets, what Prometheus does unasked."""
+    intervals = [float(parse_duration(target.interval)) for target in client.targets() if target.interval]
+    return max(intervals, default=_SCRAPE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

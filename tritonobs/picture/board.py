@@ -6,7 +6,7 @@ Which windows the records of a Prometheus are made with is part of the records' 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +15,6 @@ from tritonobs.errors import BadAnswer
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tritonobs.clients.prometheus import PrometheusClient
 
 KINDS: Final = frozenset({"timeseries", "stat", "bargauge", "heatmap", "table", "state-timeline"})
@@ -137,7 +135,7 @@ class Board:
 
 
 def read_board(board: Mapping[str, Any]) -> Board:
-    """The board that `render.dashboards` made.
+    """The board that `render.grafana` made.
 
     Raises:
         ValueError: it has a panel that cannot be drawn.

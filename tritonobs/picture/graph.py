@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.picture import canvas
-from tritonobs.picture.canvas import shortened, time_ticks, width_of
-from tritonobs.picture.values import binary_step, text_of
+from tritonobs.picture.answers import Answer, Line, Moment, Times
+from tritonobs.picture.board import Look
+from tritonobs.picture.canvas import Box, binary_step, shortened, text_of, time_ticks, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
-
-    from tritonobs.picture.answers import Answer, Line, Moment, Times
-    from tritonobs.picture.board import Look
-    from tritonobs.picture.canvas import Box
 
 _ASIDE: Final = 0.3
 _WIDEST: Final = 0.5

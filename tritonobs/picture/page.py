@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tritonobs.picture import canvas
-from tritonobs.picture.answers import Answer, Line
-from tritonobs.picture.canvas import Box, local, new_box, saved, shortened, span_text
-from tritonobs.picture.draw import draw_panel
-from tritonobs.picture.drawing import Drawing
-from tritonobs.picture.grid import Grid, grid_of
-from tritonobs.picture.values import text_of
+from tritonobs.picture.answers import Answer, Drawing, Line
+from tritonobs.picture.canvas import Box, local, new_box, saved, shortened, span_text, text_of
+from tritonobs.picture.draw import Grid, draw_panel, grid_of
 
 _TEMPLATE: Final = "page.html.j2"
 _MOST_ROWS: Final = 40

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs import names
 from tritonobs.findings import Finding, Severity
-from tritonobs.plan.objectives import TRACED_REQUEST, TRACED_SECONDS, bounds_of, nearest_two, promises, shown
+from tritonobs.plan.objectives import (
+    TRACED_REQUEST,
+    TRACED_SECONDS,
+    Promise,
+    bounds_of,
+    nearest_two,
+    promises,
+    shown,
+)
 from tritonobs.plan.rules import labels_selected, matchers, replica_label, selects
 from tritonobs.spec.schema import Spec
+from tritonobs.spec.source import Step
 from tritonobs.spec.words import listed, quoted
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from tritonobs.plan.objectives import Promise
-    from tritonobs.spec.source import Step
-
-    Path = tuple[Step, ...]
+Path = tuple[Step, ...]
 
 _JOBS: Final = {"selector": "triton", "serve_selector": "tritonobs", "traces_selector": "tritonobs-traces"}
 # Labels that the rules, Triton or Prometheus give another meaning.

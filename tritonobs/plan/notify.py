@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from decimal import Decimal
+from pathlib import Path
+from typing import Final, Literal
 
-if TYPE_CHECKING:
-    from decimal import Decimal
-    from pathlib import Path
-
-    from tritonobs.spec.notify import (
-        AuthSpec,
-        DeadManSpec,
-        MentionSpec,
-        NotifySpec,
-        OwnAlertmanager,
-        RobotSpec,
-        WebhookSpec,
-    )
+from tritonobs.spec.notify import (
+    AuthSpec,
+    DeadManSpec,
+    MentionSpec,
+    NotifySpec,
+    OwnAlertmanager,
+    RobotSpec,
+    WebhookSpec,
+)
 
 Language = Literal["en", "zh"]
 

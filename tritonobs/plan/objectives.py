@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.plan.fleet import ALL_VERSIONS, Slo
+from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
+from tritonobs.spec.source import Source, Step
 from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
 from tritonobs.units import format_duration, format_number
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
-    from tritonobs.spec.source import Source, Step
-
-    Path = tuple[Step, ...]
+Path = tuple[Step, ...]
 
 TRACED_REQUEST = "traces:request"
 """The stage of an SLO about the whole request; no stage can have this name."""

@@ -6,22 +6,17 @@ One receiver for each combination of destinations that a route asks for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tritonobs import names
-from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, Auth, Notify, Route, Slack, Webhook
 from tritonobs.units import format_duration
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.plan.notify import Auth, Notify, Route, Slack, Webhook
-
-    Config = dict[str, Any]
+Config = dict[str, Any]
 
 TEST_ALERT = "TritonobsTest"
 OURS: Final = 'alertname=~"Triton.+"'

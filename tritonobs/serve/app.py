@@ -11,20 +11,19 @@ from markdown_it import MarkdownIt
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from tritonobs import assets
 from tritonobs.errors import TimedOut
-from tritonobs.serve.doors import KnownHosts, forgiving
+from tritonobs.serve.server import KnownHosts, forgiving
 from tritonobs.serve.traces import trace_routes
 from tritonobs.serve.webhook import pass_on, receive
 from tritonobs.tasks.threads import Threads
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
-
     from tritonobs.serve.daemon import Daemon
 
 _PAGE_SECONDS = 9.0

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from jinja2 import Template
 
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -28,9 +29,6 @@ from tritonobs.plan.notify import Auth
 from tritonobs.serve.hosts import known_names
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks.threads import Threads
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0

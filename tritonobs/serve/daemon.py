@@ -22,11 +22,10 @@ from tritonobs.errors import TritonobsError
 from tritonobs.limits.in_force import LiveLimits
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
-from tritonobs.serve.exposition import ObjectivePage
+from tritonobs.serve.exposition import Found, ObjectivePage, Targets
 from tritonobs.serve.hosts import is_loopback
 from tritonobs.serve.leading import Leading, lease_of
 from tritonobs.serve.server import Listen, listening, until_told, url_of
-from tritonobs.serve.targets import Found, Targets
 from tritonobs.serve.traces import Room
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads

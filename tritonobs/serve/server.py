@@ -1,4 +1,4 @@
-"""One HTTP server until SIGTERM or SIGINT: bounded connections, last answers before the end.
+"""One HTTP server until SIGTERM or SIGINT: admission, bounded connections, last answers before the end.
 
 Connections are closed that send half a request, do not read their answer, or are too many. Kept ones stay
 open. uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And
@@ -10,27 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import resource
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tritonobs.errors import TritonobsError
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+from tritonobs.serve.hosts import is_known
 
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
 _ACCEPTED_AT_ONCE, _BACKLOG = 16, 1024
 """asyncio accepts so many before it looks at any of them; so many more wait in the kernel."""
-
 HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 90.0
 """From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
@@ -42,6 +42,8 @@ _LIVE_SECONDS = 90.0
 _REST_SECONDS = 5
 _MOST, _SHARE_OF_FILES = 2048, 0.75
 _WANTED_FILES = 4096
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,3 +266,37 @@ def careful_protocol(
         "request_seconds": request_seconds,
     }
     return type("CarefulProtocol", (Careful,), values)
+
+
+class KnownHosts:
+    """Refuses who calls this machine by a name it does not have."""
+
+    def __init__(
+        self, app: ASGIApp, names: Callable[[], Collection[str]], refused: Callable[[], None]
+    ) -> None:
+        self._app, self._names, self._refused = app, names, refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or answer 421."""
+        headers: dict[bytes, bytes] = dict(scope.get("headers", ()))
+        host = headers.get(b"host", b"").decode("latin-1")
+        here = (scope.get("server") or ("",))[0]
+        if is_known(host, self._names(), here):
+            await self._app(scope, receive, send)
+            return
+        self._refused()
+        _log.warning("a call for host %r was refused; addresses.serve_names can allow it", host[:100])
+        answer = PlainTextResponse("this is not served here; see addresses.serve_names\n", 421)
+        await answer(scope, receive, send)
+
+
+def forgiving(app: ASGIApp) -> ASGIApp:
+    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except h11.LocalProtocolError as error:
+            _log.info("a caller broke off in the middle of its request: %s", error)
+
+    return answer

@@ -6,7 +6,8 @@ They are routes of `tritonobs serve`, or the whole of `tritonobs traces serve`, 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import socket
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from prometheus_client import disable_created_metrics
@@ -17,23 +18,17 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs.errors import TimedOut
-from tritonobs.serve.doors import KnownHosts, forgiving
+from tritonobs.plan.fleet import Plan
 from tritonobs.serve.hosts import known_names
-from tritonobs.serve.server import Listen, listening, until_told, url_of
+from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
 from tritonobs.traces import slowest
 from tritonobs.traces.forward import Body
+from tritonobs.traces.histograms import CONTENT_TYPE, TracesPage
 from tritonobs.traces.otlp import MOST_BYTES
-from tritonobs.traces.page import CONTENT_TYPE, TracesPage
 from tritonobs.traces.receiver import JSON, Receiver, reads
 from tritonobs.traces.slowest import SPAN_SECONDS
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable
-
-    from tritonobs.plan.fleet import Plan
 
 POST_PATH, METRICS_PATH, SLOW_PATH = "/v1/traces", "/metrics/traces", "/traces/slow"
 _BODIES_AT_ONCE = 4

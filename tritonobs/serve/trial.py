@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.dingtalk import MOST_BYTES, DingTalk
-from tritonobs.clients.serve import ServeClient
+from tritonobs.clients.exposition import ServeClient
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import Payload, read_payload
 from tritonobs.delivery.robots import robot_secrets

@@ -13,10 +13,12 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
+from typing import Any, Final, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
@@ -28,10 +30,6 @@ from tritonobs.spec.schema import Spec
 from tritonobs.spec.section import Mistakes
 from tritonobs.spec.source import Source, Step
 from tritonobs.spec.words import found, listed
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-    from pydantic_core import ErrorDetails
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""

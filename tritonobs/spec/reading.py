@@ -7,18 +7,16 @@ Scalars stay the text their author wrote (only null is not): `99.9` is never a f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import yaml
 from yaml import events
+from yaml.error import Mark
 from yaml.reader import ReaderError
 
 from tritonobs.findings import MOST_FINDINGS, Finding, Place, more_findings
 from tritonobs.spec.source import Node, Source, Step
 from tritonobs.spec.words import quoted
-
-if TYPE_CHECKING:
-    from yaml.error import Mark
 
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -50,7 +48,7 @@ def read_document(text: str, file: str) -> Source:
     """The one document of `text`; `findings` says what is wrong with it as YAML.
 
     Raises:
-        yaml.YAMLError: the text is not YAML; `syntax.syntax_finding` says where and why.
+        yaml.YAMLError: the text is not YAML; `syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
     first = next(reader.documents(), None)

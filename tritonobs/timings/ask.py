@@ -1,25 +1,21 @@
 """Several queries at one moment, in parallel.
 
-And the models and clusters that Prometheus has seen, for errors about an unknown one.
+The models and clusters that Prometheus has seen stand in errors about an unknown one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from tritonobs import names
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import ClientError
 from tritonobs.spec.words import listed, nearest, quoted
 from tritonobs.timings import promql
 from tritonobs.timings.promql import Span
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tritonobs.clients.prometheus import Reading
 
 _SIDE_BY_SIDE = 6
 _T = TypeVar("_T")

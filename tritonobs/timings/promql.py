@@ -1,6 +1,6 @@
 """Pieces of PromQL: selectors that quote any name, sums of rates, quantiles.
 
-And what they span: spans of time, and the scrape interval as Prometheus reports it.
+They span times, and depend on the scrape interval that Prometheus reports.
 """
 
 from __future__ import annotations

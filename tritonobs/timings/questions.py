@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from tritonobs import names
-from tritonobs.timings import alive, promql
+from tritonobs.timings import promql
 from tritonobs.timings.measured import bucket_questions, mean_questions
+from tritonobs.timings.outcomes import SCRAPES, WORKER_LABELS, workers_question
 from tritonobs.units import format_duration
 
 _MODEL_VERSION = promql.MODEL_VERSION
@@ -65,7 +66,7 @@ def window_questions(
             "replica_requests": rates(names.TRITON_SUCCESS, *replica),
             "replica_us": rates(names.TRITON_REQUEST_US, *replica),
             # A heartbeat's value is a time: the least is the first in the window.
-            "first_beats": f"min by ({', '.join(alive.LABELS)}) "
+            "first_beats": f"min by ({', '.join(WORKER_LABELS)}) "
             f"(min_over_time({names.HEARTBEAT}{chosen}[{span}]))",
             "pending": promql.summed(
                 f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
@@ -106,11 +107,11 @@ def moment_questions(scope: promql.Scope, scrape_seconds: float) -> dict[str, st
     """Questions about the end of a window: what exists, and what it should do."""
     chosen, around = scope.of(), scope.around()
     return {
-        "heartbeats": f"max by ({', '.join(alive.LABELS)}) ({names.HEARTBEAT}{chosen})",
-        "alive": alive.question(scope, scrape_seconds),
+        "heartbeats": f"max by ({', '.join(WORKER_LABELS)}) ({names.HEARTBEAT}{chosen})",
+        "alive": workers_question(scope, scrape_seconds),
         "loaded": f"group by ({', '.join(_MODEL_VERSION)}) ({names.TRITON_SUCCESS}{chosen})",
         "filling": promql.summed(
-            f"deriv({names.TRITON_PENDING}{chosen}[{format_duration(alive.SCRAPES * scrape_seconds)}])",
+            f"deriv({names.TRITON_PENDING}{chosen}[{format_duration(SCRAPES * scrape_seconds)}])",
             _MODEL_VERSION,
         ),
         "waiting": promql.summed(f"{names.TRITON_PENDING}{chosen}", _MODEL_VERSION),

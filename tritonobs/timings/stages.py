@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs import names
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.timings.measured import (
     COMPUTE_PHASES,
     QUEUE_PHASE,
@@ -22,10 +23,6 @@ from tritonobs.timings.measured import (
     read_timings,
 )
 
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
-
-__all__ = ["CALL", "COMPUTE", "OTHER", "QUEUE", "Row", "StageTable", "read_stages", "stage_tables"]
 _WORTH_A_ROW = 0.005
 
 QUEUE: Final = "(queue)"

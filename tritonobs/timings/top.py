@@ -15,8 +15,7 @@ from typing import Literal
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, read_page
 from tritonobs.clients.prometheus import PrometheusClient, Reading
-from tritonobs.timings import alive, outcomes, promql, questions
-from tritonobs.timings.alive import Key, Worker, workers
+from tritonobs.timings import outcomes, promql, questions
 from tritonobs.timings.ask import Readings, Unseen, ask_all
 from tritonobs.timings.measured import (
     Subject,
@@ -27,7 +26,7 @@ from tritonobs.timings.measured import (
     pipeline_calls,
     tells,
 )
-from tritonobs.timings.outcomes import Ended, ended
+from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, workers
 from tritonobs.timings.promql import scrape_interval_seconds
 
 SortKey = Literal["model", "qps", "errors", "mean", "p99", "queue"]
@@ -185,7 +184,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         buckets=buckets,
         pending=rows("pending"),
         workers=workers(
-            {(key[0], key[1], key[2], key[3]): value for key, value in rows("alive", *alive.LABELS).items()},
+            {(key[0], key[1], key[2], key[3]): value for key, value in rows("alive", *WORKER_LABELS).items()},
             [(key[0], key[1], key[2]) for key in succeeded],
         ),
         limits={(key[0], key[1]): value for key, value in rows("limits").items()},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from tritonobs.errors import ClientError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 
 OPENTELEMETRY = "opentelemetry"

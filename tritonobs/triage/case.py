@@ -6,22 +6,16 @@ A change is what goes beyond the normal variation: of the parts of the baseline,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from tritonobs import names
-from tritonobs.timings.measured import Subject, Timing
+from tritonobs.clients.prometheus import Series
+from tritonobs.timings.measured import StageSubject, Subject, Timing
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE, Row, StageTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tritonobs.clients.prometheus import Series
-    from tritonobs.timings.measured import StageSubject
 
 _NOTABLE_SECONDS = 0.002
 # The slowest hundredth is a few requests, so it must grow by more than a mean.

@@ -9,15 +9,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from tritonobs.timings.measured import Subject, Timing
 from tritonobs.timings.promql import labels_of
+from tritonobs.timings.stages import Row
+from tritonobs.triage.case import Case
 from tritonobs.units import format_number
-
-if TYPE_CHECKING:
-    from tritonobs.timings.measured import Subject, Timing
-    from tritonobs.timings.stages import Row
-    from tritonobs.triage.case import Case
 
 Unit = Literal["seconds", "ratio", "per_second", "count", "megapixels", "bytes", "boxes", "timestamp", ""]
 

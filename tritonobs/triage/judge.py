@@ -6,22 +6,20 @@ Servers are named as people named them; Prometheus' label `instance` is an addre
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tritonobs import names
 from tritonobs.timings.ask import Unseen
 from tritonobs.timings.promql import Span
-from tritonobs.triage.budgets import burning_still
 from tritonobs.triage.case import Case
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_ITS_CALLERS, OF_THE_SAME_MODEL
+from tritonobs.triage.signs import burning_still
 from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import INSTANT
 from tritonobs.triage.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Status = Literal["wrong", "healthy", "blind"]
 

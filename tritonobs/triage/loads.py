@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.clients.prometheus import Series
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import MODEL_VERSION, labels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.clients.prometheus import Series
-    from tritonobs.timings.measured import Subject
     from tritonobs.triage.view import View
 
 ARRIVED, COUNTED, LOAD_SECONDS = "arrived", "counted", "load_seconds"

@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
 from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
-from tritonobs.clients.triton import TritonClient
+from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
 from tritonobs.timings import promql, questions
 from tritonobs.timings.ask import Readings, Unseen
 from tritonobs.timings.measured import (
@@ -29,9 +28,6 @@ from tritonobs.timings.measured import (
 from tritonobs.timings.promql import Span, scrape_interval_seconds
 from tritonobs.triage.calm import calm_baseline
 from tritonobs.triage.case import FEWEST_PARTS
-
-if TYPE_CHECKING:
-    from tritonobs.clients.triton import ModelConfig, RepositoryEntry
 
 _TREND_STEPS = 360
 _USUAL_STEPS = 10

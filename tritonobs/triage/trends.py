@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from statistics import median
-from typing import TYPE_CHECKING
 
 from tritonobs import names
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tritonobs.triage.snapshot import Snapshot
+from tritonobs.triage.snapshot import Snapshot
 
 _RATES = frozenset({"requests", "told", "failed", "errors", "hits"})
 """Nothing counted is 0 a second; of the other numbers nothing is known then."""

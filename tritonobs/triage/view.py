@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.clients.prometheus import Target
 from tritonobs.timings import outcomes
-from tritonobs.timings.alive import LABELS, workers
-from tritonobs.timings.measured import timings_from
-from tritonobs.timings.outcomes import Ended, ended
-from tritonobs.timings.promql import labels_of
-from tritonobs.timings.stages import stage_tables
-from tritonobs.triage.case import Case, Spread
-from tritonobs.triage.loads import loads
+from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
+from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, workers
+from tritonobs.timings.promql import Span, labels_of
+from tritonobs.timings.stages import StageTable, stage_tables
+from tritonobs.triage.case import Case, Change, Spread
+from tritonobs.triage.loads import Load, loads
+from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import Trends
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.clients.prometheus import Target
-    from tritonobs.timings.alive import Key, Worker
-    from tritonobs.timings.measured import Answers, Subject, Timings
-    from tritonobs.timings.promql import Span
-    from tritonobs.timings.stages import StageTable
-    from tritonobs.triage.case import Change
-    from tritonobs.triage.loads import Load
-    from tritonobs.triage.snapshot import Snapshot
 
 _NOTABLE_RATIO = 0.01
 _TRITON_JOB = "triton"
@@ -312,13 +301,13 @@ class Roster:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._beats = view.rows("heartbeats", *LABELS)
-        self._beats_before = view.rows("heartbeats", *LABELS, before=True)
+        self._beats = view.rows("heartbeats", *WORKER_LABELS)
+        self._beats_before = view.rows("heartbeats", *WORKER_LABELS, before=True)
 
     @cached_property
     def workers(self) -> tuple[Worker, ...]:
         """Those on replicas that are scraped, of models that are loaded there."""
-        served = self._view.rows("replica_requests", *LABELS[:3])
+        served = self._view.rows("replica_requests", *WORKER_LABELS[:3])
         return workers(self._moved(), [(key[0], key[1], key[2]) for key in served])
 
     @cached_property
@@ -369,7 +358,9 @@ class Roster:
 
     def first_beat(self, worker: Worker) -> float:
         """When it was first heard of in the incident, by Prometheus' time."""
-        beat = self._view.rows("first_beats", *LABELS).get(_key(worker), self._beats.get(_key(worker), 0.0))
+        beat = self._view.rows("first_beats", *WORKER_LABELS).get(
+            _key(worker), self._beats.get(_key(worker), 0.0)
+        )
         return self._view.snapshot.incident.end - max(0.0, self._newest(worker.replica) - beat)
 
     def knew(self, subject: Subject) -> bool:
@@ -382,7 +373,7 @@ class Roster:
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:
             # On a replica that is not scraped a heartbeat is old because nobody looks.
-            asked = self._view.rows("alive", *LABELS)
+            asked = self._view.rows("alive", *WORKER_LABELS)
             return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}
         for key, beat in self._beats.items():

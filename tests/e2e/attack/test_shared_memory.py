@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.traced_models import add_noop
-from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.native import lone_triton
 from tritonobs.lab.stack.ports import wait_for
 from tritonobs.lab.stack.triton import make_backend_folder, shared_memory_prefix
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from tritonobs.lab.drill.drill import Alert, Drill, Stream, Takes, only_traffic, steady
 from tritonobs.lab.load.schedule import Segment
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from tritonobs.lab.drill.rig import Rig
 
 

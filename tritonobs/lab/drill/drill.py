@@ -5,16 +5,14 @@ Traffic is steady, or there are so many callers at once.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tritonobs.lab.load.schedule import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-
     from tritonobs.lab.drill.rig import Rig
 
 HOURS = 4 * 3600.0

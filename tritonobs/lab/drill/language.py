@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tritonobs import assets
@@ -15,9 +17,6 @@ from tritonobs.lab.drill.drill import CALM, Alert, Drill, Stream, Takes, callers
 from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from tritonobs.lab.drill.rig import Rig
 
 _MODEL = "llm"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,9 +17,6 @@ from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic, steady
 from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from tritonobs.lab.drill.rig import Rig
 
 

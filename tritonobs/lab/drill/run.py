@@ -6,23 +6,21 @@ The promised alerts in Prometheus and triage's verdict are watched, and the mome
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import psutil
 
 from tritonobs.errors import ClientError, StackError, TritonobsError
-from tritonobs.lab.drill.drill import CALM_SECONDS, Moment, Outcome, SeenAlert
+from tritonobs.lab.drill.drill import CALM_SECONDS, Alert, Drill, Moment, Outcome, SeenAlert, Stream
 from tritonobs.lab.undo import Undo
 from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
 from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from typing_extensions import Self
 
-    from tritonobs.lab.drill.drill import Alert, Drill, Stream
     from tritonobs.lab.drill.rig import Rig
 
 _POLL_SECONDS = 1.0

@@ -11,6 +11,7 @@ import random
 import re
 import struct
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -21,8 +22,6 @@ import numpy as np
 from tritonobs.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     Pixels = NDArray[np.uint8]

@@ -49,7 +49,7 @@ class Health:
     """How one part does now: `state` is `ready`, `starting` (runs, does not answer yet) or `dead`."""
 
     part: Part
-    processes: str
+    state: str
     age_seconds: float
 
 

@@ -31,7 +31,7 @@ _EXEC_SECONDS, _LOOK_SECONDS = 1.0, 0.01
 # Python collects, and forgets, the exit status of a process whose object is dropped.
 _children: dict[tuple[int, float], psutil.Popen] = {}
 
-_MOST_BYTES: Final = 1024 * 1024
+_MOST_STATE_BYTES: Final = 1024 * 1024
 _POLL_SECONDS: Final = 0.02
 _MOST_PID: Final = 2**31
 _NUMBERS: Final = {"pid": int, "started": float}
@@ -231,7 +231,7 @@ def recall(folders: Folders) -> tuple[Part, ...]:
     if not folders.state_file.exists():
         return ()
     try:
-        rows = json.loads(files.read_text(folders.state_file, most=_MOST_BYTES))
+        rows = json.loads(files.read_text(folders.state_file, most=_MOST_STATE_BYTES))
     except (ValueError, RecursionError, FileUnusable) as error:
         raise _damaged(folders, str(error)) from error
     if not isinstance(rows, list) or not all(_is_part(row) for row in rows):

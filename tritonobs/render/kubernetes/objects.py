@@ -1,4 +1,4 @@
-"""What every object has in common: names, labels, its size. And boards as ConfigMaps."""
+"""What every object has in common: names, labels, its size; and boards as ConfigMaps."""
 
 from __future__ import annotations
 

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence, growth, titled
-from tritonobs.triage.loads import arrivals
+from tritonobs.triage.cause import Cause, Evidence, Unit, growth, titled
+from tritonobs.triage.loads import Arrival, arrivals
 from tritonobs.triage.signs import explain_errors, taken
+from tritonobs.triage.view import View
 from tritonobs.units import format_clock, format_latency
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.cause import Unit
-    from tritonobs.triage.loads import Arrival
-    from tritonobs.triage.view import View
-
-    Points = tuple[tuple[float, float], ...]
+Points = tuple[tuple[float, float], ...]
 
 _NOTABLE_RATIO, _TIMES_AS_MANY = 0.01, 3.0
 _FEWEST_ERRORS = 3.0

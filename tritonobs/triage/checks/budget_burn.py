@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from tritonobs.triage.budgets import burning_alerts
 from tritonobs.triage.cause import Cause, Evidence, figure, stages_command, titled, triage_command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.signs import burning_alerts
+from tritonobs.triage.view import View
 
 # It says that something is wrong and not what, so nearly every other finding comes first.
 _CONFIDENCE = 0.5

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.triage.cause import Cause, Evidence, titled
 from tritonobs.triage.signs import INPUT_REASONS
 from tritonobs.triage.trends import BAD
 from tritonobs.triage.view import View
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tritonobs.timings.measured import Subject
 
 _NOTABLE = 0.01
 _GROWTH = 3.0

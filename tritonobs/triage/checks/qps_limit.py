@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.questions import peak_seconds
 from tritonobs.triage.cause import Cause, Evidence, figure, set_limit, suggest_limit, titled
+from tritonobs.triage.view import View
 from tritonobs.units import parse_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.triage.cause import Cause, Evidence, titled
 from tritonobs.triage.signs import explain_errors
+from tritonobs.triage.view import View
 from tritonobs.units import format_clock, format_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _SOON_SECONDS = 60.0
 _LONGER, _LONGER_SECONDS = 1.25, 0.001

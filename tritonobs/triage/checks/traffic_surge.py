@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs.timings.promql import labels_of
+from tritonobs.triage.case import Case
 from tritonobs.triage.cause import Cause, Evidence, figure, suggest_limit, titled
 from tritonobs.triage.signs import drain_steps, draining, explain_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.case import Case
-    from tritonobs.triage.view import View
+from tritonobs.triage.view import View
 
 _FACTOR = 1.5
 _BUSY = 0.5
