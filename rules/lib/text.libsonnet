@@ -14,6 +14,8 @@ function(config) {
     else duration.text(std.max(std.ceil(duration.seconds(text) / config.speed), least)),
   // A window. Windows below two minutes follow the scrape interval and are not divided.
   span(text):: if duration.seconds(text) < 120 then text else faster(text, 60),
+  // `for` and `keep_firing_for`, which have no least value.
+  wait(text):: faster(text, 0),
 
   // The words that expressions are filled with, beside the knobs.
   local spans = ['2m', '4m', '5m', '10m', '15m', '30m', '70m', '1h', '3h', '12h', '1d', '7d'],
@@ -162,8 +164,8 @@ function(config) {
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
     expr: $.fill(expr),
-    [if wait != '0s' then 'for']: faster(wait, 0),
-    [if keep != '' && config.keepFiring then 'keep_firing_for']: faster(keep, 0),
+    [if wait != '0s' then 'for']: $.wait(wait),
+    [if keep != '' && config.keepFiring then 'keep_firing_for']: $.wait(keep),
     labels: { severity: std.get(config.severities, name, severity) } + labels,
     annotations: {
       summary: $.fill(text.summary),

@@ -70,9 +70,7 @@ function(config)
       text.record('replica:triton_outage:info', |||
         count_over_time(replica:triton_down:info[%(outageWindow)s]) >= %(outageSamples)s and replica:triton_down:info
       |||),
-      text.record('replica:triton_outage_begins:info', |||
-        replica:triton_outage:info unless replica:triton_outage:info offset %(stepBefore)s
-      |||),
+      (import '../lib/again.libsonnet').returning(config).down.begins,
       // Servers with unknown models: unreachable, found within ten minutes or answering now, and without models in the last
       // hour. After a start of Prometheus all servers are such.
       text.record('replica:triton_starting:info', fit(|||
@@ -135,7 +133,7 @@ function(config)
       text.record('replica:triton_restarted:bool', fit(|||
         %(now)s
           < bool on (%(replica_only)s)
-        last_over_time(replica:triton_requests_succeeded:sum[%(span5m)s] offset %(step)s) / 2
+        last_over_time(replica:triton_requests_succeeded:sum[%(span5m)s] offset %(evaluationInterval)s) / 2
       |||, { now: if config.recordsAtOnce then 'replica:triton_requests_succeeded:sum' else succeeded })) + shards.max,
     ];
 

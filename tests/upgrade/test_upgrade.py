@@ -10,8 +10,7 @@ import pytest
 
 from tritonobs.findings import Severity
 from tritonobs.limits.change import log_of, verify_log
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
 from tritonobs.spec.load import read_fleet
 
 FOLDERS = sorted(path for path in Path(__file__).parent.iterdir() if (path / "fleet.yaml").exists())

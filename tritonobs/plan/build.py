@@ -83,7 +83,9 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         prometheus=PrometheusSettings(
             scrape_interval_seconds=spec.prometheus.scrape_interval,
-            evaluation_interval_seconds=spec.prometheus.evaluation_interval,
+            evaluation_interval_seconds=(
+                spec.prometheus.evaluation_interval or spec.prometheus.scrape_interval
+            ),
             retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
             discovery=spec.prometheus.discovery,
             shards=spec.prometheus.shards,
@@ -195,7 +197,7 @@ def _times(spec: Spec) -> Iterator[Finding]:
         )
     for field in ("scrape_interval", "evaluation_interval"):
         seconds = getattr(spec.prometheus, field)
-        if not 1 <= seconds <= LONGEST_SCRAPE_SECONDS:
+        if seconds is not None and not 1 <= seconds <= LONGEST_SCRAPE_SECONDS:
             message = f"found {shown(seconds)}; allowed is 1s to {shown(LONGEST_SCRAPE_SECONDS)}"
             hint = "Prometheus takes a series for gone after 5m without a sample"
             yield spec.source.finding(("prometheus", field), message, hint=hint)

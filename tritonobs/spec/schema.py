@@ -52,10 +52,10 @@ class PrometheusSpec(Section):
     """How often Prometheus scrapes and evaluates, and how long it keeps samples."""
 
     scrape_interval: Duration = Field(default=Decimal(5), description="Time between two scrapes of a server.")
-    evaluation_interval: Duration = Field(
-        default=Decimal(5),
+    evaluation_interval: Duration | None = Field(
+        default=None,
         description="Time between two evaluations of traffic and limits. Stages and error budgets are "
-        "evaluated less often.",
+        "evaluated less often. Default: `scrape_interval`.",
     )
     retention: Duration = Field(
         default=Decimal(180 * 86_400),
