@@ -231,6 +231,16 @@ CASES = [
         id="times out of range",
     ),
     pytest.param(
+        "models: {a: {}}\nprometheus: {scrape_interval: 15s, evaluation_interval: 5s}",
+        [
+            (
+                "WARNING fleet.yaml:4:57: prometheus.evaluation_interval: "
+                "5s is shorter than scrape_interval; rules are evaluated every 15s"
+            )
+        ],
+        id="rules more often than scrapes",
+    ),
+    pytest.param(
         "models: {a: {}}\nprometheus: {retention: 15d}",
         [
             (

@@ -83,8 +83,9 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         prometheus=PrometheusSettings(
             scrape_interval_seconds=spec.prometheus.scrape_interval,
-            evaluation_interval_seconds=(
-                spec.prometheus.evaluation_interval or spec.prometheus.scrape_interval
+            # Between two scrapes there is nothing new to evaluate, and rules count evaluations.
+            evaluation_interval_seconds=max(
+                spec.prometheus.scrape_interval, spec.prometheus.evaluation_interval or Decimal(0)
             ),
             retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
             discovery=spec.prometheus.discovery,
@@ -201,6 +202,12 @@ def _times(spec: Spec) -> Iterator[Finding]:
             message = f"found {shown(seconds)}; allowed is 1s to {shown(LONGEST_SCRAPE_SECONDS)}"
             hint = "Prometheus takes a series for gone after 5m without a sample"
             yield spec.source.finding(("prometheus", field), message, hint=hint)
+    evaluation, scrape = spec.prometheus.evaluation_interval, spec.prometheus.scrape_interval
+    if evaluation is not None and 1 <= evaluation < scrape <= LONGEST_SCRAPE_SECONDS:
+        message = (
+            f"{shown(evaluation)} is shorter than scrape_interval; rules are evaluated every {shown(scrape)}"
+        )
+        yield spec.source.finding(("prometheus", "evaluation_interval"), message, severity=Severity.WARNING)
 
 
 def _calls(spec: Spec) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ class PrometheusSpec(Section):
     evaluation_interval: Duration | None = Field(
         default=None,
         description="Time between two evaluations of traffic and limits. Stages and error budgets are "
-        "evaluated less often. Default: `scrape_interval`.",
+        "evaluated less often. Default, and the least: `scrape_interval`.",
     )
     retention: Duration = Field(
         default=Decimal(180 * 86_400),
