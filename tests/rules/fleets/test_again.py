@@ -54,6 +54,30 @@ def test_what_comes_and_goes_is_told_twice(engine, alert, minutes):
     assert last + HOUR - LASTING < found[1].until < last + HOUR + 11 * 60
 
 
+@pytest.mark.parametrize("scrape", [10, 30])
+@pytest.mark.parametrize("alert", ALERTS)
+def test_beginnings_are_counted_at_other_intervals(engine, alert, scrape):
+    """Also where the wait of the alert is no multiple of the interval."""
+    spans = [(at, at + LASTING) for at in range(FIRST, FIRST + 2 * HOUR, 1200)]
+
+    found = live(engine, happens(alert, spans, scrape=scrape), alert).fired(alert)
+
+    assert len(found) == 2, found
+    assert spans[1][0] < found[1].since < spans[1][1]
+    assert found[1].until > spans[-1][1]
+
+
+@pytest.mark.parametrize("alert", ["TritonModelUnloaded", "TritonQpsAboveLimit"])
+def test_what_comes_back_soon_is_told_twice(engine, alert):
+    """As soon as its alert has ended; it need not have been quiet for any longer."""
+    spans = [(at, at + 150) for at in range(FIRST, FIRST + 2 * HOUR, 540)]
+
+    found = live(engine, happens(alert, spans), alert).fired(alert)
+
+    assert len(found) == 2, found
+    assert found[1].until > spans[-1][1]
+
+
 @pytest.mark.parametrize("alert", ALERTS)
 def test_what_comes_once_ends_soon(engine, alert):
     """As does what came more than three hours before."""
