@@ -22,7 +22,7 @@ local again =
       %(record)s
         and on (%(labels)s)
       %(record)s offset %(wait)s
-    |||, { record: record, labels: labels, wait: text.wait(wait) }));
+    |||, { record: record, labels: labels, wait: duration.text(duration.seconds(text.wait(wait)) + late) }));
     local began = text.record(begins, fit(|||
       %(lasting)s
         unless on (%(labels)s)
