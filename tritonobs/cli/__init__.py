@@ -37,6 +37,7 @@ GROUPS = {
     "Configure": {
         "validate": ("offline", "Check a fleet file and report every mistake."),
         "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
+        "lint": ("lint", "Find what is wrong with rules, boards and autoscalers for Triton."),
         "limits": ("limits", "List, set and verify limits."),
         "discover": ("discover", "Write a fleet file of what running servers serve."),
         "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
