@@ -167,7 +167,8 @@ def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:
     if mended:
         yield f"{len(mended):,} fixed"
     count = len(result.problems)
-    read = f"{result.files:,} file{'s' * (result.files != 1)}, {result.expressions:,} expressions"
+    files, expressions = result.files, result.expressions
+    read = f"{files:,} file{'s' * (files != 1)}, {expressions:,} expression{'s' * (expressions != 1)}"
     yield f"{read}: {count:,} finding{'s' * (count != 1)}" if count else f"{read}: nothing found"
     fixable = sum(bool(problem.changes) for problem in result.problems)
     if fixable and not mended:

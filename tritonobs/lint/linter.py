@@ -27,8 +27,8 @@ _MENTIONS = re.compile(r"\bnv_\w|vllm:|DCGM_FI_|tritonobs_|triton", re.IGNORECAS
 _SERIES = re.compile(
     r"\bnv_(?:inference|gpu|cpu|cache|energy|model|pinned|trt_llm|llm)_|\bvllm:\w|\btritonobs_"
 )
-_BLOCK = re.compile(r"[^\s#][^\n]*(?:\n[^\n]*\S[^\n]*)*")
-_LINE = re.compile(r"[^\s#][^\n]*")
+_BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
@@ -175,6 +175,8 @@ class Linter:
         for block in _BLOCK.finditer(text):
             piece = part(text, block.start(), block.end())
             lines = [part(piece, one.start(), one.end()) for one in _LINE.finditer(piece)]
+            if not lines:
+                continue
             each = len(lines) > 1 and not _parses(piece) and all(map(_parses, lines))
             for one in lines if each else [piece]:
                 self._plain(one, words)

@@ -186,6 +186,15 @@ def selectors(node: Node) -> Iterator[Selector]:
     return (one for one, _ in walk(node) if isinstance(one, Selector))
 
 
+def is_scalar(node: Node) -> bool:
+    """Whether the value is one number without labels, which matches everything."""
+    if isinstance(node, Call):
+        return node.func in ("scalar", "time", "pi")
+    return isinstance(node, Number) or (
+        isinstance(node, (Binary, Unary)) and all(is_scalar(one) for one in children(node))
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Token:
     kind: str

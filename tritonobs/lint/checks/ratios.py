@@ -8,7 +8,18 @@ from typing import Final
 from tritonobs.findings import Severity
 from tritonobs.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.lint.shapes import ARITHMETIC, COMPARISONS, SETS, Labels, Shape
-from tritonobs.lint.tree import Aggregate, Binary, Call, Node, Number, Selector, Subquery, Unary, selectors
+from tritonobs.lint.tree import (
+    Aggregate,
+    Binary,
+    Call,
+    Node,
+    Number,
+    Selector,
+    Subquery,
+    Unary,
+    is_scalar,
+    selectors,
+)
 
 _SUCCESS: Final = "nv_inference_request_success"
 _FAILURE: Final = "nv_inference_request_failure"
@@ -298,6 +309,8 @@ def unmatched_join(seen: Context) -> Iterator[Hit]:
             continue
         lhs, rhs = seen.shape(node.lhs), seen.shape(node.rhs)
         if not lhs.triton or not rhs.triton or "presence" in (lhs.kind, rhs.kind):
+            continue
+        if is_scalar(node.lhs) or is_scalar(node.rhs):
             continue
         message = _mismatch(node, lhs.labels, rhs.labels)
         if message:

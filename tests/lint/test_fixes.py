@@ -1,0 +1,116 @@
+"""`--fix`: only what is certain, only where it stands, and a second run finds nothing of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tritonobs.lint.fixes import fix
+from tritonobs.lint.linter import Options, lint_files
+
+RULES = """\
+# Rules of the detector.   Two spaces stay.
+groups:
+- name:   detector   # a comment
+  rules:
+    - {alert: Busy, expr: 'nv_gpu_utilization > 80'}
+    - alert: Queue
+      expr: |
+        # per request
+        sum by (model) (delta(nv_inference_queue_duration_us[5m]))
+          / (1 + sum by (model) (delta(nv_inference_request_success[5m])))  > 500000
+    - alert: Failures
+      expr: "sum by (model) (irate(nv_inference_request_failure{reason=\\"backend\\"}[5m])) > 0"
+    - alert: Low
+      expr: sum by (model) (rate(nv_inference_request_success_total[5m])) > 5
+    - record: model:mean:us
+      expr: rate(nv_inference_queue_duration_us[5m]) / clamp_min(rate(nv_inference_request_success[5m]), 1)
+"""
+MENDED = """\
+# Rules of the detector.   Two spaces stay.
+groups:
+- name:   detector   # a comment
+  rules:
+    - {alert: Busy, expr: 'nv_gpu_utilization > 0.8'}
+    - alert: Queue
+      expr: |
+        # per request
+        sum by (model) (increase(nv_inference_queue_duration_us[5m]))
+          / (sum by (model) (increase(nv_inference_request_success[5m])))  > 500000
+    - alert: Failures
+      expr: "sum by (model) (rate(nv_inference_request_failure{reason=\\"BACKEND\\"}[5m])) > 0"
+    - alert: Low
+      expr: sum by (model) (rate(nv_inference_request_success[5m])) > 5
+    - record: model:mean:us
+      expr: rate(nv_inference_queue_duration_us[5m]) / (rate(nv_inference_request_success[5m]))
+"""
+MEAN = (
+    "sum by (model) (rate(nv_inference_queue_duration_us[$__interval]))"
+    " / sum by (model) (rate(nv_inference_request_success[$__interval]))"
+)
+
+
+def _mended(path: Path) -> tuple[int, list[str]]:
+    """How many problems were mended, and the ids that are left."""
+    done = fix(lint_files([(path, True)], Options()).problems)
+    return len(done), [one.id for one in lint_files([(path, True)], Options()).problems]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "with a byte order mark"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_certain_fixes_are_written_and_the_rest_stays(tmp_path, mark, ending):
+    """Comments, spaces, line ends and quotes are as they were."""
+    path = tmp_path / "rules.yml"
+    path.write_bytes(mark + RULES.replace("\n", ending).encode())
+    path.chmod(0o640)
+
+    count, left = _mended(path)
+
+    assert path.read_bytes() == mark + MENDED.replace("\n", ending).encode()
+    assert (count, left, path.stat().st_mode & 0o777) == (8, [], 0o640)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_second_run_changes_nothing(tmp_path):
+    """Not even the time of the file."""
+    path = tmp_path / "rules.yml"
+    path.write_text(MENDED)
+    before = path.stat().st_mtime_ns
+
+    assert _mended(path) == (0, [])
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_board_keeps_its_layout(tmp_path):
+    """The unit and the window of a panel are mended in the text, and nothing else is written anew."""
+    panel = {"title": "é", "fieldConfig": {"defaults": {"unit": "ms"}}, "targets": [{"expr": MEAN}]}
+    text = json.dumps({"title": "b", "schemaVersion": 39, "panels": [panel]}, indent=3, ensure_ascii=False)
+    path = tmp_path / "board.json"
+    path.write_text(text + "\n")
+
+    count, left = _mended(path)
+
+    assert path.read_text() == text.replace('"ms"', '"µs"').replace("$__interval", "$__rate_interval") + "\n"
+    assert (count, left) == (3, [])
+
+
+def test_what_is_written_in_another_way_is_not_touched(tmp_path):
+    """An escape within the word that would change: the finding stays."""
+    path = tmp_path / "rules.yml"
+    path.write_text('groups: [{rules: [{alert: A, expr: "nv_gpu_utilization > 8\\x30"}]}]')
+    before = path.read_bytes()
+
+    assert _mended(path) == (0, ["ratio-and-percent"])
+    assert path.read_bytes() == before
+
+
+def test_a_fix_writes_through_a_link(tmp_path):
+    """The link stays one."""
+    path, link = tmp_path / "rules.yml", tmp_path / "link.yml"
+    path.write_text(RULES)
+    link.symlink_to(path)
+
+    _mended(link)
+
+    assert link.is_symlink()
+    assert path.read_text() == MENDED
