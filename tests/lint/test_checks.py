@@ -54,6 +54,30 @@ CASES = {
             query('nv_gpu_utilization{model=~".*"}'),
         ],
     ),
+    "lost-label": (
+        [
+            panel("sum by (instance) (rate(nv_inference_count[5m]))", legend="{{model}}"),
+            alert(
+                "sum without (model) (nv_inference_pending_request_count) > 5", a="{{ $labels.model }} waits"
+            ),
+            panel("sum(nv_inference_pending_request_count)", legend="{{ model }}"),
+        ],
+        [
+            panel("sum by (model) (rate(nv_inference_count[5m]))", legend="{{model}}"),
+            alert(
+                "nv_inference_pending_request_count > 5", a="{{ $labels.model }} on {{ $labels.instance }}"
+            ),
+        ],
+        [
+            panel("sum(nv_inference_pending_request_count)", legend="waiting"),
+            alert(
+                "sum by (model) (nv_inference_pending_request_count) * on (model) group_left (team) a > 5",
+                a="{{ $labels.team }}",
+            ),
+            alert("sum(rate(http_total[5m])) > 5", a="{{ $labels.model }}"),
+            alert('absent(nv_inference_count{model="a"})', a="{{ $labels.model }}"),
+        ],
+    ),
     "unknown-label-value": (
         [
             query('nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="used_blocks"}'),

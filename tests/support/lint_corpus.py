@@ -115,7 +115,7 @@ def _file(entry: dict[str, Any]) -> tuple[str, str]:
             f"# {context}\n\n```promql\n{expr}\n```\n" if kind == "markdown" else expr,
         )
     if kind == "panel":
-        panel = {"title": context, "type": "timeseries", "targets": [{"expr": expr}]}
+        panel: dict[str, Any] = {"title": context, "type": "timeseries", "targets": [{"expr": expr}]}
         panel["fieldConfig"] = {"defaults": {"unit": entry["unit"]} if "unit" in entry else {}}
         return ".json", json.dumps({"title": "board", "schemaVersion": 39, "panels": [panel]}, indent=1)
     return ".yaml", yaml.safe_dump(_object(entry), allow_unicode=True)

@@ -36,11 +36,18 @@ def record(expr: str, name: str = "model:case:sum") -> tuple[str, str]:
     return yaml.safe_dump({"groups": [{"name": "g", "rules": [{"record": name, "expr": expr}]}]}), "rules.yml"
 
 
-def panel(expr: str, unit: str | None = None, title: str = "A panel", **more: Any) -> tuple[str, str]:
+def panel(
+    expr: str, unit: str | None = None, title: str = "A panel", legend: str = "", **more: Any
+) -> tuple[str, str]:
     """A board of one panel."""
     config = {"defaults": {} if unit is None else {"unit": unit}}
     config["defaults"] |= more.pop("defaults", {})
-    held = {"title": title, "targets": [{"expr": expr}], "fieldConfig": config, **more}
+    held = {
+        "title": title,
+        "targets": [{"expr": expr, "legendFormat": legend}],
+        "fieldConfig": config,
+        **more,
+    }
     return json.dumps({"title": "board", "schemaVersion": 39, "panels": [held]}, indent=1), "board.json"
 
 

@@ -82,7 +82,10 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
                 unit_text=unit.text if isinstance(unit.text, Located) else None,
                 words="\n".join(words),
                 limits=unit.limits,
-                settings={"kind": text_of(panel.get("type")), "described": text_of(panel.get("description"))},
+                settings={
+                    "legend": text_of(target.get("legendFormat")),
+                    "described": text_of(panel.get("description")),
+                },
                 grafana=True,
                 begin=_line(expr),
             )

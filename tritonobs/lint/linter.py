@@ -23,7 +23,8 @@ from tritonobs.lint.suppressions import suppressed, suppressions
 from tritonobs.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-_MENTIONS = re.compile(r"\bnv_\w|vllm:|DCGM_FI_|tritonobs_|triton", re.IGNORECASE)
+# Series of vLLM and of cards alone are another system's: such a file is read only if it is named.
+_MENTIONS = re.compile(r"\bnv_\w|triton", re.IGNORECASE)
 _SERIES = re.compile(
     r"\bnv_(?:inference|gpu|cpu|cache|energy|model|pinned|trt_llm|llm)_|\bvllm:\w|\btritonobs_"
 )

@@ -198,7 +198,13 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
             known=before.known,
         )
     else:
-        labels = Labels(exact=True, names=given, own=inner.labels.own & given)
+        labels = Labels(
+            exact=True,
+            names=given,
+            own=inner.labels.own & given,
+            # It writes a label that is named in a text.
+            known=node.op != "count_values",
+        )
     if node.op not in _AGGREGATED:
         return replace(
             inner, kind="presence" if node.op in ("count", "group") else "", dimension="", labels=labels
@@ -266,10 +272,13 @@ def _computed(op: str, left: float, right: float) -> float | None:
 def _matched(node: Binary, lhs: Shape, rhs: Shape) -> Labels:
     if lhs.kind == "number":
         return rhs.labels
-    if rhs.kind == "number" or node.op in SETS or node.group == "left":
+    if node.op == "or" and lhs.labels != rhs.labels:
+        return replace(lhs.labels, known=False)
+    if rhs.kind == "number" or node.op in SETS:
         return lhs.labels
-    if node.group == "right":
-        return rhs.labels
+    if node.group:
+        # The other side may bring labels.
+        return replace(lhs.labels if node.group == "left" else rhs.labels, known=False)
     if node.matching is not None and node.on:
         return Labels(exact=True, names=frozenset(node.matching))
     given = frozenset(node.matching or ())

@@ -178,6 +178,35 @@ def _takes_none(matcher: Matcher) -> bool:
 
 
 @check(
+    "lost-label",
+    Severity.WARNING,
+    title="A legend or a text with a label that the result does not have",
+    why="An aggregation keeps only the labels that it names. In a legend or an annotation any other is "
+    "empty: all lines have one name, and the alert does not say which model it is about.",
+    wrong="panel with the legend {{model}}: sum by (instance) (rate(nv_inference_request_success[5m]))",
+    right="sum by (instance, model) (rate(nv_inference_request_success[5m]))",
+)
+def lost_label(seen: Context) -> Iterator[Hit]:
+    """Labels of a legend, or of an alert's texts, that aggregations have taken away."""
+    labels = seen.shape(seen.tree).labels
+    if not labels.known:
+        return
+    if seen.expression.use == "panel":
+        named = re.findall(r"\{\{\s*(\w+)\s*\}\}", seen.expression.settings.get("legend", ""))
+        where = "the legend"
+    elif seen.expression.use == "alert":
+        named = re.findall(r"\$labels\.(\w+)", seen.expression.words)
+        where = "the text"
+    else:
+        return
+    there = labels.names if labels.exact else None
+    lost = [one for one in named if (one in labels.lost if there is None else one not in there)]
+    for label in dict.fromkeys(one for one in lost if one != "__name__"):
+        message = f"{where} names {label}, which the result does not have"
+        yield Hit(start=seen.tree.start, message=message, hint=f"keep it: by (…, {label})")
+
+
+@check(
     "unknown-label-value",
     Severity.ERROR,
     title="A label value that never occurs",

@@ -43,6 +43,7 @@ _VALUE = re.compile(
 _BUSY: Final = r"concurren|util|busy|load|satur|in.?flight|cumulative|per second|/s\b|总|并发"
 _TIMELY: Final = r"latenc|duration|time|queue|delay|wait|compute|延迟|耗时|时间|时延"
 _NEAR: Final = 1e-6
+_PREFIXES: Final = 0.08
 
 
 def _top(node: Node) -> Node:
@@ -74,6 +75,11 @@ def compared(node: Node) -> Iterator[tuple[Node, str, float, Number]]:
 
 def _is(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=_NEAR)
+
+
+def _near(one: float, other: float) -> bool:
+    """The same but for binary and decimal prefixes, which a reader of a graph does not see."""
+    return math.isclose(one, other, rel_tol=_PREFIXES)
 
 
 @check(
@@ -144,7 +150,7 @@ def wrong_unit(seen: Context) -> Iterator[Hit]:
     unit = seen.expression.unit
     right = next((name for name, factor in scale.items() if _is(factor, shape.factor)), "")
     start = _top(seen.tree).start
-    if unit in scale and not _is(scale[unit], shape.factor):
+    if unit in scale and not _near(scale[unit], shape.factor):
         by = scale[unit] / shape.factor
         wrong = f"off by a factor of {by:,.0f}" if by > 1 else f"off by a factor of {1 / by:,.0f}"
         # bytes and decbytes, or other names for the same, differ in the display only.
