@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Duration
+from tritonobs.cli.values import Address, Duration
 from tritonobs.findings import Severity
 
 if TYPE_CHECKING:
     from tritonobs.lint.configuration import Configuration
-    from tritonobs.lint.linter import Options, Problem, Result
+    from tritonobs.lint.linter import Asked, Options, Problem, Result
 
 _STDIN = "-"
 
@@ -42,6 +42,12 @@ _STDIN = "-"
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave a check out; can be repeated.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out; can be repeated.")
 @click.option("--markdown", is_flag=True, help="Also read blocks of code in Markdown files.")
+@click.option(
+    "--prometheus",
+    "prometheus_url",
+    type=Address(),
+    help="Also ask this Prometheus whether the series are there and the expressions have a result.",
+)
 @click.option("--fix", "mend", is_flag=True, help="Write the fixes that are certain into the files.")
 @click.option(
     "--fail-on",
@@ -56,6 +62,7 @@ def lint(
     *,
     paths: Sequence[str],
     form: str,
+    prometheus_url: str | None,
     mend: bool,
     fail_on: str,
     explain: str | None,
@@ -77,13 +84,14 @@ def lint(
     stdin = _STDIN in paths
     if stdin and (mend or len(paths) > 1):
         raise click.UsageError("- stands alone, and --fix needs files.")
-    result = _of_stdin(options) if stdin else lint_files(files, options)
+    live = _live(prometheus_url) if prometheus_url else None
+    result = _of_stdin(options, live) if stdin else lint_files(files, options, live)
     mended: tuple[Problem, ...] = ()
     if mend:
         from tritonobs.lint.fixes import fix  # noqa: PLC0415
 
         mended = fix(result.problems)
-        result = lint_files(files, options) if mended else result
+        result = lint_files(files, options, live) if mended else result
     _show(result, mended, form)
     worst = max((one.finding.severity for one in result.problems), default=Severity.INFO)
     return int(worst >= Severity[fail_on.upper()])
@@ -137,12 +145,19 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
     return options, list(files)
 
 
-def _of_stdin(options: Options) -> Result:
+def _live(prometheus_url: str) -> Asked:
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.lint.live import Live  # noqa: PLC0415
+
+    return Live(PrometheusClient(prometheus_url))
+
+
+def _of_stdin(options: Options, live: Asked | None) -> Result:
     from tritonobs.lint.linter import Linter  # noqa: PLC0415
 
     linter = Linter(options)
     linter.read_text(sys.stdin.read(), "<stdin>")
-    return linter.result()
+    return linter.result(live)
 
 
 def _show(result: Result, mended: Sequence[Problem], form: str) -> None:

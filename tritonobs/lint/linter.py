@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from markdown_it import MarkdownIt
 
@@ -37,12 +37,17 @@ _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 _SENT: Final = frozenset(("TritonobsTest",))
 """Alerts that no rule has: `tritonobs notify` sends it."""
 
+Asked: TypeAlias = Callable[[Expression], Iterable[tuple[str, Hit]]]
+"""What a running Prometheus says of an expression."""
 OWN: Final = {
     "unparsed": Severity.ERROR,
     "unreadable": Severity.ERROR,
     "template": Severity.INFO,
     "unknown-alert": Severity.WARNING,
     "bare-suppression": Severity.WARNING,
+    "not-here": Severity.WARNING,
+    "empty-here": Severity.WARNING,
+    "fails-here": Severity.ERROR,
 }
 """Findings that are no check of an expression."""
 
@@ -91,15 +96,16 @@ class Result:
     expressions: int
 
 
-def lint_files(files: Iterable[tuple[Path, bool]], options: Options) -> Result:
+def lint_files(files: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
     """The problems of files; each is given with whether it was named itself or found in a folder.
 
-    A file that was found and says nothing of Triton is passed over.
+    A file that was found and says nothing of Triton is passed over. `live` says what a running Prometheus
+    answers.
     """
     linter = Linter(options)
     for path, named in files:
         linter.read_file(path, named=named)
-    return linter.result()
+    return linter.result(live)
 
 
 class Linter:
@@ -138,11 +144,11 @@ class Linter:
         else:
             self._documents(whole(source), named=named)
 
-    def result(self) -> Result:
+    def result(self, live: Asked | None = None) -> Result:
         """Judge everything that was read."""
         known = self._known()
         for expression in self._found.expressions:
-            self._judge(expression, known)
+            self._judge(expression, known, live)
         self._routes(known)
         for text in self._found.templates:
             if _SERIES.search(text):
@@ -217,9 +223,11 @@ class Linter:
             records=frozenset(self._found.records), alerts=frozenset(self._found.alerts), watched=watched
         )
 
-    def _judge(self, expression: Expression, known: Known) -> None:
+    def _judge(self, expression: Expression, known: Known, live: Asked | None) -> None:
         silent = suppressions(expression)
-        for problem in self._hits(expression, known):
+        answered = live(expression) if live else ()
+        told = (_problem(expression, name, OWN[name], hit) for name, hit in answered)
+        for problem in (*self._hits(expression, known), *told):
             if not suppressed(problem.id, silent):
                 self._problems.append(problem)
         for one in silent:

@@ -285,11 +285,12 @@ class _Aligner:
         )
 
     def _subqueryexpr(self, tree: Any) -> Subquery:  # noqa: ANN401
+        begin = self._begin()
         inner = self.node(tree.expr)
         self._take("[")
         end = self._take("]")
         seconds = tree.range.total_seconds() if tree.range else 0.0
-        return Subquery(start=inner.start, end=end.end, inner=inner, seconds=seconds)
+        return Subquery(start=begin, end=end.end, inner=inner, seconds=seconds)
 
     def _aggregateexpr(self, tree: Any) -> Aggregate:  # noqa: ANN401
         first = self._take(str(tree.op))
@@ -318,6 +319,7 @@ class _Aligner:
         return Call(start=first.start, end=self._end(), func=tree.func.name, args=args)
 
     def _binaryexpr(self, tree: Any) -> Binary:  # noqa: ANN401
+        begin = self._begin()
         lhs = self.node(tree.lhs)
         op = self._take(str(tree.op))
         if self._peek() == "bool":
@@ -329,8 +331,9 @@ class _Aligner:
         matching = modifier.matching if modifier else None
         card = str(modifier.card) if modifier else ""
         return Binary(
-            start=lhs.start,
-            end=rhs.end,
+            # With the brackets around a side.
+            start=begin,
+            end=self._end(),
             op=str(tree.op),
             op_start=op.start,
             op_end=op.end,
@@ -345,7 +348,7 @@ class _Aligner:
     def _unaryexpr(self, tree: Any) -> Unary:  # noqa: ANN401
         first = self._take("-")
         inner = self.node(tree.expr)
-        return Unary(start=first.start, end=inner.end, inner=inner)
+        return Unary(start=first.start, end=self._end(), inner=inner)
 
     def _numberliteral(self, tree: Any) -> Number:  # noqa: ANN401
         before = ""
@@ -374,6 +377,9 @@ class _Aligner:
 
     def _peek(self) -> str:
         return self._tokens[self._at].text.lower() if self._at < len(self._tokens) else ""
+
+    def _begin(self) -> int:
+        return self._tokens[min(self._at, len(self._tokens) - 1)].start
 
     def _end(self) -> int:
         return self._tokens[max(self._at - 1, 0)].end
