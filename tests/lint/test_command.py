@@ -8,9 +8,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import yaml
 
 from tritonobs import cli
 
+ROOT = Path(__file__).parent.parent.parent
 RULES = """\
 groups:
   - name: triton
@@ -279,6 +281,29 @@ def test_routes_to_alerts_that_no_rule_has(run):
     assert stdout == (
         "alertmanager.yml:4:40: unknown-alert: routes 'TritonGone', "
         "and no rule of these files has such an alert [warning]\n"
+    )
+
+
+def test_the_hook_runs_the_command(run):
+    """`.pre-commit-hooks.yaml` names a command that exists, with the extra that it needs."""
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    program, command, *arguments = hook["entry"].split()
+    Path("rules.yml").write_text(RULES)
+
+    assert (program, command, hook["additional_dependencies"]) == ("tritonobs", "lint", [".[lint]"])
+    assert run(*arguments)[0] == 1
+
+
+def test_jsonnet_is_named(run):
+    """With the way to read it."""
+    Path("rules.libsonnet").write_text("{ groups: [] }")
+
+    assert run("rules.libsonnet")[:2] == (
+        0,
+        (
+            "rules.libsonnet: template: is jsonnet: "
+            "evaluate it first, as with `jsonnet … | tritonobs lint -` [info]\n"
+        ),
     )
 
 

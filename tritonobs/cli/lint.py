@@ -38,7 +38,7 @@ _STDIN = "-"
     type=Duration(),
     help="How often the servers are scraped.  [default: 15s]",
 )
-@click.option("--select", multiple=True, metavar="ID", help="Also run a check that is off; can be repeated.")
+@click.option("--select", multiple=True, metavar="ID", help="Run this check only; can be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave a check out; can be repeated.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out; can be repeated.")
 @click.option("--markdown", is_flag=True, help="Also read blocks of code in Markdown files.")
@@ -133,7 +133,7 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
         settings=Settings(
             scrape_seconds=asked["scrape_interval"] or held.scrape_seconds, triton_version=version
         ),
-        select=held.select | select,
+        select=select or held.select,
         ignore=(held.ignore - select) | ignore,
         markdown=asked["markdown"] or held.markdown,
     )

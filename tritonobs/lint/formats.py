@@ -63,13 +63,12 @@ def github_of(problems: Sequence[Problem]) -> str:
 def page_of(name: str) -> str:
     """The page of a check in Markdown."""
     check = CHECKS[name]
-    off = ", off unless selected" if check.off else ""
     mended = ", `--fix` mends it" if check.fixed else ""
     return "\n".join(
         (
             f"### {check.id}",
             "",
-            f"{check.title}. {check.severity.name.capitalize()}{off}{mended}.",
+            f"{check.title}. {check.severity.name.capitalize()}{mended}.",
             "",
             textwrap.fill(check.why, 118, break_on_hyphens=False),
             "",

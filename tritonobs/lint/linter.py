@@ -32,6 +32,7 @@ _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
+_JSONNET: Final = frozenset((".jsonnet", ".libsonnet"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 
 _SENT: Final = frozenset(("TritonobsTest",))
@@ -54,7 +55,7 @@ OWN: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is asked for: `select` adds checks that are off, `ignore` takes some out."""
+    """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out."""
 
     settings: Settings = field(default_factory=Settings)
     select: frozenset[str] = frozenset()
@@ -63,9 +64,7 @@ class Options:
 
     def wants(self, name: str) -> bool:
         """Whether a check or a finding of this id is asked for."""
-        if name in self.ignore:
-            return False
-        return name in self.select or name not in CHECKS or not CHECKS[name].off
+        return name not in self.ignore and (not self.select or name in self.select)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +136,10 @@ class Linter:
         self._files += 1
         source = Source(file, text)
         suffix = Path(file).suffix.lower()
+        if suffix in _JSONNET:
+            message = "is jsonnet: evaluate it first, as with `jsonnet … | tritonobs lint -`"
+            self._say("template", Place(file=file), message)
+            return
         if suffix in _MARKUP:
             self._markup(source)
         elif suffix in _QUERIES:
@@ -245,9 +248,11 @@ class Linter:
         except Unparsed as error:
             # Another dialect, or a variable that stands for more than a value, is no concern of ours.
             if _SERIES.search(expression.text) and "$" not in expression.text and "[[" not in expression.text:
-                yield _problem(
-                    expression, "unparsed", OWN["unparsed"], Hit(start=error.offset, message=str(error))
+                hint = (
+                    "a rate needs a window, as in rate(…[5m])" if "expected type matrix" in str(error) else ""
                 )
+                hit = Hit(start=error.offset, message=str(error), hint=hint)
+                yield _problem(expression, "unparsed", OWN["unparsed"], hit)
             return
         if not any(
             one.name

@@ -49,7 +49,7 @@ class Hit:
 class Check:
     """A check, and its page: `why` it is wrong, a `wrong` expression and a `right` one.
 
-    `fixed` says that it has certain fixes, `off` that it runs only when it is selected.
+    `fixed` says that it has certain fixes.
     """
 
     id: str
@@ -59,7 +59,6 @@ class Check:
     wrong: str
     right: str
     fixed: bool
-    off: bool
     run: Callable[[Context], Iterator[Hit]]
 
 
@@ -136,7 +135,6 @@ def check(
     wrong: str,
     right: str,
     fixed: bool = False,
-    off: bool = False,
 ) -> Callable[[Callable[[Context], Iterator[Hit]]], Callable[[Context], Iterator[Hit]]]:
     """Enter a function into the table."""
 
@@ -149,7 +147,6 @@ def check(
             wrong=wrong,
             right=right,
             fixed=fixed,
-            off=off,
             run=run,
         )
         return run
