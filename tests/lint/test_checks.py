@@ -29,7 +29,7 @@ CASES = {
             query("nv_inference_request_summary_us_count offset 5m or up"),
         ],
         [
-            query("nv_peer_mem_loaded"),
+            query("nv_peer_mem_loaded + triton_server_up"),
             query("vllm:num_requests_waiting"),
             query("triton:requests:rate5m"),
             query("up"),
@@ -304,11 +304,13 @@ CASES = {
             alert("DCGM_FI_DEV_GPU_UTIL > 0.8"),
             alert("80 < nv_gpu_utilization"),
             hpa("nv_gpu_utilization", "70"),
-            panel("nv_gpu_utilization", "percentunit", defaults={"thresholds": {"steps": [{"value": 80}]}}),
+            panel("nv_gpu_utilization", "percentunit", defaults={"thresholds": {"steps": [{"value": 90}]}}),
         ],
         [alert("nv_gpu_utilization > 0.8"), alert(f"{SHARE} * 100 > 5"), hpa("nv_gpu_utilization", "700m")],
         [
             alert("nv_gpu_utilization >= 1"),
+            alert(f"{SUCCESS} / (sum by (model) (rate(nv_inference_request_success[5m] offset 1d))) > 3"),
+            panel("nv_gpu_utilization", "percentunit", defaults={"thresholds": {"steps": [{"value": 80}]}}),
             alert("sum(nv_gpu_utilization) / count(nv_gpu_utilization) > 0.9"),
             alert("rate(nv_inference_count[5m]) / rate(nv_inference_exec_count[5m]) > 8"),
         ],

@@ -26,7 +26,8 @@ _PARTS: Final = {
     "summary": ("_sum", "_count"),
 }
 _OWNED: Final = re.compile(
-    r"nv_(inference|gpu|cpu|cache|energy|model|pinned_memory|trt_llm|llm)_\w+|triton_?server_\w+"
+    r"nv_(inference|gpu|cpu|cache|energy|model|pinned_memory|trt_llm|llm)_\w+"
+    r"|triton_?server_(gpu|cpu|memory|infer|inference|request|requests|queue|model|cache)_\w+"
 )
 """Names that only a Triton server gives. Others that begin with `nv_` may be a Python model's own."""
 

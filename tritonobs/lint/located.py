@@ -117,6 +117,9 @@ class Located(str):
         return self.source.place(self.offset(position))
 
     def _inner(self, position: int) -> int:
+        if self._map is None and position == 0:
+            # Where a text begins is asked of every one, and what is behind it of few.
+            return _aligned(self[:1], self.parent.text, self.start, self.end, self.style)[0]
         if self._map is None:
             self._map = _aligned(self, self.parent.text, self.start, self.end, self.style)
         return self._map[min(max(position, 0), len(self._map) - 1)]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tritonobs.lint.expression import Expression
+from tritonobs.lint.located import Source
 
 _COMMENT = re.compile(
     r"#\s*tritonobs:\s*ignore(?P<file>-file)?=(?P<ids>[\w*-]+(?:,[\w*-]+)*)"
@@ -30,20 +32,18 @@ def suppressions(expression: Expression) -> tuple[Suppression, ...]:
     the description of its panel, or anywhere in the file as `ignore-file`.
     """
     text, source = expression.text, expression.text.source
-    if "tritonobs:" not in source.text:
+    if not (everywhere := _of_file(source)):
         return ()
     first = text.place()[0]
     found = [*_in(text, first), *_in(expression.settings.get("described", ""), first)]
+    found += [made for made, whole_file in everywhere if whole_file]
     # A file of JSON may be a single line, and has comments only within its texts.
     if not source.text.lstrip().startswith(("{", "[")):
         begin = min(expression.begin or first, first)
         while source.line(begin - 1).lstrip().startswith("#"):
             begin -= 1
-        for number in range(begin, text.place(len(text))[0] + 1):
-            found += _in(source.line(number), number)
-    for one in _COMMENT.finditer(source.text):
-        if one["file"]:
-            found.append(_made(one, source.place(one.start())[0]))
+        end = text.place(len(text))[0]
+        found += [made for made, whole_file in everywhere if not whole_file and begin <= made.line <= end]
     unlike = {(one.line, one.ids): one for one in found}
     return tuple(unlike.values())
 
@@ -51,6 +51,17 @@ def suppressions(expression: Expression) -> tuple[Suppression, ...]:
 def suppressed(name: str, silent: Iterable[Suppression]) -> bool:
     """Whether a check is silent; a comment without a reason silences nothing."""
     return any(one.reason and (name in one.ids or "*" in one.ids) for one in silent)
+
+
+@lru_cache(maxsize=16)
+def _of_file(source: Source) -> tuple[tuple[Suppression, bool], ...]:
+    """Every comment of a file, with whether it holds for all of it."""
+    if "tritonobs:" not in source.text:
+        return ()
+    return tuple(
+        (_made(one, source.place(one.start())[0]), bool(one["file"]))
+        for one in _COMMENT.finditer(source.text)
+    )
 
 
 def _in(text: str, line: int) -> Iterator[Suppression]:

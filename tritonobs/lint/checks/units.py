@@ -43,6 +43,8 @@ _VALUE = re.compile(
 _BUSY: Final = r"concurren|util|busy|load|satur|in.?flight|cumulative|per second|/s\b|总|并发"
 _TIMELY: Final = r"latenc|duration|time|queue|delay|wait|compute|延迟|耗时|时间|时延"
 _NEAR: Final = 1e-6
+_UNTOUCHED: Final = 80.0
+"""The colour that Grafana gives every new panel, which no one chose."""
 _PREFIXES: Final = 0.08
 
 
@@ -213,7 +215,7 @@ def ratio_and_percent(seen: Context) -> Iterator[Hit]:
     ):
         return
     high = [limit for limit in seen.expression.limits if limit > 1]
-    if high:
+    if high and not (seen.expression.use == "panel" and high == [_UNTOUCHED]):
         where = "a colour of the panel" if seen.expression.use == "panel" else "the target"
         message = f"the value is between 0 and 1, and {where} begins at {high[0]:g}"
         yield Hit(start=_top(seen.tree).start, message=message, hint=f"write {high[0] / 100:g}")
@@ -231,7 +233,8 @@ def _bounded(shape: Shape) -> bool:
     # The numerator occurs in the denominator again, or is the used part of a total.
     whole = set(names[1:])
     total = names[0].replace("_used_", "_total_")
-    return names[0] in whole or (total != names[0] and total in whole)
+    # Of one family alone it may be another time or window, as today's traffic over yesterday's.
+    return (names[0] in whole and len(whole) > 1) or (total != names[0] and total in whole)
 
 
 @check(
