@@ -94,6 +94,25 @@ def test_a_board_keeps_its_layout(tmp_path):
     assert (count, left) == (3, [])
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"targets": [{"expr": MEAN}, {"expr": f"{MEAN} / 1000"}]},
+        {"fieldConfig": {"defaults": {"unit": "ms", "max": 500}}},
+        {"fieldConfig": {"defaults": {"unit": "ms", "thresholds": {"steps": [{"value": 500}]}}}},
+    ],
+    ids=["two expressions", "an axis", "a threshold"],
+)
+def test_a_unit_stays_where_something_else_is_written_in_it(tmp_path, more):
+    """The finding stays, too."""
+    panel = {"title": "p", "fieldConfig": {"defaults": {"unit": "ms"}}, "targets": [{"expr": MEAN}], **more}
+    path = tmp_path / "board.json"
+    path.write_text(json.dumps({"title": "b", "schemaVersion": 39, "panels": [panel]}))
+
+    assert "wrong-unit" in _mended(path)[1]
+    assert '"unit": "ms"' in path.read_text()
+
+
 def test_what_is_written_in_another_way_is_not_touched(tmp_path):
     """An escape within the word that would change: the finding stays."""
     path = tmp_path / "rules.yml"
@@ -101,6 +120,18 @@ def test_what_is_written_in_another_way_is_not_touched(tmp_path):
     before = path.read_bytes()
 
     assert _mended(path) == (0, ["ratio-and-percent"])
+    assert path.read_bytes() == before
+
+
+def test_a_guard_stays_where_a_series_that_is_not_a_number_would_spoil_the_sum(tmp_path):
+    """Within a sum, and in a scaler."""
+    path = tmp_path / "query.promql"
+    path.write_text(
+        "avg(rate(nv_inference_queue_duration_us[5m]) / (1 + rate(nv_inference_request_success[5m])))"
+    )
+    before = path.read_bytes()
+
+    assert _mended(path) == (0, ["average-of-averages", "guarded-denominator"])
     assert path.read_bytes() == before
 
 

@@ -55,6 +55,7 @@ def expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
 class _Unit:
     text: Value
     limits: tuple[float, ...]
+    bounded: bool = False
 
 
 def _panels(panels: Value, depth: int) -> Iterator[Expression]:
@@ -84,6 +85,8 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
                 limits=unit.limits,
                 settings={
                     "legend": text_of(target.get("legendFormat")),
+                    # Whether nothing else of the panel is written in its unit.
+                    "alone": "" if unit.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
                     "described": text_of(panel.get("description")),
                 },
                 grafana=True,
@@ -110,7 +113,8 @@ def _unit(panel: Mapping[str, Value]) -> _Unit:
     numbers = tuple(
         float(one) for one in limits if isinstance(one, (int, float)) and not isinstance(one, bool)
     )
-    return _Unit(text=text or "", limits=numbers)
+    ends = (*(held.get(key) for key in ("min", "max")), mapping(axes[0]).get("max") if axes else None)
+    return _Unit(text=text or "", limits=numbers, bounded=any(one not in (None, 0, "0") for one in ends))
 
 
 def _axis(panel: Mapping[str, Value]) -> str:

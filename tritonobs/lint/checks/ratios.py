@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from tritonobs.findings import Severity
@@ -219,10 +220,14 @@ def inferences_as_requests(seen: Context) -> Iterator[Hit]:
 )
 def guarded_denominator(seen: Context) -> Iterator[Hit]:
     """Denominators with a number added or a lower bound."""
-    for node, _ in seen.nodes:
+    for node, above in seen.nodes:
         if not isinstance(node, Binary) or node.op != "/":
             continue
-        yield from _guards(seen, node.rhs)
+        # One series that is not a number spoils a sum or an average of all, and a scaler has no use for it.
+        summed = any(isinstance(one, Aggregate) and one.op not in ("max", "min", "topk") for one in above)
+        certain = not summed and seen.expression.use != "scaler"
+        for hit in _guards(seen, node.rhs):
+            yield hit if certain else replace(hit, edits=(), hint="add up each side first, and leave it out")
 
 
 def _guards(seen: Context, below: Node) -> Iterator[Hit]:

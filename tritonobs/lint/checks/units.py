@@ -155,8 +155,9 @@ def wrong_unit(seen: Context) -> Iterator[Hit]:
     if unit in scale and not _near(scale[unit], shape.factor):
         by = scale[unit] / shape.factor
         wrong = f"off by a factor of {by:,.0f}" if by > 1 else f"off by a factor of {1 / by:,.0f}"
-        # bytes and decbytes, or other names for the same, differ in the display only.
-        certain = bool(right) and seen.expression.unit_text is not None
+        # Thresholds, ends of the axis and other expressions of the panel may be written in its unit.
+        alone = seen.expression.settings.get("alone") and set(seen.expression.limits) <= {_UNTOUCHED}
+        certain = bool(right) and seen.expression.unit_text is not None and alone
         value = _value(shape, right)
         hint = f"the unit is {right}" if right else ""
         message = f"the value is {value}, and the panel's unit says {unit}: {wrong}"
