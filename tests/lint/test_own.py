@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from tritonobs import assets
+from tritonobs.lint.boards import expressions
 from tritonobs.lint.catalogue import catalogue
 from tritonobs.lint.linter import Linter, Options, lint_files
+from tritonobs.lint.located import Source, read_json
 from tritonobs.lint.paths import files_of
 from tritonobs.lint.tree import parse, selectors
 from tritonobs.render.rules import evaluate_mixin
@@ -62,10 +64,14 @@ def test_nothing_is_wrong_with_our_boards():
     assert result.expressions > 200
 
 
-def test_our_rules_read_series_of_the_catalogue():
+def test_our_rules_and_boards_read_series_of_the_catalogue():
     """A series of Triton or of ours that the catalogue lacks would be unknown to users' files, too."""
-    names = {one.name for rule in _rules({}) for one in selectors(parse(rule["expr"]))}
+    texts = {rule["expr"] for rule in _rules({})}
+    for board in (assets.folder("dashboards") / "generated").glob("*.json"):
+        texts |= {one.plain for one in expressions(read_json(Source(board.name, board.read_text())))}
+    names = {one.name for text in texts for one in selectors(parse(text))}
 
+    assert len(names) > 100
     assert {one for one in names if one.startswith(OURS) and not catalogue().find(one)} == set()
 
 
