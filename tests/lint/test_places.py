@@ -98,6 +98,33 @@ def test_a_finding_in_a_board_stands_at_its_word(indent):
     assert [column for _, column in found] == [offset - text.rfind("\n", 0, offset) for offset in offsets]
 
 
+@pytest.mark.parametrize(("kind", "found"), [("prometheus", 1), ("loki", 0)])
+def test_a_board_of_the_second_schema_is_read(kind, found):
+    """As Grafana 12 writes it: elements instead of panels."""
+    query = {
+        "kind": "DataQuery",
+        "group": kind,
+        "spec": {"expr": "nv_gpu_utilization > 80", "legendFormat": ""},
+    }
+    panel = {
+        "title": "Cards",
+        "data": {
+            "kind": "QueryGroup",
+            "spec": {"queries": [{"kind": "PanelQuery", "spec": {"query": query}}]},
+        },
+        "vizConfig": {"kind": "VizConfig", "spec": {"fieldConfig": {"defaults": {"unit": "percentunit"}}}},
+    }
+    board = {
+        "kind": "Dashboard",
+        "spec": {"title": "b", "elements": {"panel-1": {"kind": "Panel", "spec": panel}}},
+    }
+
+    problems = linted(json.dumps(board, indent=1), "board.json").problems
+
+    assert [one.id for one in problems] == ["ratio-and-percent"] * found
+    assert all(one.finding.message.startswith("Cards: ") for one in problems)
+
+
 def test_queries_of_a_file_are_read_one_by_one():
     """Separated by empty lines or one a line, with comments between them."""
     text = f"# first\nup\n\n# second\nsum(\n  rate({WRONG}[5m])\n)\n"

@@ -29,6 +29,8 @@ _OTHERS: Final = (
 
 def is_board(value: Mapping[str, Value]) -> bool:
     """Whether a mapping is a board: it has panels or rows, and something else that only boards have."""
+    if any(mapping(one).get("kind") == "Panel" for one in mapping(value.get("elements")).values()):
+        return True
     held = any(isinstance(value.get(key), list) for key in ("panels", "rows"))
     return held and any(
         key in value for key in ("schemaVersion", "templating", "title", "uid", "annotations")
@@ -40,6 +42,7 @@ def expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
     for row in entries(board.get("rows")):
         yield from _panels(mapping(row).get("panels"), 0)
     yield from _panels(board.get("panels"), 0)
+    yield from _panels([_element(one) for one in mapping(board.get("elements")).values()], 0)
     for variable in entries(mapping(board.get("templating")).get("list")):
         yield from _variable(mapping(variable))
     for annotation in entries(mapping(board.get("annotations")).get("list")):
@@ -49,6 +52,27 @@ def expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
             yield Expression(
                 text=expr, use="panel", name=text_of(held.get("name")), grafana=True, begin=_line(expr)
             )
+
+
+def _element(element: Value) -> Mapping[str, Value]:
+    """A panel of the second schema of boards (Grafana 12), in the words of the first."""
+    held = mapping(mapping(element).get("spec"))
+    data = mapping(mapping(held.get("data")).get("spec"))
+    queries = [
+        mapping(mapping(mapping(one).get("spec")).get("query")) for one in entries(data.get("queries"))
+    ]
+    shown = mapping(mapping(held.get("vizConfig")).get("spec"))
+    return {
+        "title": held.get("title"),
+        "description": held.get("description"),
+        "fieldConfig": shown.get("fieldConfig"),
+        "transformations": data.get("transformations"),
+        # The kind of data source is `group` in newer releases, and `kind` before.
+        "targets": [
+            {**mapping(one.get("spec")), "datasource": {"type": one.get("group", one.get("kind"))}}
+            for one in queries
+        ],
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
