@@ -47,11 +47,12 @@ def test_the_rest_is_read(tmp_path):
     """One bad file of three."""
     (tmp_path / "a.yaml").write_text("nv_gpu_utilization: [")
     (tmp_path / "b.yaml").write_text(WRONG)
-    (tmp_path / "c.json").write_bytes(b"\xff\xfe nv_")
+    (tmp_path / "c.json").write_bytes(b"\xff\xfe nv_gpu_utilization")
+    (tmp_path / "d.json").write_bytes(b"\xff\xfe of another system")
 
     result = lint_files(files_of([tmp_path]), Options())
 
-    assert [one.id for one in result.problems] == ["unreadable", "ratio-and-percent"]
+    assert [one.id for one in result.problems] == ["unreadable", "ratio-and-percent", "unreadable"]
 
 
 def test_a_file_of_many_megabytes_is_one_line(tmp_path):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -32,7 +33,7 @@ def _run(tmp_path, monkeypatch):
         stdout, stderr = io.StringIO(), io.StringIO()
         with monkeypatch.context() as during:
             during.setattr(sys, "argv", ["tritonobs", "lint", *arguments])
-            during.setattr(sys, "stdin", io.StringIO(stdin))
+            during.setattr(sys, "stdin", io.StringIO(stdin) if isinstance(stdin, str) else stdin)
             with redirect_stdout(stdout), redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
                 cli.run()
         return int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue()
@@ -77,17 +78,20 @@ def test_wrong_usage_ends_with_2(run):
         assert says in stderr, arguments
 
 
-def test_without_the_parser_it_ends_with_3(run, monkeypatch):
+def test_without_the_parser_it_ends_with_3(tmp_path):
     """And says what brings it."""
-    Path("rules.yml").write_text(RULES)
-    for name in [name for name in sys.modules if name.startswith(("tritonobs.lint", "promql_parser"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "promql_parser", None)
+    (tmp_path / "rules.yml").write_text(RULES)
+    code = (
+        "import sys; sys.modules['promql_parser'] = None; sys.argv = ['tritonobs', 'lint', 'rules.yml']\n"
+        "from tritonobs.__main__ import main; main()"
+    )
 
-    code, stdout, stderr = run("rules.yml")
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
 
-    assert (code, stdout) == (3, "")
-    assert stderr == "tritonobs: this command needs promql_parser: pip install 'tritonobs[lint]'\n"
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "tritonobs: this command needs promql_parser: pip install 'tritonobs[lint]'\n"
 
 
 def test_a_warning_counts_unless_only_errors_are_asked_for(run):
@@ -153,6 +157,20 @@ def test_standard_input_is_read(run):
     assert stdout.startswith("<stdin>:5:36: ratio-and-percent")
 
 
+def test_standard_input_has_a_limit_and_an_encoding(run, monkeypatch):
+    """Both are wrong usage, with a sentence."""
+    monkeypatch.setattr("tritonobs.lint.linter.MAX_BYTES", 10)
+    assert "more than 10 characters" in run("-", stdin=RULES)[2]
+
+    class Latin(io.StringIO):
+        def read(self, size=-1):
+            del size
+            return b"\xff".decode()
+
+    code, stdout, stderr = run("-", stdin=Latin())
+    assert (code, stdout, "not UTF-8" in stderr) == (2, "", True)
+
+
 def test_a_folder_is_searched(run):
     """Files that do not mention Triton are not even counted; excluded ones are left out."""
     Path("a/b").mkdir(parents=True)
@@ -205,6 +223,7 @@ def test_a_project_says_what_it_wants(run, file, text):
         (".tritonobs-lint.yaml", "scrape-interval: soon\n", "soon"),
         (".tritonobs-lint.yaml", "triton-version: 24.1\n", "not a release of Triton"),
         (".tritonobs-lint.yaml", "a: [\n", "not YAML"),
+        (".tritonobs-lint.yaml", "triton-version: 2026-13-45\n", "month must be in 1..12"),
     ],
 )
 def test_a_wrong_configuration_is_wrong_usage(run, file, text, says):

@@ -153,10 +153,18 @@ def _live(prometheus_url: str) -> Asked:
 
 
 def _of_stdin(options: Options, live: Asked | None) -> Result:
-    from tritonobs.lint.linter import Linter  # noqa: PLC0415
+    from tritonobs.lint.linter import MAX_BYTES, Linter  # noqa: PLC0415
 
+    try:
+        text = sys.stdin.read(MAX_BYTES + 1)
+    except UnicodeDecodeError:
+        raise click.UsageError("The standard input is not UTF-8 text.") from None
+    if len(text) > MAX_BYTES:
+        raise click.UsageError(
+            f"The standard input has more than {MAX_BYTES} characters, the most that is read."
+        )
     linter = Linter(options)
-    linter.read_text(sys.stdin.read(), "<stdin>")
+    linter.read_text(text, "<stdin>")
     return linter.result(live)
 
 

@@ -67,7 +67,7 @@ def known_ids(names: Mapping[str, object] | frozenset[str] | tuple[str, ...]) ->
 def _yaml(path: Path) -> object:
     try:
         return yaml.safe_load(read_text(path, most=_MOST)) or {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Misconfigured(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
 
 

@@ -121,11 +121,12 @@ class Linter:
             data = read_bytes(path, most=MAX_BYTES)
             text = data.decode("utf-8-sig")
         except FileUnusable as error:
-            if named or "more than" in error.reason:
+            # A pipe or a device in a folder is no file of rules.
+            if named or not error.reason.startswith("is "):
                 self._say("unreadable", Place(file=str(path)), error.reason)
             return
         except UnicodeDecodeError as error:
-            if named:
+            if named or _MENTIONS.search(data.decode("utf-8", errors="replace")):
                 self._say("unreadable", Place(file=str(path)), f"byte {error.start + 1} is not UTF-8 text")
             return
         if named or _MENTIONS.search(text):

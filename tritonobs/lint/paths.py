@@ -38,6 +38,7 @@ def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
             file = Path(at) / name
             if file.suffix.lower() not in wanted:
                 continue
-            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root):
+            outside = file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root)
+            if outside or not file.exists():
                 continue
             yield file, False
