@@ -1,5 +1,6 @@
 """Expressions asked of a real Prometheus that scrapes a recorded page of a real Triton."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from support.exporters import Exporters
 from support.linting import alert, panel, query
 from support.watched import Watched
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import Unreachable
 from tritonobs.lint.linter import Linter, Options
 from tritonobs.lint.live import Live
@@ -87,6 +88,36 @@ def test_an_expression_without_a_result_is_named(prometheus):
 def test_what_has_a_result_is_left_alone(prometheus, text, file):
     """Also an alert that does not fire, and what only Grafana could fill in."""
     assert _said(prometheus, text, file) == []
+
+
+def test_what_a_mended_expression_gives_is_told(prometheus):
+    """Beside what the written one gives; series that are not there give nothing."""
+    linter = Linter(Options())
+    linter.read_text("rate(nv_inference_request_success_total[1m])", "a.promql")
+    linter.read_text("nv_inference_queue_duration_us / (9000 + nv_inference_request_success)", "b.promql")
+
+    told = {one.id: one.finding.message for one in linter.result(Live(prometheus)).problems}
+
+    assert told["unknown-series"].endswith("; here it gives nothing, and 5 series when mended")
+    assert re.search("; here it gives [0-9.e-]+, and [0-9.e-]+ when mended$", told["guarded-denominator"])
+
+
+class Answers:
+    """A Prometheus in which an alert has fired for so many of the day's 288 looks."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def query(self, expression):
+        """One reading for any question."""
+        value = self.looks if expression.startswith('max(sum_over_time(ALERTS{alertname="TritonCase"') else 1
+        return (Reading(labels={}, value=value, time=0.0),)
+
+
+@pytest.mark.parametrize(("looks", "found"), [(288, ["always-here"]), (250, [])])
+def test_an_alert_that_fires_all_day_is_named(looks, found):
+    """One day is too long for a test, so the answer is made here."""
+    assert [one for one, _, _ in _said(Answers(looks), *alert(f"{SUCCESS} > 0.1"))] == found
 
 
 def test_without_an_answer_it_could_not_be_done():

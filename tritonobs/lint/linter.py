@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, Protocol
 
 from markdown_it import MarkdownIt
 
@@ -38,8 +38,6 @@ _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 _SENT: Final = frozenset(("TritonobsTest",))
 """Alerts that no rule has: `tritonobs notify` sends it."""
 
-Asked: TypeAlias = Callable[[Expression], Iterable[tuple[str, Hit]]]
-"""What a running Prometheus says of an expression."""
 OWN: Final = {
     "unparsed": Severity.ERROR,
     "unreadable": Severity.ERROR,
@@ -49,8 +47,19 @@ OWN: Final = {
     "not-here": Severity.WARNING,
     "empty-here": Severity.WARNING,
     "fails-here": Severity.ERROR,
+    "always-here": Severity.WARNING,
 }
 """Findings that are no check of an expression."""
+
+
+class Asked(Protocol):
+    """A running Prometheus that is asked about expressions."""
+
+    def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:
+        """What it says of one, each with the id of the finding."""
+
+    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
+        """What one gives there, as it is and with the edits, as a sentence or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +240,7 @@ class Linter:
         silent = suppressions(expression)
         answered = live(expression) if live else ()
         told = (_problem(expression, name, OWN[name], hit) for name, hit in answered)
-        for problem in (*self._hits(expression, known), *told):
+        for problem in (*self._hits(expression, known, live), *told):
             if not suppressed(problem.id, silent):
                 self._problems.append(problem)
         for one in silent:
@@ -240,7 +249,7 @@ class Linter:
                 place = Place(file=expression.text.source.file, line=one.line, column=1)
                 self._say("bare-suppression", place, message)
 
-    def _hits(self, expression: Expression, known: Known) -> Iterator[Problem]:
+    def _hits(self, expression: Expression, known: Known, live: Asked | None) -> Iterator[Problem]:
         context = Context(
             expression=expression, catalogue=self._catalogue, settings=self._options.settings, known=known
         )
@@ -268,7 +277,9 @@ class Linter:
         for check in CHECKS.values():
             if self._options.wants(check.id):
                 for hit in check.run(context):
-                    yield _problem(expression, check.id, check.severity, hit)
+                    here = live.mended(expression, hit.edits) if live and hit.edits else ""
+                    told = replace(hit, message=f"{hit.message}; {here}") if here else hit
+                    yield _problem(expression, check.id, check.severity, told)
 
     def _routes(self, known: Known) -> None:
         if not any("triton" in name.lower() for name in known.alerts):

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.errors import BadAnswer
 from tritonobs.lint.catalogue import Catalogue, catalogue
-from tritonobs.lint.checks.registry import Hit
+from tritonobs.lint.checks.registry import Edit, Hit
 from tritonobs.lint.checks.units import compared
 from tritonobs.lint.tree import Call, Matcher, Node, Selector, Unparsed, walk
 
 if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.clients.prometheus import PrometheusClient, Reading
     from tritonobs.lint.expression import Expression
 
 NOT_HERE: Final = "not-here"
 EMPTY_HERE: Final = "empty-here"
 FAILS_HERE: Final = "fails-here"
+ALWAYS_HERE: Final = "always-here"
+_DAY: Final = "[1d:5m]"
+_LOOKS: Final = 24 * 60 / 5
+_MOST_OF: Final = 0.95
 _MOST_VALUES: Final = 5
+_ALIKE: Final = 0.01
 _VARIABLE = re.compile(r"\$\{?(\w+)|\[\[(\w+)")
 _WINDOWS: Final = frozenset(("__rate_interval", "__interval", "__range"))
 _REFUSED = re.compile(r".* refused: ")
@@ -40,8 +46,7 @@ class Live:
         Raises:
             ClientError: there is no answer.
         """
-        variables = {one[1] or one[2] for one in _VARIABLE.finditer(expression.text)}
-        if expression.use not in _USES or (expression.grafana and not variables <= _WINDOWS):
+        if expression.use not in _USES or _variables(expression) - _WINDOWS:
             return
         try:
             tree = expression.tree
@@ -56,6 +61,33 @@ class Live:
         yield from ((NOT_HERE, hit) for hit in gone)
         if known and not gone:
             yield from self._results(expression, tree)
+        if known and expression.use == "alert" and (hit := self._always(expression)):
+            yield ALWAYS_HERE, hit
+
+    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
+        """What the expression gives here, and what it gives when mended; nothing where they are alike.
+
+        Raises:
+            ClientError: there is no answer.
+        """
+        if _variables(expression) - _WINDOWS or any("$" in one.text for one in edits):
+            return ""
+        text = expression.plain
+        for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
+            text = text[: one.start] + one.text + text[one.end :]
+        try:
+            before, after = self._prometheus.query(expression.plain), self._prometheus.query(text)
+        except BadAnswer:
+            return ""
+        return _compared(before, after)
+
+    def _always(self, expression: Expression) -> Hit | None:
+        """An alert that has fired for a day."""
+        firing = f'ALERTS{{alertname={_quoted(expression.name)},alertstate="firing"}}'
+        found = self._prometheus.query(f"max(sum_over_time({firing}{_DAY}))")
+        if not found or found[0].value < _MOST_OF * _LOOKS:
+            return None
+        return Hit(start=0, message="it has fired here for a day without a pause: who acts on it?")
 
     def _missing(self, one: Selector) -> Hit | None:
         """Why a selector has no series, or None if it has some."""
@@ -91,6 +123,24 @@ class Live:
         if selector not in self._there:
             self._there[selector] = bool(self._prometheus.query(f"count({selector})"))
         return self._there[selector]
+
+
+def _variables(expression: Expression) -> set[str]:
+    """The names of the variables of Grafana in an expression."""
+    return {one[1] or one[2] for one in _VARIABLE.finditer(expression.text)} if expression.grafana else set()
+
+
+def _compared(before: Sequence[Reading], after: Sequence[Reading]) -> str:
+    """The result with the greatest difference, before and after."""
+    if not before or not after:
+        counts = (f"{len(one):,} series" if one else "nothing" for one in (before, after))
+        return "here it gives {}, and {} when mended".format(*counts) if before or after else ""
+    old = {frozenset(one.labels.items()): one.value for one in before}
+    pairs = [(old.get(frozenset(one.labels.items()), math.nan), one.value) for one in after]
+    apart = [(abs(new - was) / max(abs(new), abs(was)), was, new) for was, new in pairs if was != new]
+    finite = [one for one in apart if math.isfinite(one[0])]
+    share, was, new = max(finite, default=(0.0, 0.0, 0.0))
+    return f"here it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
 
 
 def _filters(node: Node) -> bool:
