@@ -71,8 +71,10 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/triage_faults.py --write
 	$(BIN)/python bench/panels.py --write
 	$(BIN)/python bench/drills.py --write
+	$(BIN)/python bench/compared.py --write
 
-pictures: setup ## the boards of docs/dashboards.md, from a quarter of an hour of a busy stack
+pictures: setup ## the message of README, and the boards of docs/dashboards.md from a quarter of an hour of a busy stack
+	$(BIN)/python tools/message_picture.py
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
 soak: setup ## the models for a quarter of an hour, serve for an hour of bad luck, and hours of each part: seven in all

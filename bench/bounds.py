@@ -21,7 +21,7 @@ from results import publish, table
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.lab.stack import native, processes
-from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.native import lone_triton
 from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.lab.stack.services import Folders, Service
 from tritonobs.programs import binaries

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from results import publish, table
 
-from tritonobs.lab.load.encodings import jpeg
+from tritonobs.lab.load.images import jpeg
 from tritonobs.lab.load.plates import CLASSES, draw_plate
 
 if TYPE_CHECKING:

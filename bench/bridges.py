@@ -19,7 +19,7 @@ from tritonobs.tasks.supervisor import Supervisor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tritonobs.delivery.digest import DigestPage
+    from tritonobs.delivery.composer import DigestPage
     from tritonobs.delivery.payload import Alert, Payload
     from tritonobs.plan.notify import Robot
 

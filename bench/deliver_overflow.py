@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import requests
 from results import table
 
-from tritonobs.delivery.words import LANGUAGES
+from tritonobs.delivery.view import LANGUAGES
 from tritonobs.lab import demo
 from tritonobs.lab.stack import local
 from tritonobs.lab.stack.services import Folders

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
+from tritonobs.lab.drill.drill import CALM
 from tritonobs.lab.drill.registry import DRILLS
 from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.streams import CALM
-from tritonobs.lab.report.drill import seconds
+from tritonobs.lab.report import seconds
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
 from tritonobs.triage.snapshot import take_snapshot
 

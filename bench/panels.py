@@ -33,13 +33,11 @@ from tritonobs.lab.load.schedule import Segment
 from tritonobs.lab.stack import local
 from tritonobs.lab.stack.services import Folders
 from tritonobs.limits import change
-from tritonobs.picture.answers import ask_target, step_of
-from tritonobs.picture.choices import fill, intervals
-from tritonobs.picture.drawing import Drawing, read_drawing
-from tritonobs.picture.knobs import knobs_of
-from tritonobs.picture.sheet import sheet
+from tritonobs.picture.answers import Drawing, ask_target, fill, intervals, read_drawing, step_of
+from tritonobs.picture.board import knobs_of
+from tritonobs.picture.page import sheet
 from tritonobs.programs import binaries
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 from tritonobs.render.rules import evaluate_mixin
 
 if TYPE_CHECKING:

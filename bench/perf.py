@@ -22,7 +22,7 @@ from tritonobs.lab.stack.triton import wheel_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tritonobs.lab.stack.alone import LoneTriton
+    from tritonobs.lab.stack.native import LoneTriton
 
 _WINDOWS = 3
 _ATTEMPTS = 3  # on a busy machine a window without a single answer ends a run of perf_analyzer

@@ -32,8 +32,7 @@ from serve_soak_rig import BURST_SECONDS, CALLS, ROBOTS, Soak, rewrite, traffic,
 from support.kubernetes import KubernetesDouble
 from support.programs import ServeProgram
 from tritonobs.lab.robot.robot import RobotDouble
-from tritonobs.limits.entry import ANNOTATION
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import ANNOTATION, LimitsLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.lab.stack.alone import LoneTriton
+    from tritonobs.lab.stack.native import LoneTriton
 
 SCRAPE_SECONDS = 1
 # A series that is gone keeps its last value: the sum over all that ever were is what was recorded.

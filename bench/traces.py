@@ -33,13 +33,13 @@ from support.spans import body, request
 from support.traced_models import add_busy, add_noop
 from tritonobs.clients.triton import TritonClient
 from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.native import lone_triton
 from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tritonobs.lab.stack.alone import LoneTriton
+    from tritonobs.lab.stack.native import LoneTriton
 
     Place = Callable[[LoneTriton], AbstractContextManager[None]]
     Read = Callable[[LoneTriton], tuple[float, float, float]]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from results import publish, table
 
 from tritonobs.clients.prometheus import Reading, Target
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
 from tritonobs.triage.snapshot import Snapshot
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tritonobs import names
 from tritonobs.render.artifact import Artifact, write_artifacts
-from tritonobs.render.dashboards import board_text, load_boards
+from tritonobs.render.grafana import board_text, load_boards
 
 FOLDER = Path(__file__).resolve().parent / "generated"
 

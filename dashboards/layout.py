@@ -19,7 +19,7 @@ from thresholds import numbered
 from variables import CLUSTER, Variable, hidden
 
 from tritonobs import names
-from tritonobs.plan.windows import rule_windows
+from tritonobs.plan.rules import rule_windows
 from tritonobs.render.rules import mixin_knobs
 
 if TYPE_CHECKING:

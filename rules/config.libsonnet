@@ -1,51 +1,54 @@
-// Every knob, with its reason. `tritonobs build` sets those the fleet file decides.
+// The knobs of the mixin, each with its reason. `tritonobs build` sets those that follow from the fleet file.
 (import 'config/windows.libsonnet') +
 (import 'config/thresholds.libsonnet') +
 {
   _config+:: {
-    // Selects Triton's scrape targets, without braces. All series of Triton and of the models are read through it.
+    // Selects Triton's scrape targets; PromQL matchers without braces. Every series of Triton and of the models is read
+    // through it.
     tritonSelector: 'job="triton"',
     // Selects `tritonobs serve`.
     serveSelector: 'job="tritonobs"',
     // Selects the receiver of Triton's traces.
     tracesSelector: 'job="tritonobs-traces"',
-    // The label that names a replica. 'replica' is what `tritonobs build` puts on every target.
+    // The label that names a replica. `tritonobs build` puts 'replica' on every target.
     replicaLabel: 'instance',
-    // The label that keeps clusters apart in one Prometheus: every record, join and absence is per cluster. All
-    // series must carry it alike, limits and objectives too; `tritonobs build` sees to that. Series without it are
-    // one cluster with an empty name. '' leaves the label out of the rules.
+    // The label that separates clusters in one Prometheus. Every record, join and absence is evaluated per cluster, so all
+    // series must carry it, limits and objectives too; `tritonobs build` ensures that. Series without it form one cluster
+    // with an empty name. '' omits the label from the rules.
     clusterLabel: 'cluster',
-    // Which Deployments, StatefulSets and autoscalers are pools of Triton servers, by their name: a regular expression.
+    // A regular expression: the names of the Deployments, StatefulSets and autoscalers that are pools of Triton servers.
     poolNames: '.*triton.*',
-    // Other severities than the rules', by the alert's name: { TritonServerDown: 'warning' }. Allowed are critical,
-    // warning, info, and none, which our routes tell nobody.
+    // Overrides of severities by alert name: { TritonServerDown: 'warning' }. Allowed are critical, warning, info and none.
+    // Our routes send `none` to no receiver.
     severities: {},
-    // The bounds of stages' buckets that latency thresholds may name, as their label `le`: ['0.1', '1']. Error budgets then
-    // read no other buckets, which are most of all series. [] for any.
+    // The bucket bounds (label `le`) that latency thresholds may name: ['0.1', '1']. Error budgets then read no other
+    // buckets, and buckets are most of all series. [] reads every bound.
     latencyBounds: [],
-    // Rulers that know no keep_firing_for (vmalert before 1.87) refuse the file: false leaves it out.
+    // false omits keep_firing_for: rulers that do not know it (vmalert before 1.87) refuse the whole file.
     keepFiring: true,
-    // Whether a rule reads what the rules above it have just recorded. vmalert, and Thanos Ruler where it writes remotely,
-    // send records to a store meanwhile: false, and what is compared with the evaluation before is read from series.
+    // Whether a rule can read what an earlier rule of its group has just recorded. vmalert, and Thanos Ruler with remote
+    // write, send records to a store while the next rule is evaluated. With false, rules that compare with the previous
+    // evaluation read the series instead of the record.
     recordsAtOnce: true,
 
-    // Which rules: all of them, or those of one tier where several Prometheus share the servers (docs/scale.md). A shard
-    // has the records of its own servers, no objectives and no alerts; the global tier reads the records of all shards,
-    // each called shard:NAME there, and evaluates the rest.
+    // Which rules to write: all of them, or those of one tier where several Prometheus share the servers (docs/scale.md). A
+    // shard has the records of its own servers, without objectives and alerts. The global tier reads the records of all
+    // shards, under the name shard:NAME, and evaluates the rest.
     tier: 'all',
-    // The label that tells shards apart, an external label of each.
+    // The label that distinguishes shards; an external label of each shard.
     shardLabel: 'shard',
-    // Selects the shards where the global Prometheus asks them (/federate). Where they write to it, nothing.
+    // Selects the scrape targets by which the global Prometheus federates the shards (/federate). It matches nothing where
+    // shards use remote write.
     shardsSelector: 'job="tritonobs-shards"',
-    // Selects the pages of agents (vmagent) where several share the servers and write to one store that evaluates all
-    // rules. '' where there are none.
+    // Selects the metrics pages of agents (vmagent), where several share the servers and write to one store that evaluates
+    // all rules. '' means that there are no agents.
     agentsSelector: '',
 
-    // Where alerts point to. `%s` is the alert's name. `tritonobs serve` has the pages.
+    // The address of the runbooks; `%s` is the name of the alert. `tritonobs serve` has the pages.
     runbookUrl: 'http://127.0.0.1:9900/runbooks/%s',
-    // Whether alerts say in Chinese, too, what they say in English: annotations summary_zh and description_zh.
+    // Whether alerts carry their texts in Chinese, too: annotations summary_zh and description_zh.
     chinese: false,
-    // Grafana's address, or '' without one: links then open the record in Prometheus.
+    // The address of Grafana. With '' links open the record in Prometheus.
     grafanaUrl: '',
     prometheusUrl: 'http://127.0.0.1:9090',
   },

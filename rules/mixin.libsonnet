@@ -1,4 +1,4 @@
-// The mixin: recording rules, alerts and boards. README.md tells how to use it.
+// The mixin: recording rules, alerts and boards. README.md says how to use it.
 (import 'config.libsonnet') +
 (import 'records/records.libsonnet') +
 (import 'alerts/alerts.libsonnet') +
@@ -12,18 +12,18 @@
   local tiers = ['all', 'shard', 'global'],
   local tier = $._config.tier,
   assert std.member(tiers, tier) : 'tier is %s; allowed are %s' % [std.toString(tier), std.join(', ', tiers)],
-  // Shards have no alerts.
+  // Shards have no alerts, so no severity can be checked there.
   local unknown = if tier == 'shard' then [] else std.setDiff(std.objectFields($._config.severities), std.set(named)),
   assert unknown == [] : 'severities: %s is not an alert' % std.join(', ', unknown),
   local allowed = ['critical', 'warning', 'info', 'none'],
   local wrong = [one for one in std.objectValues($._config.severities) if !std.member(allowed, one)],
   assert wrong == [] : 'severities: found %s; allowed are %s' % [std.join(', ', wrong), std.join(', ', allowed)],
-  // A tier leaves groups empty, and a shard has but records.
+  // Groups without empty ones: a tier drops rules, and a shard has records only.
   local filled(groups) = [group for group in groups if group.rules != []],
   prometheusRules+:: { groups: filled(super.groups + (if tier == 'shard' then $.groupsOfAlerts else [])) },
   groupsOfAlerts:: super.prometheusAlerts.groups,
   prometheusAlerts+:: { groups: if tier == 'shard' then [] else filled(super.groups) },
-  // They fit the knobs as they are: a scrape every 15 s, replicas told apart by `instance`.
+  // The boards are generated for the default knobs: a scrape interval of 15 s, and `instance` as the label of a replica.
   grafanaDashboards+:: {
     'tritonobs-accelerators.json': import '../dashboards/generated/tritonobs-accelerators.json',
     'tritonobs-delivery.json': import '../dashboards/generated/tritonobs-delivery.json',

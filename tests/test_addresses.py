@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import checked_url
-from tritonobs.delivery.plain import web_address
+from tritonobs.delivery.view import web_address
 from tritonobs.spec.values import Url
 
 

@@ -56,6 +56,24 @@ def test_the_page_shows_the_layers_and_the_imports():
             assert re.findall(r"`(\w+)`", uses) == sorted(imports[name]), name
 
 
+def test_the_page_of_what_tests_share_names_every_module():
+    """tests/support/README.md has a row for each module, with the first line of its docstring."""
+    folder = ROOT / "tests" / "support"
+    firsts = {
+        path.parent.name if path.stem == "__init__" else path.stem: path.read_text(encoding="utf-8")
+        .splitlines()[0]
+        .strip('"')
+        for path in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))
+        if path != folder / "__init__.py"
+    }
+
+    rows = re.findall(
+        r"^\| `(\w+)` \| (.+) \|$", (folder / "README.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+
+    assert dict(rows) == firsts
+
+
 def test_no_file_is_longer_than_500_lines():
     """What is read together stands together, up to 500 lines."""
     long = {str(path.relative_to(ROOT)): lines for path in CODE if (lines := _lines(path)) > 500}

@@ -27,14 +27,11 @@ from tritonobs.errors import SnapshotUnusable, SpecInvalid
 from tritonobs.escapes import shown
 from tritonobs.findings import Severity
 from tritonobs.limits.change import Change, set_limit
-from tritonobs.limits.entry import FIRST
-from tritonobs.limits.log import LimitsLog
-from tritonobs.plan.annotations import annotated_limits
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.limits.log import FIRST, LimitsLog
+from tritonobs.plan.build import build_plan, check
+from tritonobs.plan.declared import annotated_limits
 from tritonobs.plan.fleet import Model
-from tritonobs.spec.alertmanager import read_alertmanager
-from tritonobs.spec.load import read_text
+from tritonobs.spec.load import read_alertmanager, read_text
 from tritonobs.spec.values import parse_qps
 from tritonobs.triage.judge import triage
 from tritonobs.triage.saved import load_snapshot

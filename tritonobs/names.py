@@ -212,5 +212,5 @@ BOARDS: Final = ("fleet", "model", "pipeline", "language", "slo", "accelerators"
 
 
 def board_uid(board: str) -> str:
-    """The uid of a board in Grafana, as `rules/lib/boards.libsonnet` links to it."""
+    """The uid of a board in Grafana, as `rules/lib/phrases.libsonnet` links to it."""
     return f"{BOARD_TAG}-{board}"

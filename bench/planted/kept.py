@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from planted import live, real
 from planted.world import Recorded, store
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.saved import load_snapshot
 from tritonobs.triage.snapshot import Snapshot, Sources, take_snapshot
 

@@ -20,10 +20,10 @@ import requests
 from planted.plot import outside, outside_next
 from planted.real import BATCHING, edited, keep, neighbour, settle
 from tritonobs import names
+from tritonobs.lab.drill.drill import steady
 from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.streams import steady
+from tritonobs.lab.stack.ports import wait_for
 from tritonobs.lab.stack.services import Folders
-from tritonobs.lab.stack.waiting import wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

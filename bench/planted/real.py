@@ -24,10 +24,10 @@ import psutil
 import requests
 
 from planted.fault import Truth
+from tritonobs.lab.drill.drill import steady
 from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.streams import steady
 from tritonobs.lab.stack.services import Folders
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.saved import save_snapshot
 from tritonobs.triage.snapshot import take_snapshot
 

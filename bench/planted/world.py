@@ -13,13 +13,11 @@ from planted.fault import Named
 from planted.fleet import SCRAPE_SECONDS
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports, wait_for
 from tritonobs.names import HEARTBEAT
 from tritonobs.programs import binaries
-from tritonobs.triage.replicas import ReplicaState
-from tritonobs.triage.snapshot import Snapshot, Sources, take_snapshot
-from tritonobs.triage.windows import windows
+from tritonobs.triage.calm import windows
+from tritonobs.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

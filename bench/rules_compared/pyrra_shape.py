@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rules_compared.sloth_shape import share
+
 _MINUTE, _DAY = 60, 86_400
 # Fractions of a period of 28 days, factor and severity; every time is rounded to a minute.
 _TIERS = (
@@ -14,8 +16,10 @@ _TIERS = (
 )
 
 
-def rules(slo: str, objective: float, bad: str, valid: str, *, days: int = 30) -> list[dict[str, Any]]:
-    """The rules of one SLO; `bad` and `valid` are counters as Prometheus selects them."""
+def rules(
+    slo: str, objective: float, bad: str, valid: str, *, good: str = "", days: int = 30
+) -> list[dict[str, Any]]:
+    """The rules of one SLO; `bad` or `good`, and `valid`, are counters as Prometheus selects them."""
 
     def part(of: int) -> str:
         return f"{round(days * _DAY / of / _MINUTE)}m"
@@ -28,7 +32,7 @@ def rules(slo: str, objective: float, bad: str, valid: str, *, days: int = 30) -
         *(
             {
                 "record": f"nv:burnrate{window}",
-                "expr": f"sum(rate({bad}[{window}])) / sum(rate({valid}[{window}]))",
+                "expr": share(bad, valid, window, good),
                 "labels": {"slo": slo},
             }
             for window in windows

@@ -11,15 +11,27 @@ TIERS = (
 )
 
 
-def rules(model: str, slo: str, objective: float, bad: str, valid: str) -> list[dict[str, Any]]:
-    """The 17 rules of one SLO; `bad` and `valid` are counters as Prometheus selects them."""
+def share(bad: str, valid: str, window: str, good: str = "") -> str:
+    """The bad share of requests over a window, of counters; of latency the `good` ones have a counter."""
+    every = f"sum(rate({valid}[{window}]))"
+    return (
+        f"({every} - sum(rate({good}[{window}]))) / {every}"
+        if good
+        else f"sum(rate({bad}[{window}])) / {every}"
+    )
+
+
+def rules(
+    model: str, slo: str, objective: float, bad: str, valid: str, *, good: str = ""
+) -> list[dict[str, Any]]:
+    """The 17 rules of one SLO; `bad` or `good`, and `valid`, are counters as Prometheus selects them."""
     labels = {"sloth_id": f"{model}-{slo}", "sloth_service": model, "sloth_slo": slo}
     chosen = ",".join(f'{name}="{value}"' for name, value in labels.items())
     error = {window: f"slo:sli_error:ratio_rate{window}{{{chosen}}}" for window in (*WINDOWS, "30d")}
     ratios = [
         {
             "record": f"slo:sli_error:ratio_rate{window}",
-            "expr": f"sum(rate({bad}[{window}])) / sum(rate({valid}[{window}]))",
+            "expr": share(bad, valid, window, good),
             "labels": {**labels, "sloth_window": window},
         }
         for window in WINDOWS

@@ -1,40 +1,82 @@
-// Language models: their cache of keys and values. Late first and later tokens are SLOs like any other; tokens stand in
-// tokens.libsonnet.
+// Alerts about language models.
+local fit = import '../lib/fit.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
-  local on_language(record) = boards.link('language', ['model', 'version'], record);
-  // A full cache breathes: an answer that ends, or one that is put back, gives back a tenth of it at a time.
-  text.group('alerts.language', config.gaugeInterval, [
-    text.alert('TritonKvCacheFull', 'warning', text.owned_version(|||
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
+
+  // The KV cache of language models. SLOs cover slow first and later tokens.
+  local language =
+    local on_language(record) = boards.link('language', ['model', 'version'], record);
+    // The use of a full cache varies: an answer that ends, or is preempted, frees about a tenth of it.
+    text.group('alerts.language', config.gaugeInterval, [
+      text.alert('TritonKvCacheFull', 'warning', text.owned_version(|||
+        (
+          max_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheRatio)s
+        )
+        and on (%(subject)s, %(replica)s)
+        (
+          avg_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheMeanRatio)s
+        )
+        and on (%(subject)s, %(replica)s)
+        (min_over_time(replica_model_version:tritonobs_llm_requests_waiting:sum[%(span2m)s]) >= 1)
+      |||), {
+        summary: 'The KV cache of a language model is full, and requests wait for room.',
+        description: 'The KV cache of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} gets ' + say.percent +
+                     ' full again and again, and requests wait all the time. Send long prompts elsewhere or shorten them, lower the number of answers at once, give the cache more memory, or add a replica.',
+        summary_zh: say.model_zh + ' 的 KV 缓存已满，请求在等待空间。',
+        description_zh: '{{ $labels.%(replicaLabel)s }} 上 ' + say.model_zh + ' 的 KV 缓存反复用到 ' + say.percent + '，且一直有请求在等待。把长提示分到别处或缩短，降低同时生成的数量，给缓存更多显存，或增加副本。',
+        board: on_language('replica_model_version:tritonobs_kv_cache_used:ratio'),
+      }, wait='1m', keep='2m'),
+      text.alert('TritonPreemptions', 'warning', text.owned_version(|||
+        (
+          model_version:tritonobs_llm_preemptions:rate5m
+            > on (%(subject)s)
+          %(preemptedRatio)s * model_version:triton_requests:rate5m
+        )
+        or
+        (model_version:tritonobs_llm_requests_paused:mean5m > 1)
+      |||), {
+        summary: 'A language model puts requests back that it has begun.',
+        description: say.model + ' puts ' + say.number +
+                     ' requests back (a second in vLLM, at any time in TensorRT-LLM): their cache was taken for others, and what they had computed is computed again. Lower the number of requests at once (max_num_seqs), give the cache more memory, or add a replica.',
+        summary_zh: say.model_zh + ' 把已经开始的请求退回。',
+        description_zh: say.model_zh + ' 退回 ' + say.number + ' 个请求（vLLM 为每秒，TensorRT-LLM 为当前数）：它们的缓存被别的请求占用，已算出的部分要重算。降低同时处理的请求数（max_num_seqs），给缓存更多显存，或增加副本。',
+        board: on_language('model_version:tritonobs_llm_preemptions:rate5m'),
+      }, wait='5m', keep='5m'),
+    ]);
+
+  // Tokens a second above or near their limits, in the group of the record that they read.
+  local tokens =
+    local labels = ['model', 'version', 'kind'];
+    local rate = 'model_version_kind:tritonobs_tokens:rate%(medium)s';
+    local once = (import '../lib/limits.libsonnet').once;
+    local whole = 'sum by (%(model)s, kind) (' + rate + ')';
+    local exceeds(share) = once(fit(|||
       (
-        max_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheRatio)s
+        %(rate)s
+        or
+        %(whole)s
       )
-      and on (%(subject)s, %(replica)s)
-      (
-        avg_over_time(replica_model_version:tritonobs_kv_cache_used:ratio[%(span2m)s]) > %(kvCacheMeanRatio)s
-      )
-      and on (%(subject)s, %(replica)s)
-      (min_over_time(replica_model_version:tritonobs_llm_requests_waiting:sum[%(span2m)s]) >= 1)
-    |||), {
-      summary: 'The KV cache of a language model is full, and requests wait for room.',
-      description: 'The KV cache of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} gets ' + say.percent +
-                   ' full again and again, and requests wait all the time. Send long prompts elsewhere or shorten them, lower the number of answers at once, give the cache more memory, or add a replica.',
-      board: on_language('replica_model_version:tritonobs_kv_cache_used:ratio'),
-    }, wait='1m', keep='2m'),
-    text.alert('TritonPreemptions', 'warning', text.owned_version(|||
-      (
-        model_version:tritonobs_llm_preemptions:rate5m
-          > on (%(subject)s)
-        %(preemptedRatio)s * model_version:triton_requests:rate5m
-      )
-      or
-      (model_version:tritonobs_llm_requests_paused:mean5m > 1)
-    |||), {
-      summary: 'A language model puts requests back that it has begun.',
-      description: say.model + ' puts ' + say.number +
-                   ' requests back (a second in vLLM, at any time in TensorRT-LLM): their cache was taken for others, and what they had computed is computed again. Lower the number of requests at once (max_num_seqs), give the cache more memory, or add a replica.',
-      board: on_language('model_version:tritonobs_llm_preemptions:rate5m'),
-    }, wait='5m', keep='5m'),
-  ])
+        > on (%(subject)s, kind)
+      %(share)s * subject_kind:tritonobs_tokens_per_second_limit:held
+    |||, { share: share, rate: rate, whole: whole }), rate, whole, 'subject_kind:tritonobs_tokens_per_second_limit:held', ', kind');
+    local words = say.model + ' handles ' + say.number + ' {{ $labels.kind }}/s, its limit is ' +
+                  say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels);
+    [
+      text.alert('TritonTokensAboveLimit', 'critical', text.owned(exceeds('1')), {
+        summary: 'A model handles more tokens than its limit.',
+        description: words + '. Find the callers with long prompts or answers and slow them down, or add capacity.',
+        summary_zh: say.model_zh + ' 处理的 token 超过限额。',
+        description_zh: say.model_zh + ' 每秒处理 ' + say.number + ' 个 {{ $labels.kind }}，限额为 ' + say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels) + '。找出提示或回答很长的调用方并让其降速，或扩容后提高限额。',
+        board: boards.link('model', ['model', 'version'], text.fill(rate)),
+      }, wait='1m', keep=config.limitKeepFiring),
+      text.alert('TritonTokensNearLimit', 'warning', text.owned(exceeds('%(limitWarningRatio)s')), {
+        summary: 'A model is near its limit of tokens.',
+        description: words + '. Ask its callers what they plan, and add capacity before it is needed.',
+        summary_zh: say.model_zh + ' 处理的 token 接近限额。',
+        description_zh: say.model_zh + ' 每秒处理 ' + say.number + ' 个 {{ $labels.kind }}，限额为 ' + say.look('subject_kind:tritonobs_tokens_per_second_limit:held', labels) + '。询问调用方的计划，提前扩容。',
+        board: boards.link('model', ['model', 'version'], text.fill(rate)),
+      }, wait='2m', keep=config.limitKeepFiring),
+    ];
+  { language: language, tokens: tokens }

@@ -1,17 +1,17 @@
-// The health of models: waiting, saturation, batches, stages, errors, reloads, the cache.
+// Alerts about models: queues, saturation, batches, stages, errors, reloads and the cache.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
   local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
   local on_model(record) = boards.link('model', ['model', 'version'], record);
   local on_stage(record) = boards.link('pipeline', ['model', 'version', 'stage'], record);
   local failures = 'model_version_reason:triton_requests_failed';
-  local again = (import '../lib/returning.libsonnet')(config).invalid;
+  local again = (import '../lib/again.libsonnet').returning(config).invalid;
   local errors = 'model_version_stage_reason:tritonobs_stage_errors';
-  // Means of 5 m go on for as long after the last request. Where six a minute came and none did in the last one, they
-  // are history.
+  // A mean of 5 m continues for 5 m after the last request. Models with more than six requests a minute, and none in the
+  // last medium window, are excluded.
   local ended = |||
     unless on (%(subject)s)
     (
@@ -20,7 +20,7 @@ function(config)
       (model_version:triton_requests:rate%(medium)s == 0)
     )
   |||;
-  // A mean of 5 m goes on for as long after the last failure: then it falls, and nothing fails any more.
+  // A mean of 5 m continues for 5 m after the last failure, falling. These versions had a failure in the last 2 m.
   local failing_now = fit(|||
     (
       (sum_over_time(model_version:triton_requests_bad:increase[%(span2m)s]) > 0)
@@ -28,14 +28,14 @@ function(config)
       (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
     )
   |||, { failures: failures });
-  // Enough for a surge. (Few reasons are: what follows is asked of these alone.)
+  // Enough errors for a surge. Few reasons have them, so the comparison is computed for those only.
   local many(mean) = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: mean });
   local stage_errors(record) = 'sum by (%(subject)s, stage, reason) (' + record + ')';
   local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
-  // (Recorded with those of stages.)
+  // Recorded beside the errors of stages.
   local many_failures = failures + ':mean5m';
-  // Against the hour before, once there are ten minutes of it. A reason new to the model counts too; a new version
-  // does not make a reason new.
+  // Compared with the usual rate of the last hour, once there are ten minutes of traffic. A reason that is new to the model
+  // counts too. A new version alone does not make a reason new.
   local surges(now, usual, by) = fit(|||
     (
       %(now)s
@@ -51,7 +51,8 @@ function(config)
     and on (%(model)s)
     (model_version:triton_requests:rate5m offset %(span10m)s)
   |||, { now: now, usual: usual, by: by });
-  // (VictoriaMetrics' `changes` counts the first sample of a series, and the first after a gap.)
+  // A new worker or a new load time. It uses an offset instead of `changes`, because VictoriaMetrics' `changes` counts the
+  // first sample of a series, and the first after a gap.
   local reloaded = text.part('replica_model_version:triton_reloaded:count', shards.max, |||
     count by (%(subject)s, %(replica)s) (
       (
@@ -69,10 +70,10 @@ function(config)
       nv_model_load_duration_secs{%(triton)s} != nv_model_load_duration_secs{%(triton)s} offset %(span2m)s
     )
   |||);
-  // Input that a stage refused: the caller's fault. What was usual is a reason's over a day, whoever's fault it was called.
+  // Input that a stage refused, which is the caller's fault.
   local refused = errors + ':rate5m{outcome="invalid"}';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
-  // Stages of pipelines that pass on what a member refused.
+  // Stages of pipelines that pass on what a member refused, and their stage `total`.
   local passed_on = fit(|||
     (
       label_replace(
@@ -99,7 +100,7 @@ function(config)
   |||, { calls: calls, refused: refused });
   local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
   local of_requests = ', of ' + all + ' that it gets';
-  // Pipelines that fail where their members do, and hardly more often: the members are the ones to look at.
+  // Pipelines that fail at most 1.25 times as often as their members: the members are the cause.
   local failed = 'sum by (%(model)s) (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]))';
   local of_members = fit(|||
     (
@@ -107,8 +108,9 @@ function(config)
         <= on (%(model)s)
       1.25 * %(members)s
     )
-  |||, { failed: failed, members: (import '../lib/reported.libsonnet')(config).members(failed) });
-  // What fails in Triton's eyes beside bad input, without which a model or a pipeline of it fails too seldom for a surge.
+  |||, { failed: failed, members: (import '../lib/burns.libsonnet').reported(config).members(failed) });
+  // Versions with invalid requests and too few charged failures for a surge: their failures in Triton's counters are the
+  // caller's fault.
   local callers_fault = fit(|||
     (
       (
@@ -120,8 +122,8 @@ function(config)
       (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
     )
   |||, {});
-  // Who sends it no series tells, which stage refused it and why does. It lasts until the input is good again, or was
-  // as bad for a third of a day.
+  // Refused input far above the usual rate of a day. No series names the caller, but stage and reason say what was refused.
+  // It lasts until the input is good again, or was as bad for a third of a day, when it has become usual.
   local invalid = fit(|||
     (
       (
@@ -141,16 +143,18 @@ function(config)
     %(passed_on)s
   |||, { refused: refused, passed_on: passed_on });
   {
-    // Behind the records it reads.
+    // In the group of the records that it reads.
     again: again.records(invalid) + [
       text.alert('TritonInvalidInputSurge', 'warning', text.owned_version(again.alert(invalid)), {
         summary: 'Callers send input that cannot be used.',
         description: 'Stage {{ $labels.stage }} of ' + say.model + ' refuses ' + say.number +
                      ' requests a second as {{ $labels.reason }}' + of_requests + ": the caller's fault, which no error budget is charged for." + say.returns('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + ' Find the client that sends them, in the log of what calls the model: Triton does not know its callers. If there was a deployment, look at what it accepts.',
+        summary_zh: '调用方发来无法使用的输入。',
+        description_zh: say.model_zh + ' 的阶段 {{ $labels.stage }} 每秒以 {{ $labels.reason }} 拒绝 ' + say.number + ' 个请求，它每秒共收到 ' + say.look('model_version:triton_requests:rate5m', ['model', 'version']) + ' 个：这是调用方的问题，不计入任何错误预算。' + say.returns_zh('model_version_stage_reason:tritonobs_invalid_surge_begins:info') + '请从调用该模型的服务的日志中找出是哪个客户端，Triton 不知道调用方是谁；若刚有发布，请查看新版本接受什么输入。',
         board: on_stage(errors + ':rate5m'),
       }, wait='1m', keep='1m'),
     ],
-    // They end with the traffic.
+    // Alerts that end with the traffic.
     soon: text.group('alerts.models', config.gaugeInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
@@ -159,6 +163,8 @@ function(config)
         summary: 'Requests wait long before anything happens.',
         description: 'Requests to ' + say.model + ' wait ' + say.seconds +
                      ' on average for a free model instance. Add model instances or replicas, let batches grow, or shorten the time batches wait to fill.',
+        summary_zh: '对 ' + say.model_zh + ' 的请求在处理前等待很久。',
+        description_zh: '对 ' + say.model_zh + ' 的请求平均等待 ' + say.seconds + ' 才有空闲的模型实例。请增加模型实例或副本，让批更大，或缩短等待凑批的时间。',
         board: on_model('model_version:triton_queue_duration_seconds:mean5m'),
       }, wait='5m'),
       text.alert('TritonSaturated', 'warning', text.owned_version(fit(|||
@@ -174,10 +180,12 @@ function(config)
         summary: 'All model instances are busy and more requests pile up.',
         description: 'The model instances of ' + say.model + ' work ' + say.percent +
                      ' of the time, and ever more requests wait. Add model instances or replicas, or slow the callers down.',
+        summary_zh: say.model_zh + ' 的所有模型实例都在忙，等待的请求越来越多。',
+        description_zh: say.model_zh + ' 的模型实例有 ' + say.percent + ' 的时间在工作，等待的请求越来越多。请增加模型实例或副本，或让调用方降速。',
         board: on_model('model_version:tritonobs_workers_busy:ratio5m'),
       }, wait='5m'),
     ]),
-    // Stages are recorded as seldom.
+    // Alerts that read stages, which are recorded once a minute.
     later: text.group('alerts.models.minutes', config.stageInterval, [
       text.alert('TritonBatchInefficient', 'info', text.owned_version(fit(|||
         (model_version:triton_requests_per_executions:ratio5m < %(requestsPerExecution)s)
@@ -188,6 +196,8 @@ function(config)
         summary: 'Requests wait, yet are executed one by one.',
         description: 'An execution of ' + say.model + ' takes ' + say.number +
                      ' requests on average while others wait. Switch dynamic batching on, or raise max_batch_size and the preferred sizes.',
+        summary_zh: '对 ' + say.model_zh + ' 的请求在等待，却被逐个执行。',
+        description_zh: say.model_zh + ' 每次执行平均只含 ' + say.number + ' 个请求，而其他请求在等待。请打开动态批处理，或提高 max_batch_size 和首选批大小。',
         board: on_model('model_version:triton_requests_per_executions:ratio5m'),
       }, wait='10m'),
       text.alert('TritonStageSlow', 'warning', text.owned_version(fit(|||
@@ -210,6 +220,8 @@ function(config)
         summary: 'A stage is slower than its budget.',
         description: 'One request in twenty of ' + say.model + ' spends more than ' + say.seconds +
                      ' in stage {{ $labels.stage }} alone. Look at the sizes it was given and at what changed.',
+        summary_zh: say.model_zh + ' 的阶段 {{ $labels.stage }} 超出预算。',
+        description_zh: say.model_zh + ' 每二十个请求就有一个仅在阶段 {{ $labels.stage }} 就花费超过 ' + say.seconds + '。请查看它收到的输入大小以及最近的变更。',
         board: on_stage('model_version_stage:tritonobs_stage_duration_seconds:p95_5m'),
       }, wait='5m'),
       text.alert('TritonErrorReasonSurge', 'warning', text.owned_version(fit(|||
@@ -255,8 +267,10 @@ function(config)
         summary: 'Requests fail far more often for one reason.',
         description: '{{ with $labels.stage }}Stage {{ . }} of {{ end }}' + say.model + ' fails ' + say.number +
                      ' times a second for the reason {{ $labels.reason }}, over %(surgeRatio)s times as often as in the hour before. Look at who sends such requests, and at what was rolled out.',
+        summary_zh: say.model_zh + ' 因 {{ $labels.reason }} 失败的次数大增。',
+        description_zh: '{{ with $labels.stage }}阶段 {{ . }}，{{ end }}' + say.model_zh + ' 每秒因 {{ $labels.reason }} 失败 ' + say.number + ' 次，远多于之前一小时。请查看是谁发出这些请求，以及最近发布了什么。',
         board: on_model('model_version_reason:triton_requests_failed:rate' + config.shortWindow),
-        // Longer than a page about the same failures needs: where one comes, this is superfluous.
+        // Longer than a page about the same failures needs, which makes this alert superfluous.
       }, wait='4m', keep='1m'),
       text.alert('TritonCacheCollapse', 'warning', text.owned_version(fit(|||
         (
@@ -272,12 +286,16 @@ function(config)
         summary: 'The response cache hardly helps any more.',
         description: 'Of the requests to ' + say.model + ' the cache answers ' + say.percent +
                      ', less than {{ %(cacheDropRatio)s | humanizePercentage }} of what it did an hour ago. Look for new input, a cache that is too small, or a reload.',
+        summary_zh: say.model_zh + ' 的响应缓存几乎不再起作用。',
+        description_zh: '对 ' + say.model_zh + ' 的请求中，缓存只应答 ' + say.percent + '，不到一小时前的 {{ %(cacheDropRatio)s | humanizePercentage }}。请查看是否有新的输入、缓存过小，或刚刚重新加载。',
         board: on_model('model_version:triton_cache_hits_per_lookups:ratio5m'),
       }, wait='5m'),
       text.alert('TritonModelReloaded', 'info', text.owned_version(reloaded.here), {
         summary: 'A model was reloaded.',
         description: 'The workers of ' + say.model +
                      ' on {{ $labels.%(replicaLabel)s }} are new: the model was reloaded, restarted or got more model instances. First requests after it are slower; compare errors and latency before and after.',
+        summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上被重新加载。',
+        description_zh: '{{ $labels.%(replicaLabel)s }} 上 ' + say.model_zh + ' 的工作进程是新的：模型被重新加载、重启，或增加了模型实例。之后的头几个请求会较慢；请比较前后的错误和延迟。',
         board: on_model('model_version:tritonobs_workers:count'),
       }, keep='4m') + shards.parts([reloaded]),
     ]),

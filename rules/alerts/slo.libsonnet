@@ -1,19 +1,20 @@
-// Error budgets: one set of alerts for every SLO there is.
+// Alerts about error budgets, the same for every SLO.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local say = import '../lib/phrases.libsonnet';
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel];
   local labels = ['model', 'version', 'slo'];
   local board = boards.link('slo', labels, 'slo:period_error_budget_remaining:ratio');
-  // The first value of a query about the alert's own cluster, and further labels of it, in a sentence; nothing without.
+  // A sentence with the first value of a query about the alert's labels `names`; empty without a result.
   local asked(query, names, sentence) =
     '{{ with printf "' + query + '" ' + std.join(' ', ['(print $labels.' + name + ')' for name in names]) +
     ' | query }}' + sentence + '{{ end }}';
   local matching(names) = std.join(',', [name + '=%%q' for name in names]);
-  local left = (import '../lib/budget.libsonnet').english;
-  // The stage that needs most of the time that requests may take, for an SLO with a threshold for all of that time.
+  local left = (import '../lib/phrases.libsonnet').budget.english;
+  local left_zh = (import '../lib/phrases.libsonnet').budget.chinese;
+  // The stage that uses most of the threshold, for an SLO with a threshold for the whole request.
   local of_model = cluster + ['model'];
   local of_slo = of_model + ['version', 'slo'];
   local eater = asked(
@@ -22,10 +23,11 @@ function(config)
     of_model + of_slo,
     ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
-  local waited = (import '../lib/waited.libsonnet')(cluster).english;
-  local tiers = (import '../lib/tiers.libsonnet')(config);
-  local reported = (import '../lib/reported.libsonnet')(config);
-  // Those of some versions that have nearly all bad requests of their model.
+  local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
+  local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
+  local tiers = (import '../lib/burns.libsonnet').tiers(config);
+  local reported = (import '../lib/burns.libsonnet').reported(config);
+  // Those versions in `of` that have nearly all bad requests of their model.
   local fails(tier, of) = fit(|||
     (
       (%(bad)s and on (%(subject)s, slo) %(of)s)
@@ -33,9 +35,10 @@ function(config)
       %(burnVersionShare)s * (%(all)s and on (%(model)s, slo) %(of)s)
     )
   |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
-  // One incident, one message: about the version that has nearly all bad requests of the long window, else about the model
-  // over all its versions. That share hardly moves while the windows run out, so the subject is the same to the end.
-  // A version is told of itself, too, where its model does not burn, and did not lately.
+  // One message for one incident: about the version that has nearly all bad requests of the long window, else about the
+  // model. That share hardly changes while the windows run out, so the subject stays the same until the end. Any burning
+  // version is reported where its model does not burn and did not lately; it waits one `interval` if the model has the same
+  // SLO.
   local once(tier, burns, interval, memory) = fit(|||
     (
       (
@@ -70,10 +73,10 @@ function(config)
     memory: memory,
     fails: fails(tier, 'present_over_time(' + burns + '{version!=""}[' + memory + '])'),
   });
-  // Of budgets that do not burn nothing is computed; of slower tiers only the others are recorded.
+  // Restricts the computation to budgets that burn. Records of slower tiers hold only those anyway.
   local only(tier, burns) = if reported.kept(tier) then '' else burns;
-  // A pipeline fails where its member does, and the member is paged for. What is left of its bad requests must burn by
-  // itself; where members fail, too, it waits, for they may be paged for a little later.
+  // A pipeline fails where its member does, and the alert is about the member. What is left of the pipeline's bad requests
+  // must burn on its own. While members fail as well, the pipeline waits for one evaluation, because their alert may follow.
   local not_of_members(tier, burns, wait) = fit(|||
 
     unless on (%(subject)s, slo)
@@ -95,7 +98,8 @@ function(config)
     bad: reported.bad_of(tier),
     wait: wait,
   });
-  // A request that failed is bad for a latency SLO, too: what an alert about availability has reported of it is reported.
+  // A failed request is bad for a latency SLO, too. What an alert about availability has reported (`what`) is subtracted
+  // there.
   local not_of_failures(tier, burns, what) = fit(|||
 
     unless on (%(subject)s, slo)
@@ -105,7 +109,7 @@ function(config)
       slo:tritonobs_counted:info{stage!=""}
     )
   |||, { explained: reported.explained(tier, what, '%(subject)s', only=only(tier, burns)) });
-  // While a faster page is out, and for as long after it as its own short window remembers, a page adds nothing.
+  // A page adds nothing while a faster page about the same SLO fires, or did within the short window.
   local unless_paged(tier) = std.join('', [
     fit('\nunless on (%(model)s, slo)\npresent_over_time(%(faster)s[%(short_window)s])', {
       faster: faster.named('ratio'),
@@ -137,6 +141,9 @@ function(config)
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
                    tier.long + ', and it goes on' + left + '.' + eater + waited + say.called_by + say.causes +
                    ' See which reason or stage is behind it; if a rollout did it, roll back.',
+      summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
+      description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
+                      '。' + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
       board: board,
     }, labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||
@@ -164,14 +171,18 @@ function(config)
     summary: 'An SLO is not measured for some or all requests.',
     description: 'Of the requests of ' + say.model + ', ' + say.percent +
                  ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or the threshold is none of their bucket bounds. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
+    summary_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按 SLO {{ $labels.slo }} 测量。',
+    description_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按其 SLO {{ $labels.slo }} 测量：工作进程没有为该阶段计时，Triton 没有追踪它，或阈值不是它们的桶边界。请按版本对照集群文件与 tritonobs_stage_duration_seconds 的桶。',
     board: board,
   }, wait='10m');
   local spent = 'slo:period_error_budget_spent:ratio';
   local bad_of_period = 'slo:sli_bad_requests:sum' + config.sloPeriod;
   local spending = bad_of_period + ' and on (%(subject)s, slo) ' + spent;
   local period = { long: config.sloPeriod, factor: '1' };
-  // Once for one cause: what a member has spent, or failed requests of a latency SLO, is told of the member and of
-  // availability. And not because an SLO is old enough now: something goes on spending while nothing is left.
+
+  // One alert for one cause: a budget that members or failed requests have spent is reported for the members, or for
+  // availability. Something must have burned while the budget was spent, so that an SLO is not reported merely because it
+  // has reached its `age`.
   local exhausted =
     text.alert('TritonErrorBudgetExhausted', 'warning', text.owned(fit(|||
       (
@@ -203,10 +214,12 @@ function(config)
       description: 'More requests of ' + say.model +
                    ' were bad for {{ $labels.slo }} in the last %(sloPeriod)s than the objective allows' + left +
                    '. Stop risky changes of this model until the budget is positive again.',
+      summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 已没有错误预算。',
+      description_zh: '最近 %(sloPeriod)s 内，' + say.model_zh + ' 未达到 {{ $labels.slo }} 的请求超过目标所允许的数量' + left_zh + '。在预算转正之前，请暂停该模型的高风险变更。',
       board: board,
     }, wait='10m');
   {
-    // Behind the records they wait for.
+    // In the groups of the records that they read.
     recent: [burn(tiers[0])],
     slow: [burn(tier) for tier in tiers[1:]],
     others: text.group('alerts.slo', config.slowInterval, [missing, exhausted]),

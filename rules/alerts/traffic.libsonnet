@@ -1,191 +1,278 @@
-// No traffic, four causes told apart: nobody asks, nobody scrapes, the model is not loaded, its worker is dead. Each
-// alert is silent in the other three cases.
+// Alerts about traffic, and about the models and workers that should answer it.
+local fit = import '../lib/fit.libsonnet';
+local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
-  local shards = import '../lib/shards.libsonnet';
-  local boards = (import '../lib/boards.libsonnet')(config);
-  local fit = import '../lib/fit.libsonnet';
-  local say = import '../lib/phrases.libsonnet';
-  local again = (import '../lib/returning.libsonnet')(config);
-  // One that was down is well when it has answered for five minutes; for the second time in three hours, for an hour.
-  local down = fit(|||
-    %(down)s
-    or
-    last_over_time(replica:triton_outage:info[%(span5m)s])
-    or
-    %(held)s
-  |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/down.libsonnet').down_of(config)) });
-  local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
-  local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
-  // Servers of a shard or agent that is missing may be there.
-  local parts = shards.parts_of(config);
-  local targets =
-    text.targets.here +
-    if parts.missing == '' then '' else fit(|||
+  local boards = (import '../lib/phrases.libsonnet').boards(config);
+  local say = (import '../lib/phrases.libsonnet').say;
 
-      unless on (%(cluster)s)
-      group by (%(cluster)s) (
-        (
-          %(blind)s
+  // Four causes of missing traffic have separate alerts: no client sends requests, Prometheus does not scrape the server,
+  // the model is not loaded, or its worker is dead. Each alert is silent in the other three cases.
+  local traffic =
+    local again = (import '../lib/again.libsonnet').returning(config);
+    // A server that was down must answer for five minutes; after a second outage within three hours, for an hour.
+    local down = fit(|||
+      %(down)s
+      or
+      last_over_time(replica:triton_outage:info[%(span5m)s])
+      or
+      %(held)s
+    |||, { held: again.down.held, down: text.given('replica:triton_down:info', shards.max, (import '../lib/servers.libsonnet').down.down_of(config)) });
+    local answers = text.part('cluster:triton_answers:info', shards.max, 'group by (%(cluster)s) (up{%(triton)s} == 1)');
+    local scraped = text.part('replica:triton_scraped:info', shards.max, 'group by (%(replica_only)s) (up{%(triton)s})');
+    // Servers of a missing shard or agent may still exist, so their clusters are excluded.
+    local parts = shards.parts_of(config);
+    local targets =
+      text.targets.here +
+      if parts.missing == '' then '' else fit(|||
+
+        unless on (%(cluster)s)
+        group by (%(cluster)s) (
+          (
+            %(blind)s
+          )
+          or
+          (
+            %(missing)s
+          )
         )
-        or
-        (
-          %(missing)s
-        )
+      |||, { blind: parts.blind, missing: parts.gone });
+    // Versions of the fleet file that no server has, in a cluster that answers. A server that had the version and is
+    // unreachable may still have it.
+    local missing = fit(|||
+      subject:tritonobs_model_info:held{version!=""}
+        unless on (%(subject)s)
+      model_version:triton_requests_succeeded:rate%(short)s
+        and on (%(cluster)s)
+      %(answers)s
+        unless on (%(subject)s)
+      model_version:triton_servers_unreachable:count
+        unless on (%(cluster)s)
+      replica:triton_starting:info
+    |||, { answers: answers.here });
+    local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
+    // Models with less than `dropRatio` of their rate `before`, where that was at least `silenceRequests` a minute.
+    local fewer(before) = fit(|||
+      (
+        sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
+          < on (%(model)s)
+        %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
       )
-    |||, { blind: parts.blind, missing: parts.gone });
-  // Promised and on no server, in a cluster that answers; a server that had it and cannot be asked may have it still.
-  local missing = fit(|||
-    subject:tritonobs_model_info:held{version!=""}
-      unless on (%(subject)s)
-    model_version:triton_requests_succeeded:rate%(short)s
-      and on (%(cluster)s)
-    %(answers)s
-      unless on (%(subject)s)
-    model_version:triton_servers_unreachable:count
-      unless on (%(cluster)s)
-    replica:triton_starting:info
-  |||, { answers: answers.here });
-  local board = boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m');
-  // Models that get less than half of what they got then, where that is not chance.
-  local fewer(before) = fit(|||
-    (
-      sum by (%(model)s) (model_version:triton_requests:rate%(short)s)
-        < on (%(model)s)
-      %(dropRatio)s * (subject:triton_requests:rate5m{model!="", version=""} offset %(before)s >= %(silenceRequests)s / 60)
-    )
-  |||, { before: text.span(before) });
-  // An instance that was taken away may leave its series behind: it answers nothing, while the model answers on that
-  // server without a failure, of which there was none for a quarter of an hour. (Of few requests, those of 5 m count
-  // when it has been so for as long.) One that answers without a heartbeat is half dead, and stays so.
-  local dead = |||
-    (model_instance:tritonobs_worker_alive:bool == 0) + 1
-    unless on (%(subject)s, %(replica)s, model_instance)
-    (
+    |||, { before: text.span(before) });
+    // Model instances without a heartbeat. A removed instance leaves its series behind: it completes nothing, while the
+    // model completes requests on that server and has had no backend failure for a quarter of an hour. Such instances are
+    // excluded. With few requests, those of 5 m are counted, once the heartbeat has been missing for a quarter of an hour.
+    // An instance that completes requests without a heartbeat is partly dead and stays in.
+    local dead = |||
+      (model_instance:tritonobs_worker_alive:bool == 0) + 1
+      unless on (%(subject)s, %(replica)s, model_instance)
       (
         (
-          model_instance:tritonobs_worker_alive:bool
-            and on (%(subject)s, %(replica)s)
-          (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+          (
+            model_instance:tritonobs_worker_alive:bool
+              and on (%(subject)s, %(replica)s)
+            (replica_model_version:triton_requests_succeeded:rate%(short)s * %(shortSeconds)s >= %(silenceRequests)s / 2)
+          )
+          or
+          (
+            (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
+              and on (%(subject)s, %(replica)s)
+            (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
+          )
         )
-        or
-        (
-          (max_over_time(model_instance:tritonobs_worker_alive:bool[%(span15m)s]) == 0)
-            and on (%(subject)s, %(replica)s)
-          (avg_over_time(replica_model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) * %(seconds5m)s >= %(silenceRequests)s)
-        )
+          and on (%(subject)s)
+        (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
+          unless on (%(subject)s, %(replica)s, model_instance)
+        model_instance:tritonobs_worker_answers:info
       )
-        and on (%(subject)s)
-      (avg_over_time(model_version_reason:triton_requests_failed:rate%(short)s{reason="BACKEND"}[%(span15m)s]) == 0)
-        unless on (%(subject)s, %(replica)s, model_instance)
-      model_instance:tritonobs_worker_answers:info
-    )
-  |||;
-  // A promised version that no server has. Where other versions of the model are loaded it is missed if the model
-  // gets far fewer requests than before; otherwise they replaced it.
-  local unloaded = fit(|||
-    (
-      %(missing)s
-    )
-    unless on (%(model)s)
-    (
-      group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
-        unless on (%(model)s)
+    |||;
+    // Versions of the fleet file that no server has. Where other versions of the model are loaded, it counts only if the
+    // model gets far fewer requests than before; otherwise they have replaced it.
+    local unloaded = fit(|||
       (
-        %(soon)s
-        or
-        %(later)s
+        %(missing)s
       )
-    )
-  |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
-  {
-    // Behind the records they read.
-    again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
-      text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
-        summary: 'A promised model version is loaded nowhere.',
-        description: 'The fleet file promises ' + say.model +
-                     ', but no server that answers has it loaded, and its callers get errors that Triton counts nowhere.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
-        board: board,
-      }, wait='1m', keep='5m') + shards.parts([answers]),
-      text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
-        summary: 'A worker is dead although its model says it is ready.',
-        description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
-        board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
-      }, wait='15s', keep='5m'),
-    ],
-    soon: text.group('alerts.traffic', config.evaluationInterval, [
-      text.alert('TritonServerDown', 'critical', down, {
-        summary: 'A Triton server cannot be scraped.',
-        description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Look whether it runs and what its log says.',
-        board: boards.link('hosts', [], 'up'),
-      }, wait=config.serverDownFor),
-      // Every server of a cluster at once: gone from discovery, so that nothing is down.
-      text.alert('TritonServersLost', 'critical', fit(|||
-        group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
-          unless on (%(cluster)s)
-        %(targets)s
-      |||, { targets: targets }), {
-        summary: 'Prometheus scrapes no Triton server any more.',
-        description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
-        board: boards.link('hosts', [], 'up'),
-      }, wait=config.serversLostFor),
-    ]),
-    // They wait for minutes.
-    later: text.group('alerts.traffic.minutes', config.stageInterval, [
-      // One of several servers: what balancers send there is answered 404. A version replaced on the server is none.
-      text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
-        (
-          replica_model_version:triton_loaded:last_seen_seconds
-            unless on (%(subject)s, %(replica)s)
-          replica_model_version:triton_requests_succeeded:rate%(short)s
-        )
-        and on (%(subject)s)
-        model_version:triton_requests_succeeded:rate%(short)s
-        and on (%(replica_only)s)
-        %(scraped)s
-        unless on (%(replica_only)s)
-        replica:triton_unreachable:info
-        unless on (%(model)s, %(replica)s)
-        group by (%(model)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
-      |||, { scraped: scraped.here })), {
-        summary: 'A server has lost a model that others have.',
-        description: say.model + ' was loaded on {{ $labels.%(replicaLabel)s }} until {{ $value | humanizeTimestamp }} and is not any more; other servers have it. Requests that still go there get 404, which Triton counts nowhere. Load it again, or take the server out of the balancer. Silent after an hour.',
-        board: board,
-      }, wait='2m') + shards.parts([scraped]),
-      text.alert('TritonVersionNotLoaded', 'info', fit(|||
-        (
-          %(missing)s
-        )
-        and on (%(model)s)
+      unless on (%(model)s)
+      (
         group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
-      |||, { missing: missing }), {
-        summary: 'A promised model version is not loaded, but others of its model are.',
-        description: 'The fleet file promises ' + say.model +
-                     ', and no server has it, while other versions of the model are loaded and take its requests. Before a rollout that is right; after one, take the old version out of the fleet file. Callers that ask for this very version get errors.',
-        board: board,
-      }, wait='15m'),
-      text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
+          unless on (%(model)s)
         (
-          subject:triton_requests:rate5m{model!="", version=""}
-            < on (%(model)s)
-          %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset %(span1d)s >= %(dropFloor)s)
+          %(soon)s
+          or
+          %(later)s
         )
+      )
+    |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
+    {
+      // In the group of the records that they read.
+      again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
+        text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
+          summary: 'A promised model version is loaded nowhere.',
+          description: 'The fleet file promises ' + say.model +
+                       ', but no server that answers has it loaded, and its callers get errors that Triton counts nowhere.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " Look into the servers' logs for why it was unloaded or failed to load, or take it out of the fleet file.",
+          summary_zh: say.model_zh + ' 没有在任何服务器上加载。',
+          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
+          board: board,
+        }, wait='1m', keep='5m') + shards.parts([answers]),
+        text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
+          summary: 'A worker is dead although its model says it is ready.',
+          description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has given no sign of life for over {{ %(mediumSeconds)s | humanizeDuration }}; Triton goes on calling the model ready and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',
+          summary_zh: say.model_zh + ' 的一个工作进程已死亡，模型却显示就绪。',
+          description_zh: '{{ $labels.%(replicaLabel)s }} 上模型实例 {{ $labels.model_instance }} 的进程很久没有心跳；Triton 仍称模型就绪，发给它的请求会失败或挂起。' + say.returns_zh('model_instance:tritonobs_worker_dead_begins:info') + '请重新加载模型；若进程卡死，请重启服务器。原因见其日志。',
+          board: boards.link('model', ['model', 'version'], 'model_version:tritonobs_workers:count'),
+        }, wait='15s', keep='5m'),
+      ],
+      soon: text.group('alerts.traffic', config.evaluationInterval, [
+        text.alert('TritonServerDown', 'critical', down, {
+          summary: 'A Triton server cannot be scraped.',
+          description: 'Prometheus has got no metrics from {{ $labels.%(replicaLabel)s }} for %(serverDownFor)s: the server is down, unreachable, or too busy to answer. Nothing is known about its models.' + say.comes_and_goes + ' Look whether it runs and what its log says.',
+          summary_zh: '无法抓取 {{ $labels.%(replicaLabel)s }} 上的 Triton。',
+          description_zh: 'Prometheus 已有 %(serverDownFor)s 没有从 {{ $labels.%(replicaLabel)s }} 得到指标：服务器已停止、不可达，或忙得无法应答。它的模型状态未知。' + say.comes_and_goes_zh + '请查看进程是否在运行以及它的日志。',
+          board: boards.link('hosts', [], 'up'),
+        }, wait=config.serverDownFor),
+        // All servers of a cluster at once: they have left service discovery, so no `up` is 0.
+        text.alert('TritonServersLost', 'critical', fit(|||
+          group by (%(cluster)s) (last_over_time(cluster:tritonobs_known:info[%(span1h)s] offset %(span2m)s))
+            unless on (%(cluster)s)
+          %(targets)s
+        |||, { targets: targets }), {
+          summary: 'Prometheus scrapes no Triton server any more.',
+          description: 'Prometheus knows no scrape target%(of_cluster)s with %(triton)s: service discovery answers with an empty list, the job was renamed or lost the label, or the agent that sends their samples is gone. Nothing is known about any model, and no other alert will tell. Look at the page Status, Service discovery of Prometheus.',
+          summary_zh: 'Prometheus 不再抓取任何 Triton 服务器。',
+          description_zh: 'Prometheus 没有任何抓取目标%(cluster_zh)s：服务发现返回空列表，job 被改名、丢失标签，或发送样本的 agent 已不在。所有模型的情况都不得而知，其他告警也不会触发。请查看 Prometheus 的 Service discovery 页面。',
+          board: boards.link('hosts', [], 'up'),
+        }, wait=config.serversLostFor),
+      ]),
+      // Alerts that wait for minutes.
+      later: text.group('alerts.traffic.minutes', config.stageInterval, [
+        // One of several servers lacks the version, so requests that a balancer sends there get 404. A version that another
+        // one replaced on that server is excluded.
+        text.alert('TritonModelMissing', 'critical', text.owned_version(fit(|||
+          (
+            replica_model_version:triton_loaded:last_seen_seconds
+              unless on (%(subject)s, %(replica)s)
+            replica_model_version:triton_requests_succeeded:rate%(short)s
+          )
+          and on (%(subject)s)
+          model_version:triton_requests_succeeded:rate%(short)s
+          and on (%(replica_only)s)
+          %(scraped)s
+          unless on (%(replica_only)s)
+          replica:triton_unreachable:info
+          unless on (%(model)s, %(replica)s)
+          group by (%(model)s, %(replica)s) (replica_model_version:triton_requests_succeeded:rate%(short)s)
+        |||, { scraped: scraped.here })), {
+          summary: 'A server has lost a model that others have.',
+          description: say.model + ' was loaded on {{ $labels.%(replicaLabel)s }} until {{ $value | humanizeTimestamp }} and is not any more; other servers have it. Requests that still go there get 404, which Triton counts nowhere. Load it again, or take the server out of the balancer. Silent after an hour.',
+          summary_zh: say.model_zh + ' 从 {{ $labels.%(replicaLabel)s }} 上消失了。',
+          description_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上加载到 {{ $value | humanizeTimestamp }} 为止，现在没有了，而其他服务器仍有。仍发往该处的请求得到 404，Triton 不计。请重新加载，或把该服务器移出负载均衡。',
+          board: board,
+        }, wait='2m') + shards.parts([scraped]),
+        text.alert('TritonVersionNotLoaded', 'info', fit(|||
+          (
+            %(missing)s
+          )
+          and on (%(model)s)
+          group by (%(model)s) (model_version:triton_requests_succeeded:rate%(short)s)
+        |||, { missing: missing }), {
+          summary: 'A promised model version is not loaded, but others of its model are.',
+          description: 'The fleet file promises ' + say.model +
+                       ', and no server has it, while other versions of the model are loaded and take its requests. Before a rollout that is right; after one, take the old version out of the fleet file. Callers that ask for this very version get errors.',
+          summary_zh: say.model_zh + ' 未加载，其他版本已加载。',
+          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有服务器加载它，同一模型的其他版本已加载并收到请求。上线之前这是正常的；上线之后请从集群文件中去掉旧版本。指定该版本的调用方会得到错误。',
+          board: board,
+        }, wait='15m'),
+        text.alert('TritonTrafficDrop', 'warning', text.owned_whole(|||
+          (
+            subject:triton_requests:rate5m{model!="", version=""}
+              < on (%(model)s)
+            %(dropRatio)s * (subject:triton_requests:rate5m{version=""} offset %(span1d)s >= %(dropFloor)s)
+          )
+          and on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} > 0)
+          unless on (%(model)s)
+          (
+            subject:triton_requests:rate5m{version=""}
+              >= on (%(model)s)
+            %(dropRatio)s * subject:triton_requests:rate5m{version=""} offset %(span7d)s
+          )
+          unless on (%(model)s)
+          model_version:triton_servers_unreachable:count
+        |||), {
+          summary: 'A model gets far fewer requests than usual at this time.',
+          description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
+                       say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
+                       '. Some caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
+          summary_zh: say.model_zh + ' 的请求远少于平日此时。',
+          description_zh: say.model_zh + ' 每秒收到 ' + say.number + ' 个请求；昨天此时为 ' + say.look('subject:triton_requests:rate5m', ['model', 'version'], modifier=' offset %(span1d)s') + '。有调用方停止了，或在到达 Triton 之前就失败了：请检查调用方、负载均衡和网络。',
+          board: board,
+        }, wait='10m'),
+      ]),
+    };
+
+  // Traffic that stopped, until it returns, or for a day. The usual rate of an hour is forgotten within that hour, so the
+  // times of the stop and of the last request since are recorded. The alert follows its records in one group.
+  local stopped =
+    local yesterday = 'printf "subject:triton_requests:rate5m{%(clusterIs)smodel=%%q,version=\\"\\"} offset %(span1d)s" %(clusterValue)s(print $labels.model) | query';
+    local stopped = 'model:tritonobs_traffic_stopped:timestamp_seconds';
+    local back = 'model:tritonobs_traffic_back:timestamp_seconds';
+    local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
+    [
+      // For a model over all versions, because a rollout drains the old version on purpose. Both means of 5 m are 0: no
+      // request came for ten minutes. Before that, requests came for at least a quarter of an hour, so it is not a first
+      // try. If the model counts requests itself, only Triton's counters have stopped.
+      text.record(stopped, |||
+        timestamp(
+          (subject:triton_requests:rate5m{model!="", version=""} == 0)
+          and on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} offset %(span5m)s == 0)
+          and on (%(model)s)
+          (subject:triton_requests:p75_1h * %(seconds10m)s >= %(silenceRequests)s)
+          and on (%(model)s)
+          subject:triton_requests:rate5m{version=""} offset %(span70m)s
+          unless on (%(model)s)
+          (subject:triton_requests:rate5m{version=""} offset %(span1d)s == 0)
+          unless on (%(model)s)
+          (model_instance:tritonobs_worker_alive:bool == 0)
+          unless on (%(model)s)
+          (model_version:triton_requests_pending:sum > 0)
+          unless on (%(model)s)
+          (avg_over_time(model_version_outcome:tritonobs_requests:rate%(short)s[%(span5m)s]) > 0)
+          unless on (%(model)s)
+          model_version:triton_servers_unreachable:count
+        )
+      |||),
+      // A request that waits in the queue has arrived, too.
+      text.record(back, fit(|||
+        timestamp(
+          (
+            (subject:triton_requests:rate5m{model!="", version=""} > 0)
+            or on (%(model)s)
+            sum by (%(model)s) (model_version:triton_requests_pending:sum > 0)
+          )
+          and on (%(model)s)
+          %(stopped)s
+        )
+      |||, { stopped: within(stopped) })),
+      // `last_over_time` bridges a restart of the servers. A dead worker has its own alert.
+      text.alert('TritonTrafficStopped', 'warning', text.owned_whole(fit(|||
+        (last_over_time(subject:triton_requests:rate5m{model!="", version=""}[%(span5m)s]) == 0)
         and on (%(model)s)
-        (subject:triton_requests:rate5m{version=""} > 0)
-        unless on (%(model)s)
         (
-          subject:triton_requests:rate5m{version=""}
-            >= on (%(model)s)
-          %(dropRatio)s * subject:triton_requests:rate5m{version=""} offset %(span7d)s
+          %(stopped)s
+            unless on (%(model)s)
+          (%(back)s > on (%(model)s) %(stopped)s)
         )
         unless on (%(model)s)
-        model_version:triton_servers_unreachable:count
-      |||), {
-        summary: 'A model gets far fewer requests than usual at this time.',
-        description: say.model + ' gets ' + say.number + ' requests/s; yesterday at this time it was ' +
-                     say.look('subject:triton_requests:rate5m', ['model', 'version'], 'printf "%%.4g"', ' offset %(span1d)s') +
-                     '. Some caller stopped or fails before it reaches Triton: look at callers, load balancers and DNS.',
-        board: board,
-      }, wait='10m'),
-    ]),
-  }
+        (model_instance:tritonobs_worker_alive:bool == 0)
+      |||, { stopped: within(stopped), back: within(back) })), {
+        summary: 'A model gets no requests any more.',
+        description: 'No request for ' + say.model +
+                     ' has come for 10 minutes and more, though it is loaded, its workers live and Prometheus sees them{{ with ' +
+                     yesterday + ' }}; yesterday at this time it got {{ . | first | value | printf "%%.4g" }}/s{{ else }}; what it got yesterday at this time Prometheus does not know, so a job that runs once a day looks the same on its first day{{ end }}. Look at its callers, load balancers and DNS. The alert lasts until a request comes, or a day.',
+        summary_zh: '不再有人请求 ' + say.model_zh + '。',
+        description_zh: say.model_zh + ' 已加载，工作进程正常，Prometheus 也能看到，但十分钟没有任何请求{{ with ' + yesterday + ' }}，昨天此时每秒 {{ . | first | value | printf "%%.4g" }} 个{{ else }}；昨天此时的情况 Prometheus 不知道：若是每天运行一次的任务，从第二天起不再告警{{ end }}。请检查调用方、负载均衡和 DNS。恢复请求后解除，最迟一天。',
+        board: boards.link('model', ['model', 'version'], 'subject:triton_requests:rate5m'),
+      }, wait='30s'),
+    ];
+  { traffic: traffic, stopped: stopped }

@@ -1,110 +1,115 @@
-// What counts as too much. Every number is a choice; its reason stands above it.
+// Thresholds of the alerts. Each is a choice with its reason above it.
 {
   _config+:: {
-    // Share of a limit at which we warn, while there is still time.
+    // The share of a limit at which we warn, early enough to act.
     limitWarningRatio: 0.8,
-    // Requests come at random: in a short window a rate of 8 reads 12 now and then. A limit counts as exceeded by more
-    // than so many standard deviations of such chance, and a fifth of their square in requests more, because chance has
-    // a longer tail where few are expected. Windows of 5 m and more pass by seldom enough for less. At 95 % of any limit
-    // all windows together are exceeded by chance less than once in twenty days.
+    // Requests arrive at random: in a short window a rate of 8 now and then reads 12. A limit counts as exceeded when the
+    // count is this number of standard deviations above it, plus a fifth of the square of that number, because the Poisson
+    // distribution has a longer tail at small counts. `limitNoiseLong` is for windows from 5 m on: a day has fewer of them.
+    // At 95 % of any limit, chance exceeds one of the windows less than once in twenty days.
     limitNoise: 4.5,
     limitNoiseLong: 4,
-    // Traffic breathes more than chance does. Far above the limit pages at once: so many times of it within seconds. A
-    // smaller excess must last for two and a half minutes, one smaller still for nine, or a quarter of an hour. Where the
-    // traffic of the last half day breathed much, it must also get further than such traffic does that stays 15 %
-    // below its limit: so many times that far. All five were chosen by months of simulated traffic (bench/uneven.py).
+    // Real traffic varies more than a Poisson process. The first four are multiples of the limit: the largest pages within
+    // seconds, the others after two and a half minutes, nine minutes and a quarter of an hour. The last two are for traffic
+    // that varied a lot in the last half day: it must also exceed what such traffic reaches with a mean at `limitBase` of
+    // the limit, the variation multiplied by `limitBreath`. Chosen with months of simulated traffic (bench/uneven.py).
     limitAtOnceRatio: 1.5,
     limitSoonRatio: 1.1,
     limitLastingRatio: 1.05,
     limitLongRatio: 1.03,
     limitBase: 0.85,
     limitBreath: 1,
-    // Keeps an alert up through the dips of bursty traffic: one message, not ten.
+    // Keeps an alert firing through the dips of bursty traffic, so that it is one message.
     limitKeepFiring: '1m',
-    // Traffic around the share at which we warn is there again and again. The warning stays for so long, so that whatever
-    // the traffic does it begins less than twice a day, and ends when no 5 m of an hour were above this share of it.
+    // Traffic near the warning share crosses it again and again. The warning lasts for this time after the last crossing, so
+    // that it begins less than twice a day. It ends earlier when no 5 m mean of an hour was above `limitLeftRatio` of that
+    // share.
     limitNearKept: '6h',
     limitLeftRatio: 0.9,
-    // A burst between two scrapes: this much above the limit, and more than the chance above explains.
+    // A burst between two scrapes: this many times the limit, and more than chance explains.
     spikeRatio: 1.5,
-    // Bursts come again: those of half an hour are one alert.
+    // Bursts recur: those within half an hour are one alert.
     spikeKeepFiring: '30m',
     forecastKeepFiring: '5m',
-    // How far ahead we look, the share of the limit below which growth is nobody's worry, and by how many standard
-    // deviations of chance it must have grown.
+    // The horizon of the forecast in seconds; the share of the limit below which growth does not matter; and the number of
+    // standard deviations that the growth must exceed.
     forecastSeconds: 3600,
     forecastFloorRatio: 0.5,
     forecastNoise: 4,
-    // Traffic below this share of the same time yesterday and last week, where it was at least so much then.
+    // Traffic below `dropRatio` of the same time yesterday and last week. `dropFloor` is the least rate of yesterday, in
+    // requests a second.
     dropRatio: 0.5,
     dropFloor: 0.5,
-    // Silence is telling only where at least this many requests were to be expected in it: chance gives 1 in 10^8.
+    // Silence is reported where at least this many requests were expected in it: with 20 expected, chance gives none once in
+    // 10^8 times.
     silenceRequests: 20,
 
-    // Requests that wait longer than this for a model instance, on average, need more of them or larger batches.
+    // A mean queue time above this needs more model instances or larger batches. In seconds.
     queueSeconds: 0.1,
-    // Instances that work nine tenths of the time have no room for a burst.
+    // Model instances that work nine tenths of the time have no room for a burst.
     busyRatio: 0.9,
-    // More than one request waits all the time, yet an execution takes fewer than this.
+    // TritonBatchInefficient: more than `waitingRequests` wait on average, yet an execution takes fewer than
+    // `requestsPerExecution`.
     waitingRequests: 1,
     requestsPerExecution: 1.5,
-    // A single stage that needs this much of the target for the whole request leaves the others nothing.
+    // A stage that needs this share of the threshold of the whole request leaves too little for the others.
     stageBudgetRatio: 0.8,
-    // A replica this many times slower than the others together, judged by at least so many requests in 5 m.
+    // A replica this many times slower than the mean of the others, with at least `skewRequests` requests in 5 m.
     skewRatio: 2,
     skewRequests: 20,
-    // A reason this many times as frequent as in the last hour, from so many errors in 5 m on.
+    // A reason occurs this many times as often as in the last hour, with at least `surgeErrors` errors in 5 m.
     surgeRatio: 3,
     surgeErrors: 5,
-    // And above the usual number by so many standard deviations, and so many errors: chance gives 1 in 10^6 or less.
+    // The surge must also exceed the expected number of errors by this number of standard deviations and the same number of
+    // errors: chance does that once in 10^6 times or less.
     surgeNoise: 4,
-    // Bad input of one stage and reason is told from this share of a model's requests on: fewer are an everyday mistake.
+    // Invalid input of one stage and reason is reported from this share of the model's requests on. Fewer are everyday
+    // mistakes.
     invalidRatio: 0.02,
-    // A heartbeat comes every half scrape interval, at least every 5 s; a worker without one for a medium window is dead or hangs.
+    // TritonRestartLoop: starts of one server or worker in a quarter of an hour.
     restartsPerQuarterHour: 3,
-    // A hit ratio below this share of the last hour's, where that was worth having.
+    // A cache hit ratio below `cacheDropRatio` of the mean of the last hour, where that mean was above `cacheWorthRatio`.
     cacheDropRatio: 0.5,
     cacheWorthRatio: 0.2,
-    // A cache of keys and values this full has no room for another prompt. Answers end and give room back, so it gets
-    // there again and again, and is this full on average.
+    // A KV cache that reaches `kvCacheRatio` has no room for another prompt. Answers that end free room, so a full cache
+    // reaches it again and again and has a mean above `kvCacheMeanRatio`.
     kvCacheRatio: 0.95,
     kvCacheMeanRatio: 0.75,
-    // One in twenty requests that is put back and computed again.
+    // One in twenty requests is preempted and computed again.
     preemptedRatio: 0.05,
-    // A pool that grew and shrank three times in an hour. A day's traffic turns it twice a day, a campaign twice more;
-    // one that waits five minutes before it shrinks turns ten times at most.
+    // Changes of direction in an hour: a pool that grew and shrank three times. Daily traffic causes two a day, a campaign
+    // two more. An autoscaler that waits five minutes before it shrinks causes at most ten an hour.
     autoscalerTurns: 6,
-    // Traces that stand for less than all but this share of what Triton counted, by more than chance leaves out of a
-    // sample.
+    // TritonobsTracesIncomplete: the share of Triton's requests that traces may miss, beside the error of sampling.
     untracedRatio: 0.01,
-    // Beyond that so many standard deviations, and so many requests: those under way at either end of the hour.
+    // The allowance for sampling: this number of standard deviations, plus requests under way at either end of the hour.
     untracedNoise: 4,
     untracedRequests: 10,
     // Above these, the next allocation may fail.
     hostMemoryRatio: 0.95,
-    // Inference engines reserve nine tenths at start, so only the very top means trouble.
+    // Inference engines reserve nine tenths of the memory at start, so only a higher share means trouble.
     acceleratorMemoryRatio: 0.97,
     acceleratorBusyRatio: 0.95,
-    // A card whose exporter tells no reasons, yet works below this share of the clock it has reached within a day.
+    // A card whose exporter reports no throttle reason runs below this share of its highest clock within a day.
     acceleratorClockRatio: 0.8,
 
-    // Fewer bad requests than this in the long window of a tier are chance, whatever share they make up.
+    // Fewer bad requests than this in the long window of a tier are chance, for any share.
     sloMinimumBad: 5,
-    // The same where requests are traced by sample: bad ones that were really seen. While a budget is spent as it may
-    // be, so many come by chance once in 3 * 10^8 windows of the fast tier, in 60,000 of the medium one, in 400 of the
+    // The same for SLOs on sampled traces, in traced requests. While a budget is spent at exactly the allowed rate, chance
+    // gives this many once in 3 * 10^8 windows of the fast tier, once in 60,000 of the medium one, and once in 400 of the
     // slow one.
     sloMinimumBadSamples: 10,
-    // A weak objective times a large factor could ask for more than 100 % errors: cut there.
+    // A low objective times a large factor would ask for more than 100 % errors, so thresholds are capped here.
     sloThresholdCap: 0.9,
-    // A burn that has begun lasts while its windows are above this part of their thresholds, one that came back while a
-    // longer window is above the smaller part: chance carries a share over its threshold and back.
+    // Chance moves a ratio over its threshold and back. A burn that has begun lasts while its windows are above
+    // `burnLastingRatio` of their thresholds; a recurring one lasts while its longer window is above `burnAgainRatio` of it.
     burnLastingRatio: 0.8,
     burnAgainRatio: 0.5,
-    // A spent budget counts as spent until this much of it is left.
+    // A spent budget counts as spent until this share of it is left.
     budgetLeftRatio: 0.02,
-    // A version that has this share of its model's bad requests is the one that fails.
+    // A version with this share of its model's bad requests is named as the one that fails.
     burnVersionShare: 0.9,
-    // Above this share of requests that cannot be measured, an SLO says too little to be relied on.
+    // Above this share of unmeasured requests an SLO is not reliable.
     sloUnmeasuredRatio: 0.01,
   },
 }

@@ -1,108 +1,112 @@
-// Windows and intervals. Set the first four; what follows from them is computed here, and what contradicts them is an
-// error. plan/windows.py and plan/slo.py compute the same for Python's queries (a test compares).
+// Windows and intervals. Set the first four; the others are computed from them here, and a value that contradicts them is an
+// error. plan/rules.py and plan/slo.py compute the same for queries from Python (a test compares).
 local duration = import '../lib/duration.libsonnet';
-// Scrapes in a window: with fewer, one lost scrape leaves `rate` nothing to compare.
+// Scrapes in a short window. `rate` needs two samples, and four leave enough when a scrape is lost.
 local scrapes = 4;
 {
   _config+:: {
     local config = self,
-    // How often Prometheus scrapes Triton, in seconds; most other times follow from it.
+    // Prometheus's scrape interval for Triton, in seconds. Most other times follow from it.
     scrapeSeconds: 15,
-    // How often traffic and limits are evaluated: the time an overflow may stay unseen.
+    // The evaluation interval of traffic and limits: an overflow can go unnoticed for that long.
     evaluationInterval: duration.text(config.scrapeSeconds),
-    // The span an objective is promised over.
+    // The period of every objective.
     sloPeriod: '30d',
-    // A rehearsal runs the rules so many times as fast: waits, intervals, and windows of two minutes and more are
-    // divided. Names keep the window they are written with.
+    // A rehearsal runs the rules so many times faster: it divides waits, intervals, and windows of two minutes and more. The
+    // names of records keep the undivided window.
     speed: 1,
 
-    // Reads Triton's counters: 4 scrapes, at least 10 s. All longer windows are made of it.
+    // The window for `rate` over Triton's counters: 4 scrapes, at least 10 s. Longer windows average records of this one.
     shortWindow: duration.text(std.max(10, scrapes * config.scrapeSeconds)),
     shortSeconds: duration.seconds(config.shortWindow),
-    // Reads the stages' histograms: 1 m, or the short window where that is longer.
+    // The window for the histograms of stages: 1 m, or the short window if that is longer.
     mediumWindow: duration.text(std.max(60, config.shortSeconds)),
     mediumSeconds: duration.seconds(config.mediumWindow),
-    // How far apart two scrapes are that the rules have seen, and three: the longer of scrape and evaluation.
+    // The distance between two samples that differ in a record, and twice that: the longer of the scrape and the evaluation
+    // interval.
     step: duration.text(stepSeconds),
     steps: duration.text(2 * stepSeconds),
-    // How old records are that stand for one scrape and for two before the one that a rule reads without an offset.
+    // Offsets that read a record one scrape and two scrapes before the latest one. A ruler that writes late shows the
+    // previous evaluation where no offset is given, so its offsets are one step longer.
     local read = if config.recordsAtOnce then 0 else 1,
     stepBefore: duration.text((read + 1) * stepSeconds),
     stepsBefore: duration.text((read + 2) * stepSeconds),
     local evaluationSeconds = duration.seconds(config.evaluationInterval),
     evaluationSeconds: evaluationSeconds,
     local stepSeconds = std.max(config.scrapeSeconds, evaluationSeconds),
-    // So long must a smaller excess last, as a mean of a medium window: two and a half minutes with that.
+    // How long a smaller excess of a limit must last, measured by a mean over a medium window. Both together are 150 s.
     sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
     sustained: duration.text(config.sustainedSeconds),
-    // So long does more than two bursts of seconds last: five scrapes see it all the time.
+    // Longer than two bursts of some seconds in a row: five consecutive scrapes.
     bursts: duration.text(std.max(30, 4 * stepSeconds)),
-    // Two short windows so far apart share no scrape.
+    // The distance at which two short windows have no scrape in common.
     breathApart: duration.text(std.max(90, config.shortSeconds + config.scrapeSeconds)),
-    // So long a warning before a limit is remembered.
+    // How long a warning about traffic near its limit is remembered.
     limitNearHeld: duration.text(std.max(60, std.ceil(duration.seconds(config.limitNearKept) / config.speed))),
-    // A server is down after four scrapes that failed, and not before half a minute: one scrape in a hundred is lost
-    // where nothing is wrong.
+    // The `for` of TritonServerDown: four failed scrapes, at least 30 s. One failed scrape in a hundred is normal.
     serverDownFor: duration.text(std.max(30, (scrapes - 1) * config.scrapeSeconds)),
-    // Older than three scrapes, and than what samples need on their way: no one sends samples of this target any more,
-    // whatever Prometheus goes on showing of it for five minutes.
+    // A target whose last sample is older than this sends no samples any more: three scrapes, at least 30 s for delayed
+    // writes. Prometheus shows the last value for five minutes, its lookback.
     freshWindow: duration.text(std.max(30, 3 * config.scrapeSeconds)),
-    // A Prometheus that starts has read every page after one scrape.
+    // The `for` of TritonServersLost: two steps, within which a restarted Prometheus has scraped every target.
     serversLostFor: duration.text(std.max(15, 2 * stepSeconds)),
-    // An outage is so many evaluations at which it was down: the alert has waited by then.
+    // An outage is this number of consecutive evaluations with the server down, so that it begins when `for` has passed.
     outageSamples: std.ceil(duration.seconds(config.serverDownFor) / evaluationSeconds) + 1,
     outageWindow: duration.text(config.outageSamples * evaluationSeconds - 0.001),
-    // Pages that were the same at two moments in this time, or three, are those of one server.
+    // Two replicas whose pages are equal at two evaluations within this window (the alert asks for three) are one server.
     twinWindow: duration.text(std.max(4 * stepSeconds, std.max(60, std.ceil(120 / config.speed)))),
-    // So long does a server that hung catch up with what came meanwhile.
-    // It counts as unreachable until its second answer, a scrape after its first.
+    // How long a server is considered to be catching up after it hung: two minutes. One scrape interval is subtracted,
+    // because a server counts as unreachable until its second answer.
     returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed) - config.scrapeSeconds)),
 
-    // An interval on the clock of a rehearsal: not shorter than two scrapes, unless it was.
+    // An interval divided by `speed`, but at least two scrape intervals, or the undivided value if that is shorter.
     local interval(seconds) =
       duration.text(std.max(std.ceil(seconds / config.speed), std.min(seconds, 2 * config.scrapeSeconds))),
-    // Stages are the many series, and their means and percentiles are of 5 m; so are most alerts that wait for minutes.
+    // Stages are most of the series, and their means and percentiles cover 5 m, so once a minute is enough. The same holds
+    // for alerts that wait for minutes.
     stageInterval: interval(std.max(60, evaluationSeconds)),
-    // Engines' gauges tell of one moment: a cache that is full now and then must be seen.
+    // Gauges of inference engines show one moment. A cache that is full for some seconds must be seen, hence 15 s.
     gaugeInterval: interval(std.max(15, evaluationSeconds)),
-    // Error budgets: sums of what counters grew by since the evaluation before.
+    // Error budgets: sums of the increases of counters since the previous evaluation.
     sloInterval: interval(std.max(30, evaluationSeconds)),
     sloSeconds: duration.seconds(config.sloInterval),
     sloFreshWindow: duration.text(2 * duration.seconds(config.sloInterval)),
     sloSampleWindow: duration.text(duration.seconds(config.sloInterval) - 0.001),
-    // So late is what grew read from shards: evaluated, asked for and lost once until then.
+    // The delay with which the global tier reads increases of shards: time for an evaluation, a federation request, and one
+    // that is lost.
     shardDelay: duration.text(std.max(15, evaluationSeconds)),
-    // Windows of hours and days change slowly; Prometheus forgets a value after 5 m, so not less often than half of
-    // that. They are sums of samples that stand for one interval each: a window of it that holds one of every moment,
-    // in Prometheus 2, too, which counts the very first.
+    // Windows of hours and days change slowly. Prometheus forgets a value after 5 m, so the interval is at most half of
+    // that. Sums use a window 1 ms shorter than the interval, so that it holds each sample once, in Prometheus 2 as well,
+    // whose ranges include both ends.
     slowInterval: interval(120),
     slowFreshWindow: duration.text(2 * duration.seconds(config.slowInterval)),
     slowSampleWindow: duration.text(duration.seconds(config.slowInterval) - 0.001),
-    // Burns of hours are judged more often than the windows they are of: the sooner of two groups waits for the other.
+    // Burns over hours are evaluated twice as often as their windows, because a rule waits for up to one interval of each
+    // group.
     burnInterval: interval(std.max(60, evaluationSeconds)),
     burnFreshWindow: duration.text(2 * duration.seconds(config.burnInterval)),
     burnSampleWindow: duration.text(duration.seconds(config.burnInterval) - 0.001),
-    // One sample in 5 m is enough for the window of a month, and cheaper to sum.
+    // One sample in 5 m is enough for the window of a whole period, and cheaper to sum.
     longInterval: interval(300),
-    // Of a whole period a minute is little, and it is much to read.
+    // The ratio of a whole period reads many samples and changes slowly. 4 m is still below the 5 m lookback.
     periodInterval: interval(240),
     longSampleWindow: duration.text(duration.seconds(config.longInterval) - 0.001),
-    // The longest time without a successful scrape across which counters are followed; the same and one interval more,
-    // and one less.
+    // The longest gap without a successful scrape over which increases of counters are computed; the same plus and minus one
+    // interval.
     gapWindow: duration.text(std.max(std.ceil(3600 / config.speed), 2 * duration.seconds(config.sloInterval))),
     gapHeldWindow: duration.text(duration.seconds(config.gapWindow) + duration.seconds(config.sloInterval)),
     gapKnownWindow: duration.text(duration.seconds(config.gapWindow) - duration.seconds(config.sloInterval)),
 
-    // So long after Triton models may tell how a request ended: they hand over every half scrape interval, at least every
-    // 5 s, and take a moment.
+    // The longest delay between Triton's count of a request and the model's count of its outcome: models flush every half
+    // scrape interval, at most 5 s, plus 1 s.
     lateSeconds: std.min(5, std.max(0.5, config.scrapeSeconds / 2)) + 1,
 
     sloPeriodSeconds: duration.seconds(config.sloPeriod),
     sloPeriodDays: config.sloPeriodSeconds / 86400,
-    // Both windows of a tier must burn faster than what spends `share` of the budget in the long one. The first tier is
-    // evaluated with the budgets. One that begins twice `lately` lasts until a longer window is calm, too (`again`). An
-    // SLO must be of some `age` for the slower ones: no burn that faster tiers leave to them is sooner. The
-    // pairs are those of the SRE workbook, chapter 5, and a fourth.
+    // A tier fires when both windows, `long` and `short`, burn faster than a rate that spends `share` of the budget within
+    // `long`. A burn that began twice within `lately` also lasts until the window `again` is calm. The SLO must be at least
+    // `age` old: what faster tiers leave to a slow one needs that time to spend its share. Three pairs are those of the SRE
+    // workbook, chapter 5; the fourth is ours. The first tier is evaluated in the group of the error budgets.
     burnTiers: [
       { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h', age: '' },
       { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d', age: '' },

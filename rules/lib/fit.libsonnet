@@ -1,5 +1,6 @@
-// `text` with the expressions of `values` in place: a %(name)s that stands first in its line takes the whole expression
-// in, indented like the line. Words of the config stay as they are; `text.fill` puts them in at the end.
+// Puts the expressions `values` into the template `text`, for readable PromQL. A placeholder %(name)s at the start of a line
+// is replaced by the whole expression, indented like the line. Placeholders of the config stay; `text.fill` replaces them at
+// the end.
 local spaces = ['\n' + std.repeat(' ', depth) for depth in [0, 2, 4, 6, 8, 10, 12]];
 function(text, values)
   local placed(done, name) =

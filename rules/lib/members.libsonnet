@@ -1,10 +1,12 @@
-// Pipelines whose members call requests invalid. What fails in an ensemble only Triton counts, and a pipeline model may
-// not know the outcome `invalid`; so what its members called invalid is taken off what it failed. One that tells of
-// invalid requests itself is believed. All is of whole models: a pipeline and its members are on the same servers.
+// Pipelines whose members call requests invalid: which of its failures a pipeline is charged for.
+//
+// Only Triton counts failures of an ensemble, and a pipeline model may not know the outcome `invalid`. So the requests that
+// its members called invalid are subtracted from its failures. A pipeline that reports invalid requests itself is believed,
+// and keeps its own count. All rows are of whole models, since a pipeline and its members are on the same servers.
 function(config)
   local text = (import 'text.libsonnet')(config);
   local fit = import 'fit.libsonnet';
-  local unexplained = import 'unexplained.libsonnet';
+  local unexplained = (import 'counters.libsonnet').unexplained;
   local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
   local seen = 'replica_model_version_seen_by:triton_requests_bad:increase';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
@@ -14,10 +16,11 @@ function(config)
   local unseen = 'model:tritonobs_pipeline_requests_untold:increase';
   local as_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "pipeline", "$1", "model", "(.*)"\n)', { rows: rows });
   local of_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "model", "$1", "pipeline", "(.*)"\n)', { rows: rows });
-  // Pipelines that tell of invalid requests: within the longest gap, so that a pause makes no difference.
+  // Pipelines that report invalid requests. They are remembered for the longest gap, so that a pause of traffic changes
+  // nothing.
   local believed = 'group by (%(model)s) (last_over_time(' + told + '{outcome="seen"}[%(gapWindow)s]))';
-  // What members called invalid and no believed pipeline did, and of what else failed in members the share of each other
-  // pipeline. `read` reads a record.
+  // Requests of each pipeline that its members called invalid, without those of believed pipelines that call the same
+  // member. `read` is the expression for a record over a time.
   local invalid(read) =
     local all = 'sum by (%(model)s) (' + read(told + '{outcome="invalid"}') + ')';
     fit(|||
@@ -46,8 +49,10 @@ function(config)
         )
       |||, { all: all, calls: calls, believed: as_pipeline(all) })),
     });
+  // Failed requests of each model, as in `seen`.
   local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
-  // What pipelines that are believed, or the others, have of something: by the members that they call.
+  // Sums `rows` of pipelines over the members that they call, by member: of believed pipelines with `and`, of the others
+  // with `unless`.
   local caused_by(which, rows) = fit(|||
     sum by (%(model)s) (
       %(calls)s
@@ -55,6 +60,8 @@ function(config)
       %(pipelines)s
     )
   |||, { calls: calls, pipelines: as_pipeline('(' + rows + '\n' + which + ' on (%(model)s)\n' + believed + ')') });
+  // Failures in the members of each pipeline: those that no believed pipeline reports, times the pipeline's share of the
+  // member's traffic.
   local failed(read) = of_pipeline(fit(|||
     sum by (%(pipeline)s) (
       %(caused)s
@@ -77,11 +84,11 @@ function(config)
   local now(record) = record;
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
   {
-    // An evaluation behind: what they are for takes longer.
+    // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
-      // The share that a pipeline has in what its members do for others than believed pipelines; all of it while it has
-      // no traffic, for the first that comes may fail. (What one member refuses never reaches the next: it may be asked
-      // less often than its pipelines are.)
+      // The share of a pipeline in the traffic of each member that does not come from believed pipelines. It is 1 while the
+      // pipeline has no traffic, because its first request may fail. The divisor is at least the calls of the other
+      // pipelines: a member that refuses a request ends it, so later members get fewer than that.
       text.record(caused, fit(|||
         clamp_max(
           sum by (%(pipeline)s, model) (%(calls)s)
@@ -114,7 +121,8 @@ function(config)
         by_believed: caused_by('and', rate),
         by_others: caused_by('unless', rate),
       })),
-      // How many requests it got, how many failed, and how many more than what its members tell of.
+      // Increases of pipelines with invalid requests in the last ten minutes: requests (`seen`), failures (`failed`), and
+      // failures that the members do not account for (`untold`).
       text.record(ends, fit(|||
         label_replace(
           (
@@ -165,7 +173,8 @@ function(config)
         text.settled,
       )),
     ],
-    // The share of its failures that a pipeline is charged: what failed in its members, and what they tell nothing of.
+    // The share of its failures that a pipeline is charged for: failures in its members, and failures that no member
+    // accounts for.
     charged_share: fit(|||
       clamp_max(
         sum by (%(model)s) (
@@ -188,7 +197,8 @@ function(config)
     |||, {
       failed: part('failed', failed(now)),
       unseen: part('unseen', unseen),
-      // The first ones are charged before their member has told of them, and given back when it has.
+      // The first invalid requests are charged, because the members report them a flush later. This negative part returns
+      // them.
       returned: part('returned', fit(|||
         (
           (%(missing)s > on (%(model)s) -%(before)s)

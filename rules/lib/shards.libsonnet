@@ -1,24 +1,27 @@
-// What a shard evaluates for the global tier. Every rule is the global tier's but for those that carry one of these tags,
-// `text.record(…) + shards.sum`, and for the parts of an expression that `text.part` names. A tag says how the rows that
-// several shards have of one record become one: a pool of servers may be on two.
+// What shards evaluate, and how the global tier merges it.
+//
+// A rule belongs to the global tier unless it carries one of these tags, `text.record(…) + shards.sum`, or is a part of an
+// expression named by `text.part`. The tag says how rows of one record from several shards become one, because a pool of
+// servers may be on two shards.
 local fit = import 'fit.libsonnet';
 {
   local tag(how) = { of_shards:: how },
   sum:: tag('sum'),
   max:: tag('max'),
-  // What grew since the evaluation before: each sample counts once.
+  // Increases since the previous evaluation: each sample must count once.
   grown:: tag('grown'),
-  // Read on the shard alone.
+  // Read only on the shard itself.
   kept:: tag('kept'),
-  // Evaluated twice: on the shard of its own rows, and of the rows of all.
+  // Evaluated twice: by the shard from its own rows, and by the global tier from the rows of all shards.
   both:: tag('both'),
-  // Parts that the rule's expression reads.
+  // The parts that an expression reads, for shards to record.
   parts(list):: { parts:: list },
 
-  // What the global tier calls a record of a shard.
+  // The prefix that names of shards' records have in the global tier.
   prefix:: 'shard:',
 
-  // Samples of `grown` keep their own time and count once: each falls into one window, which ends when all are there.
+  // `series` of all shards, merged by the tag `how`. Samples of `grown` keep their own timestamps. Each falls into exactly
+  // one window, which ends `shardDelay` ago, when all samples have arrived.
   merged(how, series)::
     if how == 'grown' then
       'sum without (%(shardLabel)s) (\n  sum_over_time(' + series + '[%(sloSampleWindow)s] offset %(shardDelay)s)\n)'
@@ -27,15 +30,17 @@ local fit = import 'fit.libsonnet';
   local heartbeat = self.prefix + 'cluster:tritonobs_shard:info',
   local settled = '(' + heartbeat + ' and on (%(shardLabel)s) ' + heartbeat + ' offset %(short)s)',
   local scraped = self.prefix + 'replica:triton_scraped:info',
-  // Who scrapes a part of the servers and is missing, and what servers cannot be asked for it; '' where one Prometheus
-  // scrapes all.
+  // What scrapes a part of the servers (a shard or an agent): those that are `missing`, the servers that are unknown because
+  // of it (`blind`), and those that are missing or were a short window ago (`gone`). All are '' where one Prometheus scrapes
+  // all servers.
   parts_of(config)::
     if config.tier == 'global' then { missing: missing, blind: blind, gone: missing }
     else if config.tier == 'all' && config.agentsSelector != ''
     then { missing: agents_missing, blind: agents_blind, gone: agents_gone }
     else { missing: '', blind: '', gone: '' },
 
-  // Shards that should be there and are not. Without federation it is those that were there within the hour.
+  // Shards that are missing: their federation target is down, or, where they use remote write, they were seen within the
+  // hour. A shard that sends its heartbeat is not missing.
   local missing = fit(|||
     (
       group by (%(shard)s) (up{%(shards)s} == 0)
@@ -49,7 +54,7 @@ local fit = import 'fit.libsonnet';
       unless on (%(shardLabel)s)
     %(heartbeat)s
   |||, { heartbeat: heartbeat }),
-  // Servers of shards that are not there, or have been for less than a short window and know no rates yet.
+  // Servers of shards that are missing or have been back for less than a short window, so that no rate is known yet.
   local blind = fit(|||
     group by (%(replica_only)s) (
       last_over_time(%(scraped)s[%(span1h)s])
@@ -64,11 +69,13 @@ local fit = import 'fit.libsonnet';
     )
   |||, { scraped: scraped, settled: settled }),
 
-  // An agent ends without ending its series, which the store goes on showing for some minutes; so this reads its page.
+  // An agent that ends does not end its series, and the store shows them for five minutes. So this reads the agent's own
+  // page.
   local agents_missing = 'group by (%(shard)s) (up{%(agents)s} == 0)',
-  // Or that has been back for less than a short window, so that rates of its servers are not known yet.
+  // The same, or agents that have been back for less than a short window, so that rates of their servers are not known yet.
   local agents_gone = 'group by (%(shard)s) ((up{%(agents)s} == 0) or (up{%(agents)s} offset %(short)s == 0))',
-  // Servers that had models within the hour, and were not scraped now and a short window ago.
+  // Servers that had models within the hour and lack a scrape in one of the last two short windows, in a cluster where an
+  // agent is missing.
   local agents_blind = fit(|||
     group by (%(replica_only)s) (replica_model_version:triton_loaded:last_seen_seconds)
       unless on (%(replica_only)s)

@@ -1,21 +1,23 @@
-// The words every expression is made of, filled from the config.
+// Builds rules from templates: the words of expressions, records, groups and alerts, filled from the config.
 local fit = import 'fit.libsonnet';
 local shards = import 'shards.libsonnet';
 function(config) {
   local cluster = if config.clusterLabel == '' then [] else [config.clusterLabel],
   local labels(names) = std.join(', ', cluster + names),
-  // jsonnet itself would write 0.2 as 0.20000000000000001.
+  // jsonnet writes 0.2 as 0.20000000000000001.
   local shown(value) = if std.isNumber(value) && std.floor(value) != value then '%.10g' % value else std.toString(value),
 
   local duration = import 'duration.libsonnet',
-  // Windows and waits on the clock of a rehearsal, where it runs faster.
+  // A duration in a rehearsal, which runs `speed` times faster; at least `least` seconds.
   local faster(text, least) =
     if config.speed == 1 then text
     else duration.text(std.max(std.ceil(duration.seconds(text) / config.speed), least)),
-  // A window that the rules look back over: windows below two minutes follow the scrapes and stay.
+  // A window. Windows below two minutes follow the scrape interval and are not divided.
   span(text):: if duration.seconds(text) < 120 then text else faster(text, 60),
+  // `for` and `keep_firing_for`, which have no least value.
+  wait(text):: faster(text, 0),
 
-  // What expressions are formatted with, besides the knobs.
+  // The words that expressions are filled with, beside the knobs.
   local spans = ['2m', '4m', '5m', '10m', '15m', '30m', '70m', '1h', '3h', '12h', '1d', '7d'],
   local words = { [knob]: shown(config[knob]) for knob in std.objectFields(config) } + {
     ['span' + name]: $.span(name)
@@ -24,7 +26,7 @@ function(config) {
     ['seconds' + name]: std.toString(duration.seconds($.span(name)))
     for name in spans
   } + {
-    // What matches the buckets at bounds that thresholds may name, and all requests.
+    // A matcher of the buckets at `latencyBounds`, and of +Inf. It matches 1 and 1.0, which Prometheus 3 writes.
     named_bounds: if config.latencyBounds == [] then '' else ', le=~"%s"' % std.join('|', [
       std.strReplace(std.strReplace(bound, '.', '[.]'), '+', '[+]') + ending
       for bound in config.latencyBounds + ['+Inf']
@@ -41,7 +43,7 @@ function(config) {
     spanPeriod: $.span(config.sloPeriod),
     replica: config.replicaLabel,
     cluster: labels([]),
-    // For queries of messages, which are templates: what matches the alert's own cluster, and fills the %q of it.
+    // For queries in messages, which are templates: a matcher of the alert's own cluster, and the value for its %q.
     clusterIs: std.join('', [name + '=%q, ' for name in cluster]),
     // " of cluster east", or nothing where series carry no cluster.
     of_cluster: std.join('', ['{{ with $labels.' + name + ' }} of cluster {{ . }}{{ end }}' for name in cluster]),
@@ -63,10 +65,9 @@ function(config) {
     agents: config.agentsSelector,
     shard: labels([config.shardLabel]),
   },
-  local chinese = if config.chinese then (import 'chinese.libsonnet')(config) else {},
 
-  // Knobs and words in place of each %(name)s; a percent sign of the text itself must be doubled. Split and join, which
-  // are native: the operator % reads a text character by character and would take most of the evaluation.
+  // Replaces each %(name)s by its knob or word; a literal percent sign must be doubled. It uses the native split and join.
+  // The operator % reads a text character by character, and would take most of the evaluation time.
   fill(text)::
     local word(part) = local found = std.splitLimit(part, ')s', 1); words[found[0]] + found[1];
     local words_in(piece) =
@@ -74,7 +75,7 @@ function(config) {
       std.join('', [parts[0]] + [word(part) for part in parts[1:]]);
     $.trimmed(std.join('%', [words_in(piece) for piece in std.split(text, '%%')])),
 
-  // Without the line end that a text block brings.
+  // Without the trailing newline of a text block.
   trimmed(text):: if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text,
 
   record(name, expr, labels={}):: {
@@ -83,6 +84,7 @@ function(config) {
     [if labels != {} then 'labels']: labels,
   },
 
+  // A group with the rules of the tier. Mimir allows 20 rules a group.
   group(name, interval, rules):: {
     local own = std.flatMap($.of_tier, rules),
     assert std.length(own) <= 20 : 'group %s has %d rules; rulers allow 20 a group' % [name, std.length(own)],
@@ -91,32 +93,31 @@ function(config) {
     rules: own,
   },
 
-  // An expression of which a shard knows all it reads. Where it stands the global tier reads what shards recorded under
-  // `name`, merged as a tag of lib/shards.libsonnet says; `only` are matchers.
+  // `expr`, which a shard can evaluate alone. In the global tier it is replaced by what shards recorded under `name`, merged
+  // by `tag`; `only` are matchers.
   given(name, tag, expr, only='')::
     if config.tier != 'global' then expr
     else shards.merged(tag.of_shards, shards.prefix + name + (if only == '' then '' else '{' + only + '}')),
 
-  // The same with the record of it that shards make: of the expression as it stands there, or of another one.
+  // `given` as `here`, with the record that shards make of it (`record`): of `expr`, or of `recorded`.
   part(name, tag, expr, recorded=expr):: {
     here: $.given(name, tag, expr),
     record: $.record(name, recorded) + tag,
   },
 
-  // Where records come late, a difference is of what was recorded of one moment: a record is read as it was `window` ago,
-  // and what it was made of an interval before that.
+  // An offset for the difference of two records where a ruler writes late: the later record is read with this offset, and
+  // its inputs one interval earlier, so that both are of one moment.
   late(window):: if config.recordsAtOnce then '' else ' offset %(' + window + ')s',
 
-  // How long ago the evaluation before was, for what compares a record with it: of a group that is evaluated so often.
+  // The offset of the previous evaluation, for rules that compare a record with it; `interval` is that of the group.
   ago(interval)::
     if config.recordsAtOnce then '%(' + interval + 'Interval)s' else '%(' + interval + 'FreshWindow)s',
 
-  // Groups are evaluated side by side: one may read while another, that of error budgets, has written a part of an
-  // evaluation. What is summed sample by sample is read as it was an evaluation before.
+  // The offset for sums over samples of another group. Groups are evaluated concurrently, so the error budgets' group may
+  // have written only a part of the current evaluation. The sums end an evaluation earlier.
   settled:: ' offset %(' + (if config.recordsAtOnce then 'sloInterval' else 'sloFreshWindow') + ')s',
 
-  // Servers with a page, or labels of one, that nobody has read within the longest gap: what their counters hold is
-  // history.
+  // Servers whose page, or a page with these target labels, was not read within the longest gap: their counters are history.
   pages_new:: fit(|||
     count by (%(replica_only)s) (
       %(read)s
@@ -124,15 +125,16 @@ function(config) {
       last_over_time(target:triton_page_read:bool[%(gapKnownWindow)s] offset %(sloInterval)s)
     )
   |||, { read: if config.recordsAtOnce then 'target:triton_page_read:bool' else '(' + $.page_read + ')' }),
-  // Pages that were read since the evaluation before. One without a counter says that what comes begins at 0.
+  // Pages that were read since the previous evaluation. A page without a counter says that the counter begins at 0.
   page_read:: 'max_over_time(up{%(triton)s}[%(sloInterval)s]) == 1',
 
-  // Clusters with servers to scrape.
+  // Clusters with fresh samples of servers.
   targets:: $.part('cluster:triton_targets:info', shards.max, |||
     group by (%(cluster)s) (up{%(triton)s} and count_over_time(up{%(triton)s}[%(freshWindow)s]))
   |||),
 
-  // What the tier in use makes of a rule: nothing, the rule, what a shard must record for it, or what shards recorded.
+  // The rules that the tier makes of a rule: none, the rule itself, the records a shard must make for it, or a merge of what
+  // shards recorded.
   of_tier(rule)::
     local how = std.get(rule, 'of_shards', '');
     if config.tier == 'all' || (config.tier == 'global' && std.member(['', 'both'], how)) then [rule]
@@ -140,11 +142,11 @@ function(config) {
     else if how == 'kept' then []
     else [rule { expr: $.fill(shards.merged(how, shards.prefix + rule.record)) }],
 
-  // Adds pipeline, team and tier of whatever model the expression is about; every subject has exactly one owner row.
+  // Adds pipeline, team and tier of the model. Every subject has exactly one row of owners.
   owned(expr):: $.joined(expr, 'subject', ''),
-  // The same for what always is of a version: half as many rows to join with.
+  // The same for expressions that always have a version: half as many rows to join.
   owned_version(expr):: $.joined(expr, 'subject', '{version!=""}'),
-  // The same for expressions without a version: models over all of theirs, and the fleet.
+  // The same for expressions without a version: models over all versions, and the fleet.
   owned_whole(expr):: $.joined(expr, 'model', '{version=""}'),
   joined(expr, on, rows):: fit(|||
     (
@@ -154,23 +156,24 @@ function(config) {
     subject:tritonobs_owner:info%(rows)s
   |||, { expr: expr, on: '%(' + on + ')s', rows: rows }),
 
-  // The same for records of several expressions.
+  // The union of several expressions.
   all(list):: std.join('\nor\n', [$.trimmed(expr) for expr in list]),
 
-  // One alert. `text` says summary, description and board; `wait` and `keep` are durations.
+  // One alert. `text` has summary and description in both languages, and the board. `wait` is `for`, `keep` is
+  // `keep_firing_for`.
   alert(name, severity, expr, text, wait='0s', keep='', labels={}):: {
     alert: name,
     expr: $.fill(expr),
-    [if wait != '0s' then 'for']: faster(wait, 0),
-    [if keep != '' && config.keepFiring then 'keep_firing_for']: faster(keep, 0),
+    [if wait != '0s' then 'for']: $.wait(wait),
+    [if keep != '' && config.keepFiring then 'keep_firing_for']: $.wait(keep),
     labels: { severity: std.get(config.severities, name, severity) } + labels,
     annotations: {
       summary: $.fill(text.summary),
       description: $.fill(text.description),
       runbook_url: std.strReplace(config.runbookUrl, '%s', name),
       dashboard_url: text.board,
-      [if std.objectHas(chinese, name) then 'summary_zh']: $.fill(chinese[name].summary),
-      [if std.objectHas(chinese, name) then 'description_zh']: $.fill(chinese[name].description),
+      [if config.chinese then 'summary_zh']: $.fill(text.summary_zh),
+      [if config.chinese then 'description_zh']: $.fill(text.description_zh),
     },
   },
 }

@@ -1,14 +1,17 @@
-// Accelerators of every vendor under one name and unit. A card that Triton and DCGM both report counts once, DCGM's.
+// Accelerators of every vendor under one name and unit. Where Triton and DCGM both report a card, DCGM's row takes
+// precedence.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local fit = import '../lib/fit.libsonnet';
+  // Sources: the expression, the vendor, and the label that identifies a card.
   local nvidia(expr) = { vendor: 'nvidia', id: 'UUID', expr: expr };
-  // DCGM writes values it cannot read as numbers near 2^63.
+  // DCGM exports a value that it cannot read as a number near 2^63.
   local dcgm(expr) = nvidia('(' + expr + ' < 1e18)');
   local triton(expr) = { vendor: 'nvidia', id: 'gpu_uuid', expr: expr };
-  // Older exporters number their chips from 0 on every node.
+  // Older exporters number the chips of each node from 0, so `device` is the instance and the id.
   local ascend(expr) = { vendor: 'ascend', id: 'vdie_id', expr: 'label_join(' + expr + ', "device", "/", "instance", "id")' };
   local cambricon(expr) = { vendor: 'cambricon', id: 'uuid', expr: expr };
+  // One row for each card under the labels that all vendors share; `unit` converts the value.
   local device(source) = fit(|||
     max by (%(device)s, vendor) (
       label_replace(
@@ -17,7 +20,8 @@ function(config)
       )
     )%(unit)s
   |||, { unit: '' } + source);
-  // What people call a card: its number on its host; where the exporter tells no number, the end of its id.
+  // A row with the labels that people know a card by: `card` is its number on the host, or the end of its id where the
+  // exporter has no number.
   local called(source, number, host) = fit(|||
     group by (%(device)s, vendor, card, host) (
       label_replace(
@@ -38,15 +42,15 @@ function(config)
       )
     )
   |||, source { number: number, host: host });
-  // One bit of a mask: Prometheus has no operators for bits.
+  // One bit of a mask: PromQL has no bitwise operators.
   local bit(series, value) = 'floor(' + series + ' / ' + value + ') %% 2';
   local slowed(series) =
-    // Slowed down by hardware, by software for heat, by hardware for heat, by the power supply. The other bits are idle
-    // clocks, settings, and the power limit that cards are bought with. Numbers near 2^63 have none of these bits.
+    // Throttled by hardware, by software because of heat, by hardware because of heat, or by the power supply. The other
+    // bits are idle clocks, settings and the configured power limit. Numbers near 2^63 have none of these bits.
     'clamp_max(' + std.join(' + ', [bit(series, value) for value in ['8', '32', '64', '128']]) + ', 1)';
   local divided(source, by) = source { unit: ' / ' + by };
   local times(source, by) = source { unit: ' * ' + by };
-  // MiB, as DCGM and the Ascend driver count.
+  // DCGM and the Ascend driver report MiB.
   local mebi = '1048576';
   local measure(name, sources) =
     text.record(
@@ -88,13 +92,13 @@ function(config)
       called(ascend('npu_chip_info_temperature'), 'id', 'node'),
       called(cambricon('mlu_temperature'), 'mlu', 'node'),
     ]])),
-    // The last error that the card reported, by its vendor's number: XID, or the error code of Ascend.
+    // The vendor's code of the last error: an XID, or Ascend's error code.
     measure('fault:code', [
       dcgm('DCGM_FI_DEV_XID_ERRORS'),
       ascend('npu_chip_info_error_code'),
       cambricon('mlu_last_xid_error'),
     ]),
-    // 1 well, 0 not; nothing where the vendor tells no such thing, or cannot tell (-1).
+    // 1 is healthy, 0 is not. There is no row where the vendor does not export it or cannot tell (-1).
     measure('healthy:bool', [ascend('(npu_chip_info_health_status >= 0)'), cambricon('mlu_health')]),
     measure('throttled:bool', [
       nvidia(slowed('DCGM_FI_DEV_CLOCKS_EVENT_REASONS')),
@@ -112,7 +116,7 @@ function(config)
     ]),
     measure('pcie:bytes_per_second', [
       dcgm('(DCGM_FI_PROF_PCIE_TX_BYTES + DCGM_FI_PROF_PCIE_RX_BYTES)'),
-      // In 20 ms.
+      // Cambricon reports bytes in 20 ms.
       times(cambricon('(mlu_pcie_read_throughput + mlu_pcie_write_throughput)'), '50'),
     ]),
     measure('nvlink:bytes_per_second', [dcgm('(DCGM_FI_PROF_NVLINK_TX_BYTES + DCGM_FI_PROF_NVLINK_RX_BYTES)')]),

@@ -1,6 +1,5 @@
-// Language models, under one name whatever the backend: vLLM's, TensorRT-LLM's. Times to the first token and between
-// tokens are stages (lib/vendors.libsonnet), tokens stand in work.libsonnet. docs/language-models.md has the table of
-// the vendors' names.
+// Language models under one name for vLLM's and TensorRT-LLM's backends. Times to the first token and between tokens are
+// stages (lib/counters.libsonnet); tokens are in stages.libsonnet. docs/language-models.md has the vendors' names.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local shards = import '../lib/shards.libsonnet';
@@ -28,7 +27,8 @@ function(config)
       { how: how, name: name, operation: operation }
     ));
   local gauges = [
-    // A full cache on one server hurts whoever is sent there: kept by server, and the fullest of a model version.
+    // By server, because a full cache on one server affects the requests sent there; and the fullest cache of a model
+    // version.
     text.record('replica_model_version:tritonobs_kv_cache_used:ratio', one_of([
       by(replica, 'max', 'vllm:kv_cache_usage_perc'),
       by(replica, 'max', 'vllm:gpu_cache_usage_perc'),
@@ -40,7 +40,7 @@ function(config)
     text.record('replica_model_version:tritonobs_llm_requests_waiting:sum', one_of([
       by(replica, 'sum', 'vllm:num_requests_waiting'),
       requests('waiting'),
-      // Before TensorRT-LLM reported how many wait: those it has taken and not scheduled.
+      // For a TensorRT-LLM that does not export waiting requests: active minus scheduled ones.
       fit('clamp_min(\n%(active)s\n  -\n%(scheduled)s,\n0\n)', {
         active: requests('active'),
         scheduled: requests('scheduled'),
@@ -53,8 +53,8 @@ function(config)
     whole('kv_cache_used', 'max', 'ratio'),
     whole('llm_requests_waiting', 'sum', 'sum'),
     whole('llm_requests_running', 'sum', 'sum'),
-    // Requests that met both promises, of the first token and of every later one: at least this many. How many broke
-    // both no histogram tells; each is counted as if it had broken one.
+    // Goodput: the request rate times one minus the bad shares of the first token and of later tokens. Histograms do not say
+    // which requests missed both thresholds, so both shares are subtracted.
     text.record('model_version:tritonobs_goodput:rate5m', |||
       model_version:triton_requests:rate5m
         * on (%(subject)s) group_left ()
@@ -70,7 +70,7 @@ function(config)
   ];
   local shown = [
     text.record('model_version:tritonobs_llm_preemptions:rate5m', counted('vllm:num_preemptions_total')) + shards.sum,
-    // TensorRT-LLM pauses what it cannot go on with; of those it tells how many there are, not how many there were.
+    // TensorRT-LLM pauses requests that it cannot continue. It exports how many are paused now, not how many were.
     text.record('model_version:tritonobs_llm_requests_paused:mean5m', |||
       sum by (%(subject)s) (
         avg_over_time(nv_trt_llm_inflight_batcher_metrics{%(triton)s, inflight_batcher_specific_metric="paused_requests"}[%(span5m)s])
@@ -78,7 +78,7 @@ function(config)
     |||) + shards.sum,
     text.record('model_version:tritonobs_prefix_cache_hits_per_lookups:ratio5m', hits) +
     shards.parts([cache[what] for cache in caches for what in ['hits', 'queries']]),
-    // What a request costs: tokens over requests, in and out.
+    // Tokens per request, in and out.
     text.record('model_version_kind:tritonobs_tokens_per_requests:ratio5m', |||
       avg_over_time(model_version_kind:tritonobs_tokens:rate%(medium)s[%(span5m)s])
         / on (%(subject)s) group_left ()

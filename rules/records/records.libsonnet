@@ -1,61 +1,64 @@
-// The index of the records. Groups are evaluated side by side, each up to one interval behind the one it reads; rules
-// of one group follow each other at once. So what an alert waits for stands in as few groups as 20 rules each allow,
-// and the alerts that people are woken by stand behind their records.
+// The index of the records, by group. Prometheus evaluates groups at offsets of their own, so a rule that reads a record of
+// another group waits for up to one interval. Rules of one group are evaluated one after the other. So an alert shares as
+// few groups with its records as the limit of 20 rules a group allows, and paging alerts follow their records.
 {
   local config = $._config,
   local text = (import '../lib/text.libsonnet')(config),
   local shards = import '../lib/shards.libsonnet',
   local objectives = (import 'objectives.libsonnet')(config),
+  local traffic = (import 'traffic.libsonnet')(config),
+  local limits = (import 'limits.libsonnet')(config),
+  local servers = (import 'servers.libsonnet')(config),
+  local models = (import 'models.libsonnet')(config),
   local language = (import 'language.libsonnet')(config),
   local stages = (import 'stages.libsonnet')(config),
-  local members = (import '../lib/members.libsonnet')(config),
   local traces = (import 'traces.libsonnet')(config),
-  local traced_share = (import 'traced_share.libsonnet')(config),
-  local shown = (import 'slo_shown.libsonnet')(config),
-  local breath = (import 'breath.libsonnet')(config),
-  local ratios = (import 'slo_ratios.libsonnet')(config),
-  local budget = (import 'slo_budget.libsonnet')(config),
+  local members = (import '../lib/members.libsonnet')(config),
+  local slo_requests = (import 'slo_requests.libsonnet')(config),
+  local windows = (import 'slo_windows.libsonnet')(config),
   local burns = (import 'slo_burns.libsonnet')(config),
+  local limit_alerts = (import '../alerts/limits.libsonnet')(config),
+  local traffic_alerts = (import '../alerts/traffic.libsonnet')(config),
   local alerts = (import '../alerts/slo.libsonnet')(config),
   prometheusRules+:: {
     groups+: [
-      text.group('last_hour', config.slowInterval, objectives.last_hour + (import 'last_hour.libsonnet')(config) + breath),
-      text.group('objectives', config.evaluationInterval, objectives.limits),
-      text.group('promises', config.stageInterval, objectives.promises),
+      text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
+      text.group('objectives', config.evaluationInterval, objectives.held.limits),
+      text.group('promises', config.stageInterval, objectives.held.promises),
       text.group(
         'traffic',
         config.evaluationInterval,
-        (import 'requests.libsonnet')(config) + (import 'subjects.libsonnet')(config) +
-        (import '../alerts/overflow.libsonnet')(config)
+        traffic.requests + traffic.subjects +
+        limit_alerts.overflow
       ),
-      text.group('limits', config.evaluationInterval, (import 'overflows.libsonnet')(config)),
-      text.group('limits.near', config.stageInterval, (import '../alerts/near.libsonnet')(config)),
-      text.group('stopped', config.evaluationInterval, (import '../alerts/stopped.libsonnet')(config)),
-      text.group('forecast', config.slowInterval, (import '../alerts/forecast.libsonnet')(config)),
-      text.group('presence', config.evaluationInterval, (import 'presence.libsonnet')(config)),
-      text.group('latency', config.evaluationInterval, (import 'latency.libsonnet')(config)),
+      text.group('limits', config.evaluationInterval, limits.overflows),
+      text.group('limits.near', config.stageInterval, limit_alerts.near),
+      text.group('stopped', config.evaluationInterval, traffic_alerts.stopped),
+      text.group('forecast', config.slowInterval, limit_alerts.forecast),
+      text.group('presence', config.evaluationInterval, servers.presence),
+      text.group('latency', config.evaluationInterval, models.latency),
       text.group(
         'replicas',
         config.slowInterval,
-        (import 'replicas.libsonnet')(config) + (import '../alerts/replicas.libsonnet')(config)
+        servers.replicas + (import '../alerts/servers.libsonnet')(config).replicas
       ),
       text.group(
         'instances',
         config.evaluationInterval,
-        (import 'batching.libsonnet')(config) + (import 'workers.libsonnet')(config)
+        models.batching + models.workers
       ),
-      // Nothing else waits until these are read.
-      text.group('stages.whole', config.stageInterval, stages.whole),
-      text.group('stages.parts', config.stageInterval, stages.parts),
+      // Buckets are the largest read. They have groups of their own, so that no other rule waits for them.
+      text.group('stages.whole', config.stageInterval, stages.stages.whole),
+      text.group('stages.parts', config.stageInterval, stages.stages.parts),
       text.group(
         'stages',
         config.stageInterval,
-        stages.shown + (import 'work.libsonnet')(config) +
-        (import '../alerts/tokens.libsonnet')(config)
+        stages.stages.shown + stages.work +
+        (import '../alerts/language.libsonnet')(config).tokens
       ),
       text.group('language', config.gaugeInterval, language.gauges),
       text.group('language.shown', config.stageInterval, language.shown),
-      text.group('traces', config.stageInterval, traces.shown),
+      text.group('traces', config.stageInterval, traces.traces.shown),
       text.group('accelerators', config.stageInterval, [
         record + shards.max
         for record in (import 'accelerators.libsonnet')(config)
@@ -63,21 +66,21 @@
       text.group(
         'slo',
         config.sloInterval,
-        (import 'events.libsonnet')(config) + (import 'timed.libsonnet')(config) +
-        (import 'slo_events.libsonnet')(config) + ratios.recent + burns.recent + alerts.recent
+        slo_requests.requests + slo_requests.timed +
+        slo_requests.counted_for_slos + windows.ratios.recent + burns.recent + alerts.recent
       ),
-      text.group('slo.samples', config.sloInterval, traces.samples + burns.kept + members.records),
-      text.group('traces.counted', config.sloInterval, traced_share.counted),
-      text.group('traces.compared', config.slowInterval, traced_share.compared),
-      text.group('slo.unmeasured', config.slowInterval, shown.unmeasured),
-      text.group('slo.shown', config.stageInterval, shown.ratio + shown.invalid + budget.shown),
-      text.group('slo.slow', config.slowInterval, ratios.slow + burns.thresholds),
+      text.group('slo.samples', config.sloInterval, traces.traces.samples + burns.kept + members.records),
+      text.group('traces.counted', config.sloInterval, traces.share.counted),
+      text.group('traces.compared', config.slowInterval, traces.share.compared),
+      text.group('slo.unmeasured', config.slowInterval, windows.shown.unmeasured),
+      text.group('slo.shown', config.stageInterval, windows.shown.ratio + windows.shown.invalid + windows.budget.shown),
+      text.group('slo.slow', config.slowInterval, windows.ratios.slow + burns.thresholds),
       text.group('slo.burns', config.burnInterval, burns.slow + alerts.slow),
       text.group('slo.begins', config.burnInterval, burns.begins),
-      text.group('slo.sampled', config.longInterval, ratios.sampled),
-      text.group('slo.period', config.periodInterval, ratios.period + budget.period),
-      // Alerts that may come and go.
-      text.group('again', config.evaluationInterval, (import '../alerts/traffic.libsonnet')(config).again),
+      text.group('slo.sampled', config.longInterval, windows.ratios.sampled),
+      text.group('slo.period', config.periodInterval, windows.ratios.period + windows.budget.period),
+      // Alerts that recur, with their records (lib/again.libsonnet).
+      text.group('again', config.evaluationInterval, traffic_alerts.traffic.again),
       text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],
   },

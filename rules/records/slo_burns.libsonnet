@@ -1,16 +1,16 @@
-// Budgets that burn too fast, tier by tier: rows only while they do, with the burn rate of the long window. What one tier
-// has reported no slower one reports again.
+// Error budgets that burn too fast, by tier. The records have rows only during a burn, with the burn rate of the long
+// window. Bad requests that one tier has reported are subtracted in slower tiers.
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
   local duration = import '../lib/duration.libsonnet';
   local fit = import '../lib/fit.libsonnet';
-  local tiers = (import '../lib/tiers.libsonnet')(config);
-  local reported = (import '../lib/reported.libsonnet')(config);
-  // Chance carries a share over its threshold and back, again and again: a burn that has begun lasts until both windows
-  // are clearly below theirs.
+  local tiers = (import '../lib/burns.libsonnet').tiers(config);
+  local reported = (import '../lib/burns.libsonnet').reported(config);
+  // Chance moves a ratio over its threshold and back. A burn that has begun lasts until both windows are clearly below their
+  // thresholds.
   local lasting = '%(burnLastingRatio)s * ';
   local again = '%(burnAgainRatio)s * ';
-  // `part` of the threshold is enough where a burn lasts.
+  // SLOs whose ratio over `window` exceeds the threshold, or a `part` of it while a burn lasts. The value is the ratio.
   local exceeds(window, factor, part='') = fit(|||
     (
       slo:sli_error:ratio_rate%(window)s
@@ -18,8 +18,8 @@ function(config)
       %(part)sclamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
     )
   |||, { window: window, factor: factor, part: part });
-  // Few budgets burn, or nearly: of the slower tiers it is recorded which, and what share of its threshold each window has.
-  // Burns of hours are judged by these few rows. All others are left out by the smallest budget of the cluster, before
+  // Few budgets burn, or nearly do. For slower tiers a record holds those, with the ratio of each window divided by its
+  // threshold, and burns are judged from these rows. All others are dropped by the smallest budget of the cluster, before
   // each is divided by its own.
   local sparse = reported.sparse;
   local kept = reported.kept;
@@ -36,13 +36,15 @@ function(config)
       "burn_tier", "%(tier)s", "", ""
     )
   |||, { window: window, factor: tier.factor, part: part, tier: tier.name });
+  // SLOs of a tier whose window exceeds `part` of its threshold, from that record where there is one.
   local above(tier, window, part='') =
     if !kept(tier) then exceeds(window, tier.factor, part)
     else fit('sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (%(over)s > %(part)s)', {
       over: reported.over_in(tier, window),
       part: if part == '' then '1' else std.strReplace(part, ' * ', ''),
     });
-  // More bad requests than chance makes. Where they are traced by sample, as many must have been seen themselves.
+  // More bad requests than chance makes. Where requests are traced by sample, the sample itself must have seen enough of
+  // them.
   local enough(bad, samples, window) = fit(|||
     (
       (%(bad)s >= %(sloMinimumBad)s)
@@ -50,12 +52,12 @@ function(config)
       (sum_over_time(slo:sli_bad_samples:%(samples)s[%(window)s]) < %(sloMinimumBadSamples)s)
     )
   |||, { bad: bad, samples: samples, window: window });
-  // What is summed over the windows of a tier: its own samples, and those of its short window.
+  // The samples that the long window (`samples`) and the short window (`quick`) of a tier are summed from.
   local samples(tier) = if tier.name == tiers[0].name then 'increase' else 'sampled';
   local quick(tier) = if duration.seconds(tier.short) < 3600 then 'increase' else 'sampled';
-  // A burst that burns fast enough for a faster tier, and by more than chance, is left to that tier, and so is what comes
-  // while that tier's alert is out. (Of a model that has been asked for less than the longer window, the share over it
-  // rises first.)
+  // SLOs whose short window burns fast enough for a faster tier, by more than chance. They are left to that tier, and so is
+  // everything while its alert fires. Otherwise a slower tier could begin first: where a model has had traffic for less than
+  // the long window, the ratio over that window rises sooner.
   local burst(one) = fit(|||
     (
       %(burns)s
@@ -88,7 +90,8 @@ function(config)
     })
     for one in tier.faster
   ]);
-  // The rows of `burns` but for those in whose long window faster tiers have reported so much that the rest does not burn.
+  // The rows of `burns`, without SLOs for which faster tiers have reported so much that the rest of the long window is below
+  // its threshold.
   local not_reported(tier, burns, part='') =
     if tier.faster == [] then burns
     else fit(|||
@@ -98,7 +101,7 @@ function(config)
         %(explained)s
       )
     |||, { burns: burns, explained: reported.explained(tier, reported.of_slo(tier), part=part) });
-  // `fresh` is twice the interval of the samples: no evaluation may miss a bad request.
+  // The records of a tier. `fresh` is twice the interval of the samples, so that no evaluation misses a bad request.
   local records(tier, fresh) =
     local begun = tier.named('begun');
     local placed(expr) = fit(expr, {
@@ -113,13 +116,14 @@ function(config)
       counted: if kept(tier) then 'slo:sli_bad_requests:suspected_fresh'
       else fit('(sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)', { fresh: fresh }),
       left_to: left_to(tier),
-      // What is left to this tier needs so long to spend its share; of a younger SLO the window holds too few good requests.
+      // What faster tiers leave needs at least this time to spend its share. The window of a younger SLO has too few good
+      // requests.
       old_enough: if tier.age == '' then '' else fit('\nand\n(slo:error_budget:ratio offset %(age)s)', { age: text.span(tier.age) }),
       enough: enough(reported.bad_of(tier), samples(tier), text.span(tier.long)),
     });
     [
-      // A bad request was just counted, and with it both windows burn too fast. Without this a burn would begin after
-      // the last request, when good ones leave the windows and bad ones stay.
+      // A burn begins when a bad request was just counted while both windows exceed their thresholds. Without that condition
+      // a burn could begin after the last request, when good ones leave the windows before bad ones.
       text.record(begun, placed(|||
         %(long)s
         and
@@ -164,8 +168,8 @@ function(config)
               present_over_time(%(begun)s[%(short_window)s])
             )
           |||),
-          // One that began twice lately lasts until a longer window is calm, too: errors now and then are one message, not
-          // many.
+          // A burn that began twice within `lately` also lasts until a longer window is calm, so that recurring errors are
+          // one message.
           placed(|||
             (
               %(longer_still)s
@@ -178,8 +182,8 @@ function(config)
         ]),
       })),
     ];
-  // Where a burn did not go on from one before. Of the evaluation before, so it may be evaluated beside it, and vmalert,
-  // too, has written that by now.
+  // The beginnings of burns: evaluations that did not continue a burn. It reads the previous evaluation, so that it can be
+  // in another group, and vmalert has written that sample by now.
   local begins(tier, interval, fresh) = text.record(tier.named('begins'), fit(|||
     present_over_time(%(begun)s[%(interval)s] offset %(interval)s)
       unless
@@ -192,10 +196,10 @@ function(config)
   }));
   {
     recent: records(tiers[0], '%(sloFreshWindow)s'),
-    // Kept beside the first tier: what it has reported, and where it began.
+    // The first tier's beginnings and reported requests, recorded in another group than the alert.
     kept: [begins(tiers[0], '%(sloInterval)s', '%(sloFreshWindow)s')] +
           reported.records(tiers[0], 'slo'),
-    // Behind the windows they are of.
+    // Evaluated after the windows that they read, in the same group.
     thresholds: if !sparse then [] else [
       text.record(reported.over, text.all([
         of_threshold(tier, window, '%(burnLastingRatio)s')

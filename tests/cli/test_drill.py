@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from tritonobs.cli.drill import drill
-from tritonobs.lab.drill.outcome import Outcome, SeenAlert
-from tritonobs.lab.report.drill import outcome_table
+from tritonobs.lab.drill.drill import Outcome, SeenAlert
+from tritonobs.lab.report import outcome_table
 from tritonobs.report.console import print_table
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def test_commands_print_what_their_transcript_says(
     assert folder.exists()
     moments = count()
     clock = SimpleNamespace(time=lambda: BEGAN + SECONDS_BETWEEN_PAGES * (next(moments) % 2))
-    monkeypatch.setattr("tritonobs.timings.pages.time", clock)
+    monkeypatch.setattr("tritonobs.timings.top.time", clock)
     monkeypatch.setattr("tritonobs.cli.top.time", SimpleNamespace(sleep=lambda _: None))
     monkeypatch.setenv("COLUMNS", "100")
     written = path.read_text(encoding="utf-8")

@@ -11,13 +11,12 @@ from support.evil import Evil, EvilServer
 from tritonobs.clients import dingtalk, kubernetes, kubernetes_api, relay, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.dingtalk import DingTalk, Markdown
-from tritonobs.clients.exposition import read_page
+from tritonobs.clients.exposition import ServeClient, read_page
 from tritonobs.clients.kubernetes import Kind, KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.relay import Relay
 from tritonobs.clients.secrets import Secret
-from tritonobs.clients.serve import ServeClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError, TimedOut
 from tritonobs.plan.kubernetes import ApiServer
@@ -65,7 +64,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "ANSWER_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(dingtalk, "_CONNECT_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(relay, "_CONNECT_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr("tritonobs.clients.serve._POST_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr("tritonobs.clients.exposition._POST_SECONDS", PATIENCE_SECONDS)
     for module in (transport, kubernetes_api):
         monkeypatch.setattr(module, "_MOST_BYTES", 2**22)
     monkeypatch.setattr(transport, "_MOST_VALUES", 100_000)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.kubernetes import KubernetesDouble
-from tritonobs.clients.kubernetes_api import KubernetesApi
-from tritonobs.clients.lease import LEASE_SECONDS, Lease
+from tritonobs.clients.kubernetes_api import LEASE_SECONDS, KubernetesApi, Lease
 from tritonobs.errors import ClientError
 from tritonobs.plan.kubernetes import ApiServer
 

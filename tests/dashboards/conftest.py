@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 from tritonobs.render.rules import evaluate_mixin
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from tritonobs import assets, names
 from tritonobs.programs import binaries
-from tritonobs.render.dashboards import board_text, load_boards
+from tritonobs.render.grafana import board_text, load_boards
 from tritonobs.render.rules import evaluate_mixin, mixin_knobs
 
 ROOT = Path(__file__).parents[2]

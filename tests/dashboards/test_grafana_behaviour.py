@@ -10,7 +10,7 @@ import re
 import pytest
 
 from tritonobs import names
-from tritonobs.render.dashboards import SOURCE, load_boards
+from tritonobs.render.grafana import SOURCE, load_boards
 from tritonobs.render.rules import evaluate_mixin
 
 

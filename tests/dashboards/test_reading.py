@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 MODELS = (
     ("inspect", ("1",)), ("inspect_ensemble", ("1",)), ("preprocess", ("1",)), ("detector", ("2", "1")),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 # Pixels: a column and a line of the grid, the gap between panels.
 COLUMN, LINE, GAP = 52, 38, 8

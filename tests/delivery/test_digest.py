@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritonobs.clients.dingtalk import MOST_BYTES
-from tritonobs.delivery.digest import Style, compose
+from tritonobs.delivery.composer import Style, compose
 from tritonobs.delivery.template import compile_template
-from tritonobs.delivery.view import view
-from tritonobs.delivery.words import LANGUAGES
+from tritonobs.delivery.view import LANGUAGES, view
 from tritonobs.plan.notify import Mention
 
 if TYPE_CHECKING:

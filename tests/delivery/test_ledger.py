@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tritonobs.delivery.ledger import REMEMBERED_SECONDS, Ledger
+from tritonobs.delivery.commit import REMEMBERED_SECONDS, Ledger
 
 NEWS = ("fingerprint", "began", "firing")
 

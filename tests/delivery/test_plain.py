@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritonobs.delivery.plain import plain, web_address
+from tritonobs.delivery.view import plain, web_address
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.dingtalk import MOST_BYTES
-from tritonobs.delivery import digest
+from tritonobs.delivery import composer
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload
 from tritonobs.plan.build import build_plan
@@ -91,14 +91,14 @@ def test_an_entry_without_a_name_is_told_as_one(plan) -> None:
 
 def test_a_slip_of_ours_about_one_alert_spoils_no_other(plan, monkeypatch) -> None:
     """Whatever cannot be written even alone is told by its name."""
-    ours = digest.called
+    ours = composer.called
 
     def slip(alerts):
         if any(alert.name == "Healthy3" and alert.time is not None and alert.severity for alert in alerts):
             raise RuntimeError("a slip")
         return ours(alerts)
 
-    monkeypatch.setattr(digest, "called", slip)
+    monkeypatch.setattr(composer, "called", slip)
     alerts = [{**one, "labels": {**one["labels"], "severity": "critical"}} for one in HEALTHY]
     text, unshown = _told(plan(), alerts)
     assert [one for one in range(5) if f"Healthy{one}** m{one}" not in text] == []
@@ -109,13 +109,13 @@ def test_a_slip_of_ours_about_one_alert_spoils_no_other(plan, monkeypatch) -> No
 def test_three_thousand_alerts_are_written_in_a_few_pages_worth_of_work(plan, monkeypatch) -> None:
     """What does not fit into a message is not written for it: no work grows with the square of the alerts."""
     written: list[int] = []
-    ours = digest.fill
+    ours = composer.fill
 
     def counted(template, **what):
         written.append(len(what["alerts"]))
         return ours(template, **what)
 
-    monkeypatch.setattr(digest, "fill", counted)
+    monkeypatch.setattr(composer, "fill", counted)
     began = datetime.now(timezone.utc).isoformat()
     alerts = [
         {"status": "firing", "labels": {"alertname": "Many", "model": f"m{n:04}"}, "startsAt": began}

@@ -9,7 +9,7 @@ import pytest
 
 from support.virtual_time import run_virtual
 from tritonobs.clients.dingtalk import Reply
-from tritonobs.delivery.sent import Sent
+from tritonobs.delivery.lane import Sent
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
 
 NOW = datetime.now(timezone.utc)

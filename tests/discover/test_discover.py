@@ -12,8 +12,15 @@ import pytest
 
 from support.serving import serving
 from tritonobs.clients.triton import TritonClient
-from tritonobs.discover.draft import draft, merge
-from tritonobs.discover.survey import FoundModel, FoundReplica, FoundVersion, discover, merged_models
+from tritonobs.discover.survey import (
+    FoundModel,
+    FoundReplica,
+    FoundVersion,
+    discover,
+    draft,
+    merge,
+    merged_models,
+)
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 

@@ -25,9 +25,9 @@ import yaml
 from tritonobs import __version__
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.limits.change import Change, set_limit
-from tritonobs.picture.drawing import read_drawing
-from tritonobs.picture.knobs import knobs_of
-from tritonobs.render.dashboards import load_boards
+from tritonobs.picture.answers import read_drawing
+from tritonobs.picture.board import knobs_of
+from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).parents[2]

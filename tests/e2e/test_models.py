@@ -11,8 +11,7 @@ from tritonclient import http as triton_http
 
 from tritonobs import stage
 from tritonobs.clients.exposition import read_page
-from tritonobs.lab.load.encodings import jpeg
-from tritonobs.lab.load.images import parse_mix
+from tritonobs.lab.load.images import jpeg, parse_mix
 from tritonobs.lab.load.plates import CLASSES, draw_plate
 from tritonobs.lab.load.run import LoadPlan, run_load
 from tritonobs.lab.load.schedule import Segment

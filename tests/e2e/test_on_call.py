@@ -15,7 +15,7 @@ from tritonobs.clients.triton import TritonClient
 from tritonobs.lab.load.images import parse_mix
 from tritonobs.lab.load.run import LoadPlan, run_load
 from tritonobs.lab.load.schedule import Segment
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.timings.stages import read_stages
 from tritonobs.triage.judge import Verdict, triage
 from tritonobs.triage.snapshot import Sources, take_snapshot

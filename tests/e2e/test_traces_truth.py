@@ -15,8 +15,8 @@ import requests
 
 from support.serving import serving
 from support.traced_rig import traced_rig
-from tritonobs.plan.traced import middle
-from tritonobs.timings.buckets import bucket_quantile
+from tritonobs.plan.objectives import middle
+from tritonobs.timings.measured import bucket_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,9 +13,8 @@ import pytest
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import Backtest, backtest_limit
-from tritonobs.history.episodes import Episode, episodes_of, joined
-from tritonobs.timings.span import Span
+from tritonobs.history.backtest import Backtest, Episode, backtest_limit, episodes_of, joined
+from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

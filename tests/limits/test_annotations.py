@@ -13,9 +13,8 @@ from support.kubernetes import KubernetesDouble
 from tritonobs.clients.kubernetes import Kind, KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.limits.annotations import AnnotationFeed
-from tritonobs.limits.entry import ANNOTATION, Author
 from tritonobs.limits.in_force import LiveLimits
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Model
 from tritonobs.plan.kubernetes import ApiServer
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.plan.annotations import Annotated
+    from tritonobs.plan.declared import Annotated
     from tritonobs.plan.fleet import Plan
 
 AUTHOR = Author(who="unknown", source=ANNOTATION)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import TimedOut, TritonobsError
-from tritonobs.limits import keeper as module
-from tritonobs.limits.keeper import LogKeeper
+from tritonobs.limits import in_force as module
+from tritonobs.limits.in_force import LogKeeper
 from tritonobs.limits.log import LimitsLog
-from tritonobs.plan.annotations import Annotated
+from tritonobs.plan.declared import Annotated
 from tritonobs.plan.fleet import QpsLimit
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pytest
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.limits.change import LIMITS_LOG_VARIABLE, log_of, note_file
-from tritonobs.limits.entry import ANNOTATION, COMMAND, FILE, FIRST, Author
-from tritonobs.limits.log import LimitsLog
+from tritonobs.limits.log import ANNOTATION, COMMAND, FILE, FIRST, Author, LimitsLog
 from tritonobs.plan.fleet import QpsLimit
 
 if TYPE_CHECKING:

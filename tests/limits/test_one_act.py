@@ -18,8 +18,7 @@ import pytest
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.limits.change import Change, log_of, set_limit, verify_log
-from tritonobs.limits.log import LimitsLog
-from tritonobs.limits.pending import note_of
+from tritonobs.limits.log import LimitsLog, note_of
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

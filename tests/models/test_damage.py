@@ -12,7 +12,7 @@ from PIL import Image
 from refusal import ImageRefused
 from settings import Settings
 
-from tritonobs.lab.load.encodings import cmyk_jpeg, jpeg, png
+from tritonobs.lab.load.images import cmyk_jpeg, jpeg, png
 from tritonobs.lab.load.plates import draw_plate
 
 TRIES = 60

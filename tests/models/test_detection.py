@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tritonobs.lab.load.encodings import cmyk_jpeg, jpeg, png
+from tritonobs.lab.load.images import cmyk_jpeg, jpeg, png
 from tritonobs.lab.load.plates import CLASSES, draw_plate
 
 UNSEEN = 20_261_121

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from network import Network
 
-from tritonobs.lab.load.encodings import jpeg
+from tritonobs.lab.load.images import jpeg
 from tritonobs.lab.load.plates import draw_plate
 
 

@@ -10,7 +10,7 @@ from decode import decode
 from refusal import ImageRefused
 from settings import Settings
 
-from tritonobs.lab.load.encodings import BROKEN, jpeg, png
+from tritonobs.lab.load.images import BROKEN, jpeg, png
 from tritonobs.lab.load.plates import draw_plate
 
 START = b"\xff\xd8"

@@ -10,7 +10,7 @@ import pytest
 
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 HOSTILE = 'a"b$x<script>alert(1)</script>{}\\ 检测'
 

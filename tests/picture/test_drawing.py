@@ -13,16 +13,11 @@ from PIL import Image, ImageColor
 
 from tritonobs import names
 from tritonobs.errors import BadAnswer
-from tritonobs.picture import theme
-from tritonobs.picture.answers import Answer, Line
-from tritonobs.picture.board import KINDS, Look, read_board
-from tritonobs.picture.choices import fill, one_of, options
-from tritonobs.picture.drawing import read_drawing
-from tritonobs.picture.grid import grid_of
-from tritonobs.picture.heat import columns_of
-from tritonobs.picture.knobs import knobs_of
-from tritonobs.picture.page import page
-from tritonobs.picture.sheet import sheet
+from tritonobs.picture import canvas
+from tritonobs.picture.answers import Answer, Line, fill, one_of, options, read_drawing
+from tritonobs.picture.board import KINDS, Look, knobs_of, read_board
+from tritonobs.picture.draw import columns_of, grid_of
+from tritonobs.picture.page import page, sheet
 
 NOW = 1_700_000_000.0
 
@@ -49,7 +44,7 @@ def test_a_board_becomes_a_png_and_a_page(client, boards, name):
         assert picture.format == "PNG"
         # Grounds keep their colours, however few a picture has.
         seen = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24)}
-    assert {ImageColor.getrgb(colour) for colour in (theme.PAGE, theme.PANEL)} <= seen
+    assert {ImageColor.getrgb(colour) for colour in (canvas.PAGE, canvas.PANEL)} <= seen
     assert all(answer.panel.title.replace("'", "&#39;") in text for answer in drawing.answers)
 
 

@@ -4,9 +4,7 @@ import math
 
 import pytest
 
-from tritonobs.picture.clock import time_ticks
-from tritonobs.picture.theme import colours_of
-from tritonobs.picture.values import binary_step, text_of
+from tritonobs.picture.canvas import binary_step, colours_of, text_of, time_ticks
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.kubernetes import Annotated
-from tritonobs.plan.annotations import annotated_limits, overrides
+from tritonobs.plan.declared import annotated_limits, overrides
 from tritonobs.plan.fleet import Model, QpsLimit
 
 if TYPE_CHECKING:
-    from tritonobs.plan.annotations import Annotated as Judged
+    from tritonobs.plan.declared import Annotated as Judged
 
 MODELS = (Model(name="inspect", versions=("1", "2")), Model(name="nms", versions=()))
 QPS = "tritonobs.dev/max-qps"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.spec.load import read_text
 
 HEAD = """\

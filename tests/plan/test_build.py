@@ -38,6 +38,24 @@ def test_metrics_pages_are_found_beside_the_server(tmp_path: Path, url: str, met
     assert not replica.http_url.endswith("/")
 
 
+@pytest.mark.parametrize(
+    ("intervals", "seconds"),
+    [
+        pytest.param("", (5, 5), id="the defaults"),
+        pytest.param("scrape_interval: 15s", (15, 15), id="as often as servers are scraped"),
+        pytest.param("scrape_interval: 15s, evaluation_interval: 5s", (15, 15), id="no more often"),
+        pytest.param("scrape_interval: 5s, evaluation_interval: 30s", (5, 30), id="less often"),
+    ],
+)
+def test_rules_are_evaluated_no_more_often_than_servers_are_scraped(
+    plan_of: Callable[[str], Plan], intervals: str, seconds: tuple[int, int]
+) -> None:
+    """Rules count evaluations: one outage that was evaluated three times would be three."""
+    settings = plan_of(f"models: {{m: {{}}}}\nprometheus: {{{intervals}}}\n").prometheus
+
+    assert (settings.scrape_interval_seconds, settings.evaluation_interval_seconds) == seconds
+
+
 def test_slos_merge_field_by_field(plan_of: Callable[[str], Plan]) -> None:
     """A version that changes its threshold keeps the objective it inherits; `none` takes a promise back."""
     plan = plan_of(

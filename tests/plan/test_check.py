@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import SpecInvalid
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:
@@ -229,6 +229,16 @@ CASES = [
             "ERROR fleet.yaml:5:74: prometheus.retention: found 1h30m; allowed are whole days, like 180d",
         ],
         id="times out of range",
+    ),
+    pytest.param(
+        "models: {a: {}}\nprometheus: {scrape_interval: 15s, evaluation_interval: 5s}",
+        [
+            (
+                "WARNING fleet.yaml:4:57: prometheus.evaluation_interval: "
+                "5s is shorter than scrape_interval; rules are evaluated every 15s"
+            )
+        ],
+        id="rules more often than scrapes",
     ),
     pytest.param(
         "models: {a: {}}\nprometheus: {retention: 15d}",

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tritonobs import assets
-from tritonobs.plan.check import check
+from tritonobs.plan.build import check
 from tritonobs.plan.rules import selects
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.rules import mixin_knobs
@@ -222,7 +222,7 @@ def test_what_is_written_is_in_the_rules(plan_of: Callable[[str], Plan]) -> None
         "none",
     )
     assert "0.9 * 0.7 * subject:tritonobs_qps_limit:held" in near["expr"]
-    assert "1.1 * 0.7 * subject:tritonobs_qps_limit:held" in exprs["subject:tritonobs_limit_near:rate"]
+    assert "1.1 * 0.7 * subject:tritonobs_qps_limit:near" in exprs["subject:tritonobs_limit_near:rate"]
     assert "$labels.pod " in down["annotations"]["description"]
     assert "keep_firing_for" not in near
     assert "> 0.25)" in alerts["TritonQueueWaitHigh"]["expr"]

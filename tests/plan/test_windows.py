@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tritonobs.plan.windows import SCRAPES_PER_WINDOW, rule_windows
+from tritonobs.plan.rules import SCRAPES_PER_WINDOW, rule_windows
 
 
 @pytest.mark.parametrize(

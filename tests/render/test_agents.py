@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from tritonobs import names
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
 from tritonobs.programs.binaries import look
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet

@@ -14,10 +14,9 @@ import yaml
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Call, Model
 from tritonobs.programs.binaries import find
-from tritonobs.render.alertmanager import render_alertmanager
+from tritonobs.render.alertmanager import TABLE, inhibit_rules, render_alertmanager
 from tritonobs.render.artifact import write_artifacts
-from tritonobs.render.inhibition import TABLE, inhibit_rules
-from tritonobs.render.matchers import matcher
+from tritonobs.render.routing import matcher
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
 

@@ -13,9 +13,8 @@ import yaml
 
 from tritonobs import names
 from tritonobs.plan.build import build_plan
-from tritonobs.render.dashboards import load_boards, render_dashboards
 from tritonobs.render.everything import render_fleet
-from tritonobs.render.grafana import render_grafana
+from tritonobs.render.grafana import load_boards, render_dashboards, render_grafana
 from tritonobs.spec.load import load_fleet
 
 ROOT = Path(__file__).parents[2]

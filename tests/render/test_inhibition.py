@@ -8,7 +8,7 @@ import pytest
 
 from support.alertmanager_sim.tree import inhibitions
 from tritonobs.plan.build import build_plan
-from tritonobs.render.inhibition import inhibit_rules
+from tritonobs.render.alertmanager import inhibit_rules
 from tritonobs.spec.load import read_text
 
 FLEET = """\

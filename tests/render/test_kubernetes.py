@@ -16,13 +16,12 @@ from tritonobs.cli.build import in_cluster, kubernetes_artifacts
 from tritonobs.errors import RenderFailed
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.render.kubernetes import boards, rules
+from tritonobs.render.kubernetes import objects, operator
 from tritonobs.render.kubernetes.layout import all_objects, render_kubernetes
-from tritonobs.render.kubernetes.monitors import pod_selector
 from tritonobs.render.kubernetes.objects import stored
+from tritonobs.render.kubernetes.operator import pod_selector
 from tritonobs.render.kubernetes.workload import HOME, FleetFile
-from tritonobs.render.objectives import render_objectives
-from tritonobs.render.rules import render_rules
+from tritonobs.render.rules import render_objectives, render_rules
 from tritonobs.spec.load import load_fleet, read_fleet
 
 if TYPE_CHECKING:
@@ -110,11 +109,11 @@ def test_no_object_of_a_large_fleet_is_too_large(models: int, tmp_path: Path) ->
 
 def test_what_fits_into_no_object_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its name and size, before a cluster has half of it."""
-    monkeypatch.setattr(rules, "LARGEST_BYTES", 4_000)
+    monkeypatch.setattr(operator, "LARGEST_BYTES", 4_000)
     with pytest.raises(RenderFailed, match=r"group tritonobs\S+ has \d+ bytes; an object takes 2000"):
         _objects(_plan(tmp_path))
-    monkeypatch.setattr(rules, "LARGEST_BYTES", LARGEST)
-    monkeypatch.setattr(boards, "LARGEST_BYTES", 4_000)
+    monkeypatch.setattr(operator, "LARGEST_BYTES", LARGEST)
+    monkeypatch.setattr(objects, "LARGEST_BYTES", 4_000)
     with pytest.raises(RenderFailed, match=r"board tritonobs-board-fleet has \d+ bytes"):
         _objects(_plan(tmp_path))
 

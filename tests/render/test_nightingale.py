@@ -13,8 +13,7 @@ from support.n9e import KEPT, Kept, convert_interval, import_own, import_prometh
 from tritonobs import names
 from tritonobs.errors import RenderFailed
 from tritonobs.plan.build import build_plan
-from tritonobs.render.nightingale.alerts import PATH, RECORDS_PATH, render_nightingale
-from tritonobs.render.nightingale.templates import translated
+from tritonobs.render.nightingale import PATH, RECORDS_PATH, render_nightingale, translated
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
 

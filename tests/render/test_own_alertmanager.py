@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check
+from tritonobs.plan.build import build_plan, check
 from tritonobs.programs.binaries import find
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.artifact import write_artifacts

@@ -17,9 +17,9 @@ from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Addresses, QpsLimit
 from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import Artifact, write_artifacts
-from tritonobs.render.objectives import RULES_PER_GROUP, render_objectives
 from tritonobs.render.prometheus import render_prometheus
-from tritonobs.serve.discovery import target_groups
+from tritonobs.render.rules import RULES_PER_GROUP, render_objectives
+from tritonobs.serve.exposition import target_groups
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from support.promtool import _NAME, Case, absent, near, reads, run
 from support.simulate import World
 from tritonobs import names
 from tritonobs.plan.build import build_plan
-from tritonobs.render.kubernetes.needed import needs
+from tritonobs.render.kubernetes.autoscaling import needs
 from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.spec.load import read_text
 

@@ -9,6 +9,7 @@ import pytest
 from support.record_names import record_names
 from tritonobs import names
 from tritonobs.plan.build import build_plan
+from tritonobs.plan.rules import rule_windows
 from tritonobs.plan.slo import (
     AGAIN_RATIO,
     BURN_TIERS,
@@ -17,7 +18,6 @@ from tritonobs.plan.slo import (
     LASTING_RATIO,
     burn_factor,
 )
-from tritonobs.plan.windows import rule_windows
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs, render_rules
 from tritonobs.spec.load import read_text
 from tritonobs.units import format_number, parse_duration

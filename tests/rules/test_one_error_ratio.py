@@ -17,10 +17,8 @@ from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.history.suggest import operations_in_history
 from tritonobs.timings import questions
 from tritonobs.timings.measured import calls_question
-from tritonobs.timings.pages import Pages
-from tritonobs.timings.promql import Scope
-from tritonobs.timings.span import Span
-from tritonobs.timings.top import view_of_pages, view_of_prometheus
+from tritonobs.timings.promql import Scope, Span
+from tritonobs.timings.top import Pages, view_of_pages, view_of_prometheus
 from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.view import View
 

@@ -3,8 +3,7 @@
 import pytest
 
 from tritonobs import names
-from tritonobs.render.objectives import RULES_PER_GROUP
-from tritonobs.render.rules import evaluate_mixin
+from tritonobs.render.rules import RULES_PER_GROUP, evaluate_mixin
 
 MIMIR_RULES, MIMIR_GROUPS = 20, 70
 """Mimir's defaults of ruler_max_rules_per_rule_group and ruler_max_rule_groups_per_tenant."""

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from tritonobs.clients.secrets import Secret
-from tritonobs.serve.auth import Gate
+from tritonobs.serve.config import Gate
 
 TOKEN = Gate(secret=Secret("tökén"))
 LOGIN = Gate(secret=Secret("pass:word"), username="am")

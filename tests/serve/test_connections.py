@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from uvicorn.server import ServerState
 
-from tritonobs.serve.connections import IDLE_SECONDS, careful_protocol
+from tritonobs.serve.server import IDLE_SECONDS, careful_protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from tritonobs.plan.fleet import Replica
 from tritonobs.plan.rules import RuleSettings
-from tritonobs.serve.discovery import Targets
+from tritonobs.serve.exposition import Targets
 
 
 def _plan(*replicas: Replica) -> SimpleNamespace:

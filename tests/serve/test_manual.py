@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from tritonobs import names
-from tritonobs.serve.manual import manual_page, manual_routes
+from tritonobs.serve.app import manual_page, manual_routes
 from tritonobs.triage.checks import CHECKS
 
 

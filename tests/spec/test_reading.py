@@ -6,8 +6,7 @@ import pytest
 import yaml
 
 from tritonobs.spec.load import read_text
-from tritonobs.spec.reading import MAX_DEPTH, read_document
-from tritonobs.spec.syntax import decode
+from tritonobs.spec.reading import MAX_DEPTH, decode, read_document
 
 NO_FLEET = [
     pytest.param("", "1:1: the file is empty", id="nothing at all"),

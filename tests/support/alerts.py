@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.delivery.payload import Alert, Payload
-from tritonobs.delivery.view import Reader
-from tritonobs.delivery.words import LANGUAGES
-from tritonobs.plan.notify import Robot
-from tritonobs.plan.receivers import SecretSource
+from tritonobs.delivery.view import LANGUAGES, Reader
+from tritonobs.plan.notify import Robot, SecretSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -66,9 +66,12 @@ _RECORDS: Final = (
     *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "limit_kept", "limit_again")),
     # What comes and goes, and when it began.
     "subject:tritonobs_limit_exceeded_begins:info",
-    *(f"subject:tritonobs_model_unloaded{ends}:info" for ends in ("", "_begins")),
-    *(f"model_instance:tritonobs_worker_dead{ends}:info" for ends in ("", "_begins")),
-    *(f"model_version_stage_reason:tritonobs_invalid_surge{ends}" for ends in (":rate", "_begins:info")),
+    *(f"subject:tritonobs_model_unloaded{ends}:info" for ends in ("", "_lasts", "_begins")),
+    *(f"model_instance:tritonobs_worker_dead{ends}:info" for ends in ("", "_lasts", "_begins")),
+    *(
+        f"model_version_stage_reason:tritonobs_invalid_surge{ends}"
+        for ends in (":rate", "_lasts:info", "_begins:info")
+    ),
     *(
         f"{what}:timestamp_seconds"
         for what in (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tritonobs import names
-from tritonobs.plan.windows import LONGEST_SCRAPE_SECONDS
+from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS
 from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.units import format_duration
 

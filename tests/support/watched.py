@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tritonobs.errors import BadAnswer
-from tritonobs.picture.drawing import read_drawing
-from tritonobs.picture.knobs import knobs_of
-from tritonobs.render.dashboards import load_boards
+from tritonobs.picture.answers import read_drawing
+from tritonobs.picture.board import knobs_of
+from tritonobs.render.grafana import load_boards
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient

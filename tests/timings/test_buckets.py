@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tritonobs.timings.buckets import bucket_quantile
+from tritonobs.timings.measured import bucket_quantile
 
 INF = math.inf
 

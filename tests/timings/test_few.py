@@ -8,8 +8,7 @@ import pytest
 
 from tritonobs.clients.prometheus import Reading
 from tritonobs.report.formats import few
-from tritonobs.timings.buckets import highest_told, tells
-from tritonobs.timings.measured import Timing, timings_from
+from tritonobs.timings.measured import Timing, highest_told, tells, timings_from
 
 SUBJECT = {"model": "m", "version": "1"}
 SECONDS = 300.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.clients.exposition import parse_page
-from tritonobs.timings.pages import Pages, increases
-from tritonobs.timings.top import TopRow, TopView, sorted_rows, view_of_pages
+from tritonobs.timings.top import Pages, TopRow, TopView, increases, sorted_rows, view_of_pages
 
 LABELS = 'model="inspect",version="1"'
 

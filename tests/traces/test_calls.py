@@ -6,7 +6,7 @@ import pytest
 
 from support.effort import lines_run
 from support.spans import BEGIN_NS, body, request
-from tritonobs.traces.assemble import WAIT_SECONDS, Assembler
+from tritonobs.traces.call import WAIT_SECONDS, Assembler
 from tritonobs.traces.otlp import read_value
 
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.spans import body, request
-from tritonobs.plan.traced import BOUNDS, middle, with_thresholds
-from tritonobs.timings.buckets import bucket_quantile
-from tritonobs.traces.assemble import Assembler
+from tritonobs.plan.objectives import BOUNDS, middle, with_thresholds
+from tritonobs.timings.measured import bucket_quantile
+from tritonobs.traces.call import Assembler
 from tritonobs.traces.histograms import Histograms, Subject
 from tritonobs.traces.otlp import read_value
 

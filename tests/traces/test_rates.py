@@ -10,7 +10,7 @@ from support.spans import body, request
 from tritonobs.clients.triton import TraceSetting
 from tritonobs.errors import Unreachable
 from tritonobs.traces import rates as module
-from tritonobs.traces.assemble import Assembler
+from tritonobs.traces.call import Assembler
 from tritonobs.traces.otlp import read_value
 from tritonobs.traces.rates import Rates
 

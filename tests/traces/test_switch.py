@@ -11,9 +11,20 @@ from hypothesis import strategies as st
 
 from tritonobs.clients.triton import TraceSetting
 from tritonobs.errors import Unreachable
-from tritonobs.traces.choice import MOST_TRACES_A_SECOND, choose, worth_changing
-from tritonobs.traces.primes import prime_at_least, prime_at_most
-from tritonobs.traces.switch import Change, Follower, danger, hindrance, traffic_of, turn_off, turn_on
+from tritonobs.traces.switch import (
+    MOST_TRACES_A_SECOND,
+    Change,
+    Follower,
+    choose,
+    danger,
+    hindrance,
+    prime_at_least,
+    prime_at_most,
+    traffic_of,
+    turn_off,
+    turn_on,
+    worth_changing,
+)
 
 RECEIVER = "http://obs:9900/v1/traces"
 OFF = TraceSetting(level=("OFF",), rate=1000, count=-1, mode="opentelemetry", url=RECEIVER)

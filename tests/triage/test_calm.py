@@ -9,8 +9,7 @@ import pytest
 
 from tritonobs.clients.prometheus import Series
 from tritonobs.timings.ask import Readings
-from tritonobs.timings.promql import Scope
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Scope, Span
 from tritonobs.triage.calm import Calm, calm_baseline
 
 if TYPE_CHECKING:

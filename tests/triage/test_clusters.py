@@ -17,10 +17,10 @@ from tritonobs.cli.asking import asked_prometheus, fleet_cluster
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.history.suggest import operations_in_history
 from tritonobs.programs import binaries
-from tritonobs.timings import alive, measured, questions
-from tritonobs.timings.known import known_clusters, unknown_model
-from tritonobs.timings.promql import Scope
-from tritonobs.timings.span import Span
+from tritonobs.timings import measured, questions
+from tritonobs.timings.ask import known_clusters, unknown_model
+from tritonobs.timings.outcomes import workers_question
+from tritonobs.timings.promql import Scope, Span
 from tritonobs.timings.stages import read_stages
 from tritonobs.timings.top import view_of_prometheus
 from tritonobs.triage import calm
@@ -46,7 +46,7 @@ def _asked(scope: Scope) -> dict[str, str]:
         **{f"trend {name}": text for name, text in questions.trend_questions(scope, 60.0).items()},
         **{f"usual {name}": text for name, text in questions.usual_questions(scope, 60.0).items()},
         **{f"calm {name}": text for name, text in calm.calm_questions(scope, 60.0).items()},
-        "alive": alive.question(scope, 15.0),
+        "alive": workers_question(scope, 15.0),
         "calls": measured.calls_question(scope),
         "ensemble": questions.ensemble_question(scope),
     }

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tritonobs.triage.onset import onset
+from tritonobs.triage.trends import onset
 
 Points = list[tuple[float, float]]
 

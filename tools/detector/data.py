@@ -13,7 +13,7 @@ from decode import decode
 from letterbox import PAD, letterbox
 from settings import Settings
 
-from tritonobs.lab.load.encodings import jpeg, png
+from tritonobs.lab.load.images import jpeg, png
 from tritonobs.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:

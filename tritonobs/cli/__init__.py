@@ -12,25 +12,26 @@ import io
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
 import tritonobs
-from tritonobs.cli.extras import without
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.stage.cells import record_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from click.shell_completion import CompletionItem
 
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
+_STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
+_SNAPSHOT = ("matplotlib",)
+_LINT = ("promql_parser",)
 
 # Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
 GROUPS = {
@@ -183,10 +184,19 @@ def _status() -> int:
     except (ModuleNotFoundError, OSError) as error:
         if isinstance(error, OSError):
             return _lost(error)
-        say(f"tritonobs: {without(error)}", err=True)
+        say(f"tritonobs: {_without(error)}", err=True)
         return COULD_NOT_LOOK
     # Outside its standalone mode click returns what the command returned: an exit status, or None.
     return status if isinstance(status, int) else 0
+
+
+def _without(missing: ModuleNotFoundError) -> str:
+    """One sentence: what is missing, and the command that brings it."""
+    name = (missing.name or str(missing)).partition(".")[0]
+    # The extra, because modules and packages differ in name (cv2 is in opencv-python-headless).
+    extras = {"stack": _STACK, "snapshot": _SNAPSHOT, "lint": _LINT}
+    extra = next((extra for extra, modules in extras.items() if name in modules), "cli")
+    return f"this command needs {name}: pip install 'tritonobs[{extra}]'"
 
 
 def _returned() -> object:

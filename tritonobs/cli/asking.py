@@ -1,8 +1,12 @@
-"""The Prometheus that commands ask, and one cluster in it."""
+"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` kept.
+
+An unknown model or cluster is wrong usage; the error lists the known ones.
+"""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +14,19 @@ import click
 from tritonobs import names
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.plan.fleet import Plan
-
+    from tritonobs.timings.promql import Span
+    from tritonobs.triage.snapshot import Snapshot
 
 _DAY_SECONDS = 86_400.0
+
+load_option = click.option(
+    "--load",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read a file of triage --save instead of servers.",
+)
 
 
 def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
@@ -30,8 +40,8 @@ def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -
     """
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.spec.words import listed  # noqa: PLC0415
-    from tritonobs.timings.known import known_clusters  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     label, named, name = cluster.rpartition("=")
     client = PrometheusClient(
@@ -64,3 +74,40 @@ def plan_cluster(plan: Plan) -> str:
     """The cluster of a fleet, as `asked_prometheus` takes it; "" where series carry no label for it."""
     label = plan.rules.cluster_label
     return plan.cluster if label == names.CLUSTER else f"{label}={plan.cluster}" if label else ""
+
+
+def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version: str = "") -> None:
+    """End with wrong usage unless Prometheus saw the cluster and the model (and the version) in the span.
+
+    Raises:
+        BadParameter: it did not.
+        ClientError: it did not answer.
+    """
+    from tritonobs.timings.ask import (  # noqa: PLC0415 (only an empty answer needs it)
+        known_clusters,
+        unknown_model,
+        unknown_word,
+    )
+
+    there = known_clusters(prometheus, span) if prometheus.cluster else ()
+    if there and prometheus.cluster not in there:
+        raise click.BadParameter(
+            unknown_word(prometheus.cluster, there, "cluster was seen"), param_hint="--cluster"
+        )
+    if model and (sentence := unknown_model(prometheus, span, model=model, version=version)):
+        raise click.BadParameter(sentence, param_hint="--version" if " version " in sentence else "--model")
+
+
+def loaded(path: Path) -> Snapshot:
+    """The snapshot in a file.
+
+    Raises:
+        BadParameter: the file is none.
+    """
+    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
+    from tritonobs.triage.saved import load_snapshot  # noqa: PLC0415
+
+    try:
+        return load_snapshot(path)
+    except SnapshotUnusable as error:
+        raise click.BadParameter(str(error), param_hint="--load") from None

@@ -17,14 +17,13 @@ from tritonobs.files import read_text as text_of
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.programs.binaries import look
-from tritonobs.render.artifact import Artifact, write_artifacts
-from tritonobs.render.checked import CHECKERS, check_artifacts
+from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.grafana import PROVISIONING
 from tritonobs.render.kubernetes.layout import render_kubernetes
 from tritonobs.render.kubernetes.objects import PORT
 from tritonobs.render.kubernetes.workload import HOME, FleetFile, service_names
-from tritonobs.render.nightingale.alerts import render_nightingale
+from tritonobs.render.nightingale import render_nightingale
 from tritonobs.report.formats import json_text
 from tritonobs.serve.hosts import is_loopback
 from tritonobs.spec.load import MAX_BYTES, load_fleet, unpacked

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from tritonobs.cli.running import STATE
 from tritonobs.cli.say import say
-from tritonobs.lab.report.stack import startup_progress
+from tritonobs.cli.values import STATE
+from tritonobs.lab.report import startup_progress
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
 from tritonobs.lab.undo import Undo

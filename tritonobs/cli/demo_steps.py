@@ -11,14 +11,14 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.traces import TracesClient
 from tritonobs.errors import StackError
 from tritonobs.lab import demo as scenario
-from tritonobs.lab.report.load import load_progress
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.report import load_progress
+from tritonobs.lab.stack.ports import wait_for
 from tritonobs.plan.fleet import ALL_VERSIONS
 from tritonobs.report.console import print_table
 from tritonobs.report.stages import stage_table
 from tritonobs.report.waterfall import waterfall
 from tritonobs.timings.stages import read_stages
-from tritonobs.traces.kept import from_json
+from tritonobs.traces.slowest import from_json
 
 if TYPE_CHECKING:
     from tritonobs.lab.stack.local import Running

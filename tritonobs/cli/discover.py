@@ -72,8 +72,8 @@ def discover(
     are those that the file of --into names or finds.
     """
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.discover.draft import draft, merge  # noqa: PLC0415 (brings ruamel.yaml)
     from tritonobs.discover.survey import discover as ask  # noqa: PLC0415
+    from tritonobs.discover.survey import draft, merge  # noqa: PLC0415 (brings ruamel.yaml)
     from tritonobs.spec.load import MAX_BYTES  # noqa: PLC0415 (brings pydantic)
 
     if pages and len(pages) != len(urls):

@@ -10,8 +10,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import format_option
-from tritonobs.lab.drill.drill import Drill
-from tritonobs.lab.drill.outcome import Outcome
+from tritonobs.lab.drill.drill import Drill, Outcome
 
 _ALL = "all"
 _BROKEN, _NOT_DONE = 1, 3
@@ -78,7 +77,7 @@ def _chosen(names: tuple[str, ...], drills: Mapping[str, Drill]) -> tuple[Drill,
 def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
     from tritonobs.lab.drill.rig import Rig  # noqa: PLC0415 (brings requests)
     from tritonobs.lab.drill.run import Session  # noqa: PLC0415
-    from tritonobs.lab.report.drill import drill_timeline  # noqa: PLC0415 (brings rich)
+    from tritonobs.lab.report import drill_timeline  # noqa: PLC0415 (brings rich)
     from tritonobs.lab.stack.rehearsal import NoRehearsal  # noqa: PLC0415
     from tritonobs.lab.stack.services import Folders  # noqa: PLC0415
 
@@ -91,7 +90,7 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
 
 
 def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
-    from tritonobs.lab.report.drill import drill_table  # noqa: PLC0415
+    from tritonobs.lab.report import drill_table  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 
@@ -127,7 +126,7 @@ def _speed(state: Path) -> float:
 
 
 def _show(outcomes: Sequence[Outcome], form: str) -> None:
-    from tritonobs.lab.report.drill import outcome_table, outcome_values  # noqa: PLC0415
+    from tritonobs.lab.report import outcome_table, outcome_values  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 

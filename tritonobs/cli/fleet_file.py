@@ -11,8 +11,7 @@ import click
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Severity, abridged
-from tritonobs.plan.build import build_plan
-from tritonobs.plan.check import check, in_order
+from tritonobs.plan.build import build_plan, check, in_order
 from tritonobs.plan.fleet import Plan
 from tritonobs.spec.load import Reading, read_fleet
 

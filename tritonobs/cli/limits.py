@@ -11,10 +11,9 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
-from tritonobs.cli.groups import Group
 from tritonobs.cli.limits_history import backtest, suggest
-from tritonobs.cli.parsed import Parsed
 from tritonobs.cli.say import say
+from tritonobs.cli.values import Group, Parsed
 from tritonobs.limits import change
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import limits_at

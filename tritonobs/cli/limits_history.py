@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus
-from tritonobs.cli.known import refuse_unknown
-from tritonobs.cli.parsed import Parsed
-from tritonobs.cli.running import running_url
+from tritonobs.cli.asking import asked_prometheus, refuse_unknown
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, cluster_option, format_option, prometheus_option
+from tritonobs.cli.values import (
+    Address,
+    Duration,
+    Parsed,
+    cluster_option,
+    format_option,
+    prometheus_option,
+    running_url,
+)
 from tritonobs.files import replace
 from tritonobs.spec.values import parse_qps
 from tritonobs.units import parse_ratio
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.history.suggest import Operation
 
@@ -109,7 +113,7 @@ def suggest(
     from tritonobs.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
     from tritonobs.history.suggest import suggest as find_knee  # noqa: PLC0415
     from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.limits_history import suggestion_table  # noqa: PLC0415
+    from tritonobs.report.limits import suggestion_table  # noqa: PLC0415
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -165,8 +169,8 @@ def backtest(
     from tritonobs.history.backtest import backtest_limit  # noqa: PLC0415
     from tritonobs.history.burns import backtest_objective  # noqa: PLC0415
     from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.limits_history import backtest_table  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.report.limits import backtest_table  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
@@ -189,7 +193,7 @@ def backtest(
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
     from tritonobs.history.suggest import operations_in_history  # noqa: PLC0415
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     now = time.time()
     span = Span(start=now - over, end=now)
@@ -205,7 +209,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
     from tritonobs.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
     from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415
     from tritonobs.lab.load.schedule import Segment  # noqa: PLC0415
-    from tritonobs.lab.report.load import load_progress  # noqa: PLC0415
+    from tritonobs.lab.report import load_progress  # noqa: PLC0415
 
     try:
         ingredients = parse_mix(mix)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus
-from tritonobs.cli.known import refuse_unknown
-from tritonobs.cli.saved import load_option, loaded
+from tritonobs.cli.asking import asked_prometheus, load_option, loaded, refuse_unknown
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Duration, cluster_option, format_option, prometheus_option
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.timings.stages import StageTable
 
@@ -69,7 +66,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
     from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
     from tritonobs.triage.view import View  # noqa: PLC0415
 
@@ -82,7 +79,7 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
 
 
 def _read(client: PrometheusClient, model: str, version: str, window: float) -> tuple[StageTable, ...]:
-    from tritonobs.timings.span import Span  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
     from tritonobs.timings.stages import read_stages  # noqa: PLC0415
 
     now = time.time()

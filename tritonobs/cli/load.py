@@ -6,9 +6,8 @@ import re
 
 import click
 
-from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.cli.values import Address, Duration, format_option, running_url
 from tritonobs.lab.load.schedule import Segment
 
 _INTERRUPTED = 130
@@ -120,7 +119,7 @@ def load(
     """
     from tritonobs.lab.load.images import parse_mix, usable  # noqa: PLC0415 (brings OpenCV and numpy)
     from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415 (brings tritonclient)
-    from tritonobs.lab.report.load import load_progress, load_tables  # noqa: PLC0415
+    from tritonobs.lab.report import load_progress, load_tables  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
 

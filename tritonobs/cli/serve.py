@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import load_plan
-from tritonobs.cli.groups import Group
 from tritonobs.cli.say import say
+from tritonobs.cli.values import Group
 from tritonobs.serve import trial
 from tritonobs.serve.daemon import run
 from tritonobs.serve.logs import log_handler

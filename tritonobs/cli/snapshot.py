@@ -76,11 +76,10 @@ def snapshot(
     Exit status 1 when no panel has data.
     """
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.picture.drawing import read_drawing  # noqa: PLC0415
-    from tritonobs.picture.knobs import knobs_of  # noqa: PLC0415
-    from tritonobs.picture.page import page  # noqa: PLC0415 (brings matplotlib)
-    from tritonobs.picture.sheet import sheet  # noqa: PLC0415
-    from tritonobs.render.dashboards import load_boards  # noqa: PLC0415 (brings grafanalib)
+    from tritonobs.picture.answers import read_drawing  # noqa: PLC0415
+    from tritonobs.picture.board import knobs_of  # noqa: PLC0415
+    from tritonobs.picture.page import page, sheet  # noqa: PLC0415 (brings matplotlib)
+    from tritonobs.render.grafana import load_boards  # noqa: PLC0415 (brings grafanalib)
 
     if end <= start:
         raise click.UsageError("--from must be before --to")

@@ -9,7 +9,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.errors import StackError
-from tritonobs.lab.report.stack import stack_table, startup_progress
+from tritonobs.lab.report import stack_table, startup_progress
 from tritonobs.lab.stack import local, native
 from tritonobs.lab.stack.services import Folders
 from tritonobs.lab.undo import Undo

@@ -6,19 +6,17 @@ import math
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from tritonobs.cli.asking import asked_prometheus, fleet_cluster
-from tritonobs.cli.running import running_fleet
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, cluster_option, format_option
+from tritonobs.cli.values import Address, Duration, cluster_option, format_option, running_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tritonobs.timings.measured import Subject
     from tritonobs.timings.top import TopView
 
@@ -107,7 +105,7 @@ def top(
 
 def _refuse_unseen(view: TopView, chosen: str) -> None:
     """End with wrong usage when there are models, and none of them was meant."""
-    from tritonobs.timings.known import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
     from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
 
     if view.rows and not sorted_rows(view.rows, "model", chosen):
@@ -146,8 +144,7 @@ def _pages(
     *,
     live: bool,
 ) -> Callable[[], TopView]:
-    from tritonobs.timings.pages import read_pages  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.top import view_of_pages  # noqa: PLC0415
+    from tritonobs.timings.top import read_pages, view_of_pages  # noqa: PLC0415 (brings requests)
 
     looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
     time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))

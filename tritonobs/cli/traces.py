@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, load_plan
-from tritonobs.cli.groups import Group
-from tritonobs.cli.running import running_url
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, format_option
+from tritonobs.cli.values import Address, Duration, Group, format_option, running_url
 from tritonobs.files import replace
 from tritonobs.traces.switch import Change, Follower
 
@@ -58,8 +56,8 @@ def traces() -> None:
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, apart from `tritonobs serve`."""
     from tritonobs.serve.logs import log_handler  # noqa: PLC0415 (only this command needs a server)
-    from tritonobs.serve.receiver import run  # noqa: PLC0415
     from tritonobs.serve.server import Listen  # noqa: PLC0415
+    from tritonobs.serve.traces import run  # noqa: PLC0415
 
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -166,14 +164,14 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
     from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.report.html import slow_page  # noqa: PLC0415
     from tritonobs.report.waterfall import slow_table, waterfall  # noqa: PLC0415
-    from tritonobs.traces.kept import from_json  # noqa: PLC0415
+    from tritonobs.traces.slowest import from_json  # noqa: PLC0415
 
     client = TracesClient(receiver)
     answer = client.slow(model, since)
     with as_documented(client.address, "the list of slow requests"):
         found, known = from_json(answer), tuple(map(str, answer["models"]))
     if not found and model not in known:
-        from tritonobs.timings.known import unknown_word  # noqa: PLC0415
+        from tritonobs.timings.ask import unknown_word  # noqa: PLC0415
 
         raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
     if html:

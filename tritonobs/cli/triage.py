@@ -11,15 +11,12 @@ from urllib.parse import urlsplit
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus, plan_cluster
-from tritonobs.cli.known import refuse_unknown
-from tritonobs.cli.running import running_fleet
-from tritonobs.cli.saved import load_option, loaded
+from tritonobs.cli.asking import asked_prometheus, load_option, loaded, plan_cluster, refuse_unknown
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option
+from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
 
 if TYPE_CHECKING:
-    from tritonobs.timings.span import Span
+    from tritonobs.timings.promql import Span
     from tritonobs.triage.judge import Verdict
     from tritonobs.triage.snapshot import Snapshot
 
@@ -142,7 +139,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
     from tritonobs.errors import ClientError  # noqa: PLC0415
     from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
     from tritonobs.report.waterfall import slow_lines  # noqa: PLC0415
-    from tritonobs.traces.kept import from_json  # noqa: PLC0415
+    from tritonobs.traces.slowest import from_json  # noqa: PLC0415
 
     client = TracesClient(receiver)
     try:
@@ -195,7 +192,7 @@ def _where(
             replicas=replicas,
         )
     from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.cli.running import found_replicas  # noqa: PLC0415
+    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
 
     plan = asked_plan(fleet)
     found = found_replicas(plan)
@@ -218,7 +215,7 @@ def _where(
 
 
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
-    from tritonobs.triage.windows import windows  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
 
     if until > time.time() + _CLOCKS_SECONDS:
         raise click.BadParameter("is in the future", param_hint="--at")

@@ -10,20 +10,16 @@ from __future__ import annotations
 import os
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Retry
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from urllib3 import Retry
-    from urllib3.poolmanager import PoolManager
+from urllib3.poolmanager import PoolManager
 
 _here = threading.local()
 _PIECE = 65_536

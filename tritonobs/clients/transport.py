@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -19,8 +20,6 @@ from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut,
 from tritonobs.jsontext import TooMany, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from typing_extensions import Self
 
 Json: TypeAlias = Any

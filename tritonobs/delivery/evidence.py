@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.plain import plain
+from tritonobs.delivery.view import plain
 from tritonobs.tasks.threads import Threads
 from tritonobs.units import format_percent
 

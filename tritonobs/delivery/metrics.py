@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 from tritonobs import __version__, names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.payload import Alert
 
 # 0.5 s is what every call waits to be grouped, 30 s the longest that one is held (`commit.Pace`).
 _WAIT_BOUNDS = (0.5, 1, 2, 3, 5, 10, 20, 30, 60)

@@ -1,27 +1,27 @@
-"""All robots together: one committer for each, lanes shared by robots that replace each other."""
+"""All robots together: one committer for each, lanes shared by robots that replace each other.
+
+Secrets are read each at the moment it is used: a new one in its file needs no restart.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from jinja2 import Template
 
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
+from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
-from tritonobs.delivery.composer import Composer
-from tritonobs.delivery.digest import DigestPage
+from tritonobs.delivery.composer import Composer, DigestPage
 from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.secrets import robot_secrets
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.notify import Robot
+from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 _SEND_SECONDS = 10.0
 """More than the client's own patience: what is left is the name service and the disk."""
@@ -150,3 +150,33 @@ class Delivery:
 
 def _task(robot: str) -> str:
     return f"robot {robot}"
+
+
+def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
+    """Webhook and signing secret (None for an unsigned robot).
+
+    Raises:
+        SecretUnusable: one is missing, empty or readable by every user.
+    """
+    webhook = read_secret(
+        file=robot.webhook.file, env=robot.webhook.env, owner=f"robot {robot.name}: webhook"
+    )
+    if robot.secret is None:
+        return webhook, None
+    secret = read_secret(
+        file=robot.secret.file, env=robot.secret.env, owner=f"robot {robot.name}: signing secret"
+    )
+    return webhook, secret
+
+
+def check_secrets(notify: Notify) -> None:
+    """Nothing, when the secrets of every robot and webhook can be used.
+
+    Raises:
+        SecretUnusable: as above, for the first that cannot.
+    """
+    for robot in notify.robots:
+        robot_secrets(robot)
+    for webhook in notify.relayed:
+        if webhook.secret:
+            read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")

@@ -1,16 +1,19 @@
-"""The text of a message, from our template or a user's own, which is tried on a sample before it is used."""
+"""The text of a message, from our template or a user's own, tried on made-up alerts before it is used."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
 from importlib import resources
 from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tritonobs.delivery.sample import sample_alerts
-from tritonobs.delivery.view import AlertView
+from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, view
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_text
 from tritonobs.findings import Finding, Place
@@ -19,6 +22,8 @@ from tritonobs.plan.notify import Notify
 _MOST_BYTES = 2**20
 # A misspelled field fails when the template is tried on a sample, instead of leaving a gap in a message.
 _HOW: Final[Mapping[str, Any]] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+
+TEST_ALERT: Final = "TritonobsTest"
 
 
 def compile_template(text: str) -> Template:
@@ -93,3 +98,48 @@ def load_templates(notify: Notify) -> Mapping[str, Template]:
     if findings:
         raise SpecInvalid(findings)
     return templates
+
+
+def sample_alerts() -> tuple[AlertView, ...]:
+    """One in full and firing, one short and resolved, one with nothing but a name."""
+    began = "2024-05-01T12:00:00Z"
+    labels = {"alertname": "TritonQpsAboveLimit", "severity": "critical", "model": "inspect", "version": "1"}
+    alerts = (
+        _alert("firing", labels, {"description": "inspect gets 12 requests/s, the limit is 8."}, began),
+        _alert("resolved", {**labels, "model": "detector", "stage": "infer"}, {}, began),
+        _alert("firing", {"alertname": TEST_ALERT}, {}, ""),
+    )
+    reader = Reader(
+        words=LANGUAGES["en"],
+        zone=timezone.utc,
+        now=datetime(2024, 5, 1, 12, 5, tzinfo=timezone.utc),
+        alertmanager_url="http://127.0.0.1:9093",
+    )
+    shown = [view(alert, reader, "Time goes to: detector 78%") for alert in alerts]
+    return shown[0], *(replace(alert, full=False) for alert in shown[1:])
+
+
+def trial_payload(robot: str) -> bytes:
+    """A webhook call with one test alert for this robot; every one is news."""
+    now = datetime.now(timezone.utc)
+    alert = {
+        "status": "firing",
+        "labels": {
+            "alertname": TEST_ALERT,
+            "severity": "info",
+            "robot": robot,
+            "trial": f"{now:%H:%M:%S.%f}",
+        },
+        "annotations": {
+            "description": "A test message of tritonobs notify test. All is well.",
+            "description_zh": "tritonobs notify test 的测试消息，一切正常。",  # noqa: RUF001 (Chinese punctuation)
+        },
+        "startsAt": now.isoformat(),
+    }
+    return json.dumps({"version": "4", "groupKey": f"trial/{robot}", "alerts": [alert]}).encode()
+
+
+def _alert(status: str, labels: Mapping[str, str], annotations: Mapping[str, str], began: str) -> Alert:
+    return Alert.model_validate(
+        {"status": status, "labels": labels, "annotations": annotations, "startsAt": began, "endsAt": began}
+    )

@@ -1,25 +1,26 @@
-"""An alert as a message shows it: every text plain, every link checked, in the reader's language."""
+"""An alert as a message shows it: every text plain, every link checked, in the reader's language.
+
+Views of alerts name the people that a message mentions.
+"""
+# ruff: noqa: RUF001 (Chinese has punctuation of its own)
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from typing import Final
+from urllib.parse import quote, urlunsplit
 
 from tritonobs import names
-from tritonobs.delivery.mentions import matching
-from tritonobs.delivery.plain import plain, web_address
+from tritonobs.addresses import web_parts
+from tritonobs.delivery.payload import Alert
+from tritonobs.plan.notify import Mention
 from tritonobs.units import format_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime, tzinfo
-
-    from tritonobs.delivery.payload import Alert
-    from tritonobs.delivery.words import Words
-    from tritonobs.plan.notify import Mention
 
 ALERTNAME: Final = "alertname"
 SEVERITY: Final = "severity"
@@ -31,6 +32,36 @@ _LONGEST_LINK = 1500
 _OTHER_SUBJECTS = ("instance", names.ROBOT, "job")
 # A long label would make the link too long to be shown. A silence without it covers more alerts.
 _LONGEST_MATCHER = 200
+
+# Bidirectional overrides and isolates could show a text in another order than it is read in.
+_UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
+_JOINERS = "\u200c\u200d\ufe0f"
+# Look-alikes, because DingTalk documents no way to escape.
+_LOOKS = str.maketrans(
+    {
+        "*": "\N{ASTERISK OPERATOR}",
+        "`": "\N{MODIFIER LETTER GRAVE ACCENT}",
+        "<": "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}",
+        ">": "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}",
+        "|": "\N{BROKEN BAR}",
+        "~": "\N{TILDE OPERATOR}",
+        "\\": "\N{REVERSE SOLIDUS OPERATOR}",
+    }
+)
+_BLOCK = re.compile(r"^(#+(?= |$)|[-=_+]{3,}|[-+](?= |$)|[0-9]+[.)](?= |$))")
+_STARTS = str.maketrans(
+    {
+        "#": "\N{FULLWIDTH NUMBER SIGN}",
+        "-": "\N{NON-BREAKING HYPHEN}",
+        "=": "\N{MODIFIER LETTER SHORT EQUALS SIGN}",
+        "_": "\N{FULLWIDTH LOW LINE}",
+        "+": "\N{FULLWIDTH PLUS SIGN}",
+        ".": "\N{ONE DOT LEADER}",
+        ")": "\N{FULLWIDTH RIGHT PARENTHESIS}",
+    }
+)
+# With %, because an address may be encoded already. Without brackets, which would end the link.
+_URL_SAFE = "%:/?#@!$&*+,;=~-._"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,3 +217,115 @@ def _silence(labels: Mapping[str, str], alertmanager_url: str) -> str:
     return web_address(
         f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote('{' + matchers + '}', safe='')}"
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """The people, and the text that the message must contain for DingTalk to notify them."""
+
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    everyone: bool = False
+
+    @property
+    def text(self) -> str:
+        """`@138… @lee`."""
+        return " ".join(f"@{who}" for who in (*self.mobiles, *self.user_ids))
+
+
+def matching(rules: Iterable[Mention], labels: Mapping[str, str]) -> tuple[Mention, ...]:
+    """The rules that want people called for an alert with these labels."""
+    return tuple(
+        rule for rule in rules if all(labels.get(label, "") in values for label, values in rule.match)
+    )
+
+
+def called(alerts: Iterable[AlertView]) -> Called:
+    """Everybody to be called for these alerts, each once."""
+    rules = [rule for alert in alerts for rule in alert.mentions]
+    return Called(
+        mobiles=tuple(dict.fromkeys(mobile for rule in rules for mobile in rule.mobiles)),
+        user_ids=tuple(dict.fromkeys(user for rule in rules for user in rule.user_ids)),
+        everyone=any(rule.everyone for rule in rules),
+    )
+
+
+def plain(text: str, most: int) -> str:
+    """At most `most` characters on one line, without markup, links, control or direction characters."""
+    seen = "".join(map(_seen, text[: most * 4].translate(_LOOKS)))
+    line = _BLOCK.sub(_inline, " ".join(seen.split()).replace("](", "] ("))
+    cut = len(line) > most or len(text) > most * 4
+    return line[: most - 1].rstrip() + "…" if cut else line
+
+
+def _seen(character: str) -> str:
+    if character in _JOINERS or character.isspace():
+        return character if character in _JOINERS else " "
+    if unicodedata.category(character) in _UNSEEN_CATEGORIES:
+        return f"\N{REVERSE SOLIDUS OPERATOR}u{ord(character):04x}"
+    return character
+
+
+def _inline(start: re.Match[str]) -> str:
+    """What would begin a heading, a list or a rule at the start of a line, as text that looks like it."""
+    return start[0].translate(_STARTS)
+
+
+def web_address(text: str) -> str:
+    """The address, encoded so that it cannot end the link around it; "" if it is not http or https."""
+    # JSON can hold half of a character, which has no bytes of its own.
+    parts = web_parts(quote(text.strip(), safe=_URL_SAFE + "[]", errors="surrogatepass"))
+    if parts is None:
+        return ""
+    # Brackets of a host are those of IPv6: no address is usable with others.
+    return f"{parts.scheme}://{parts.netloc}{quote(urlunsplit(('', '', *parts[2:])), safe=_URL_SAFE)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language's words; `{}` is filled in where a phrase has it."""
+
+    firing: str
+    resolved: str
+    severities: Mapping[str, str]
+    version: str
+    stage: str
+    since: str
+    lasted: str
+    board: str
+    runbook: str
+    silence: str
+    evidence: str
+    unshown: str
+
+
+LANGUAGES: Final[Mapping[str, Words]] = {
+    "en": Words(
+        firing="{} firing",
+        resolved="{} resolved",
+        severities={"critical": "critical", "warning": "warning", "info": "info"},
+        version="version {}",
+        stage="stage {}",
+        since="since {} ({})",
+        lasted="{} to {} ({})",
+        board="board",
+        runbook="runbook",
+        silence="silence",
+        evidence="Time goes to: {}",
+        unshown="(This alert is damaged and cannot be shown in full.)",
+    ),
+    "zh": Words(
+        firing="{} 条告警中",
+        resolved="{} 条已恢复",
+        severities={"critical": "严重", "warning": "警告", "info": "提示"},
+        version="版本 {}",
+        stage="阶段 {}",
+        since="自 {} 起（{}）",
+        lasted="{} 至 {}（{}）",
+        board="看板",
+        runbook="处置手册",
+        silence="静默",
+        evidence="耗时分布：{}",
+        unshown="（该告警数据已损坏，无法完整显示。）",
+    ),
+}

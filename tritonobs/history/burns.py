@@ -19,8 +19,16 @@ from typing import Final, TypeAlias
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import Backtest, by_start, loaded, seen_seconds, step_seconds
-from tritonobs.history.episodes import Episode, episodes_of, joined
+from tritonobs.history.backtest import (
+    Backtest,
+    Episode,
+    by_start,
+    episodes_of,
+    joined,
+    loaded,
+    seen_seconds,
+    step_seconds,
+)
 from tritonobs.plan.slo import (
     AGAIN_RATIO,
     BURN_TIERS,
@@ -32,7 +40,7 @@ from tritonobs.plan.slo import (
     error_budget,
 )
 from tritonobs.timings import promql
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration
 
 _RATIO, _BAD = "slo:sli_error:ratio_rate", "slo:sli_bad_requests"

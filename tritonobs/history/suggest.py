@@ -12,8 +12,8 @@ from tritonobs.clients.prometheus import PrometheusClient, Series
 from tritonobs.timings import promql
 from tritonobs.timings.measured import calls_question, pipeline_calls
 from tritonobs.timings.outcomes import LABELS, Ended, ended
+from tritonobs.timings.promql import Span
 from tritonobs.timings.questions import ensemble_question
-from tritonobs.timings.span import Span
 from tritonobs.units import format_latency
 
 DEFAULT_HEADROOM_RATIO = 0.2

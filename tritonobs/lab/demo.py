@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,16 +12,14 @@ from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
+from tritonobs.lab.load.result import LoadResult, Progress
 from tritonobs.lab.load.run import LoadPlan, run_load
 from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Self
 
-    from tritonobs.lab.load.result import LoadResult, Progress
     from tritonobs.lab.stack.local import Running
 
 MODEL = "inspect"

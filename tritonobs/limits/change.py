@@ -14,13 +14,10 @@ from typing import Final
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
-from tritonobs.limits.entry import COMMAND, FILE, FIRST, Author, Entry, describe, state
-from tritonobs.limits.log import LimitsLog
-from tritonobs.plan.check import check
-from tritonobs.plan.declared import written_limits
+from tritonobs.limits.log import COMMAND, FILE, FIRST, Author, Entry, LimitsLog, describe, state
+from tritonobs.plan.build import check
+from tritonobs.plan.declared import TOKENS_FIELD, written_limits, written_token_limits
 from tritonobs.plan.fleet import Limit
-from tritonobs.plan.tokens import FIELD as TOKENS_FIELD
-from tritonobs.plan.tokens import written_token_limits
 from tritonobs.spec.edit import append_entry, set_field
 from tritonobs.spec.load import MAX_BYTES, load_fleet, read_text
 from tritonobs.spec.schema import Spec

@@ -1,43 +1,46 @@
 """Who changed which limit, when and why: an append-only log, each line linked to the one before.
 
-Every line carries the hash of the line before it, so a line that is changed, taken out or put in later shows.
-A log that was cut at its end is noticed: the limits in force are not those it ends with, and who noted
-the last hash elsewhere can ask for it.
+Every line carries the hash of the line before it, so a line that is changed, taken out or put in later
+shows. A log that was cut at its end is noticed: the limits in force are not those it ends with, and who
+noted the last hash elsewhere can ask for it.
+
+A change of the fleet file and its lines in the log are one transaction, also when the process is killed.
+While a change is under way, a note beside the log says how long the log was and what the file is to become.
+The next writer finds it: a file that has become that keeps its lines, any other loses them.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
+import json
 import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Final
 
 from tritonobs.errors import FileUnusable, SpecInvalid
-from tritonobs.files import locked, read_bytes, refused
+from tritonobs.files import locked, read_bytes, refused, replace, sweep
 from tritonobs.findings import Finding, Place
-from tritonobs.limits.entry import (
-    FIRST,
-    REPAIR,
-    Author,
-    Entry,
-    as_line,
-    describe,
-    lines,
-    parse_line,
-    problem,
-    sealed,
-    state,
-)
-from tritonobs.limits.pending import note_of, settle, together
 from tritonobs.plan.fleet import Limit, QpsLimit
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """A hundred thousand changes; a log that is full is moved away by hand, and the next one starts empty."""
 _POLL_SECONDS = 0.02
+
+FIRST: Final = "0" * 64
+FILE, COMMAND, ANNOTATION, REPAIR = "file", "command", "annotation", "repair"
+# What the command writes it writes into the file.
+_SCOPES: Final = {FILE: (FILE, COMMAND), COMMAND: (FILE, COMMAND), ANNOTATION: (ANNOTATION,)}
+_TEXTS = ("at", "who", "source", "field", "model", "version", "old", "new", "reason", "previous", "hash")
+
+_MOST_NOTE_BYTES: Final = 65_536
+_MOST_FILE_BYTES: Final = 64 * 1024 * 1024
 
 
 class LimitsLog:
@@ -222,3 +225,153 @@ def _lock(path: Path, descriptor: int, patience_seconds: float) -> None:
 def _finding(error: FileUnusable) -> SpecInvalid:
     message = f"the log of limits {error.reason}"
     return SpecInvalid([Finding(place=Place(file=str(error.path)), path="", message=message)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One change; `old` is empty for a new limit, `new` for one that is gone; `hash` covers all the rest."""
+
+    number: int
+    at: str
+    who: str
+    source: str
+    field: str
+    model: str
+    version: str
+    old: str
+    new: str
+    reason: str
+    previous: str
+    hash: str = ""
+
+    def digest(self) -> str:
+        """What `hash` has to be."""
+        # JSON as ASCII: a reason may hold bytes that are no text, which UTF-8 refuses.
+        value = {name: one for name, one in asdict(self).items() if name != "hash"}
+        return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Whose change it is: a person or program, how it came, and the reason given."""
+
+    who: str
+    source: str
+    reason: str = ""
+
+
+def state(entries: tuple[Entry, ...], source: str) -> dict[str, Entry]:
+    """The last entry of every limit that a source still holds at the end of the log."""
+    last = {entry.field: entry for entry in entries if entry.source in _SCOPES[source]}
+    return {field: entry for field, entry in last.items() if entry.new}
+
+
+def describe(limit: Limit) -> str:
+    """A limit as the log tells it: `8`, `unlimited`, `20 from 2026-11-11T00:00:00+08:00 until …`."""
+    per_second = limit.qps if isinstance(limit, QpsLimit) else limit.per_second
+    text = f"{per_second.normalize():f}" if per_second.is_finite() else "unlimited"
+    if not isinstance(limit, QpsLimit):
+        return text
+    since = f" from {limit.valid_from.isoformat()}" if limit.valid_from else ""
+    return text + since + (f" until {limit.valid_until.isoformat()}" if limit.valid_until else "")
+
+
+def parse_line(line: bytes) -> Entry | None:
+    """The entry of one line, or None when it is none; never raises."""
+    try:
+        value = json.loads(line)
+        if type(value["number"]) is not int or not all(isinstance(value[name], str) for name in _TEXTS):
+            return None
+        return Entry(**value)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def lines(data: bytes) -> list[bytes]:
+    """Lines end with a newline alone: a reason may hold what Unicode calls the end of a line."""
+    found = data.split(b"\n")
+    return found if found[-1] else found[:-1]
+
+
+def as_line(entry: Entry) -> bytes:
+    """How an entry is written: readable, and what no terminal should see as escapes."""
+    text = json.dumps(asdict(entry), ensure_ascii=False)
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text).encode()
+
+
+def _as_before(entry: Entry) -> bytes:
+    """How tritonobs wrote an entry until 0.5."""
+    return json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def sealed(entry: Entry) -> Entry:
+    """The entry with its hash."""
+    return dataclasses.replace(entry, hash=entry.digest())
+
+
+def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
+    """What is wrong with a line, or nothing."""
+    if entry is None:
+        return "is not an entry of this log: torn by a crash, or not written by tritonobs"
+    if entry.hash != entry.digest():
+        return f"entry {entry.number} was changed after it was written"
+    # The hash is of the values: a space, or a name written twice, does not change it.
+    if line not in (as_line(entry), _as_before(entry)):
+        return f"entry {entry.number} is not as tritonobs writes it: spaces, order or names were changed"
+    if entry.previous != (before.hash if before else FIRST):
+        after = f"entry {before.number}" if before else "the beginning"
+        return f"entry {entry.number} does not follow from {after}: lines were taken out, put in or moved"
+    return ""
+
+
+def note_of(log: Path) -> Path:
+    """Where the note about a change under way stands."""
+    return log.with_name(f".{log.name}.pending")
+
+
+@contextmanager
+def together(log: Path, file: Path, data: bytes) -> Iterator[None]:
+    """Put `data` into `file` after the block, which appends to `log`: both happen or neither.
+
+    Raises:
+        FileUnusable: something could not be written; then neither happened.
+    """
+    said = {"log_bytes": log.stat().st_size, "file": str(file), "after": hashlib.sha256(data).hexdigest()}
+    # Before any line: from here on the next writer knows how long the log was.
+    replace(note_of(log), json.dumps(said).encode())
+    try:
+        yield
+        replace(file, data)
+    finally:
+        settle(log)
+
+
+def settle(log: Path) -> None:
+    """Finish or take back a change that was cut short; nothing happens when none was.
+
+    Raises:
+        FileUnusable: the note is damaged, or the log cannot be written.
+    """
+    note = note_of(log)
+    sweep(note)
+    if not note.exists():
+        return
+    try:
+        said = json.loads(read_bytes(note, most=_MOST_NOTE_BYTES))
+        file, length, after = Path(said["file"]), int(said["log_bytes"]), str(said["after"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise FileUnusable(note, "is damaged; remove it, then look with: tritonobs limits verify") from error
+    with refused(log, "written"):
+        sweep(file)
+        if _digest(file) != after and log.stat().st_size > length:
+            with log.open("r+b") as lines:
+                lines.truncate(length)
+                os.fsync(lines.fileno())
+        # Last: a process that is killed before it leaves the same work to the next writer.
+        note.unlink()
+
+
+def _digest(file: Path) -> str:
+    with suppress(FileUnusable):
+        return hashlib.sha256(read_bytes(file, most=_MOST_FILE_BYTES)).hexdigest()
+    return ""

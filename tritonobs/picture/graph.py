@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tritonobs.picture import theme
-from tritonobs.picture.canvas import shortened, width_of
-from tritonobs.picture.clock import time_ticks
-from tritonobs.picture.values import binary_step, text_of
+from tritonobs.picture import canvas
+from tritonobs.picture.answers import Answer, Line, Moment, Times
+from tritonobs.picture.board import Look
+from tritonobs.picture.canvas import Box, binary_step, shortened, text_of, time_ticks, width_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
-
-    from tritonobs.picture.answers import Answer, Line, Moment, Times
-    from tritonobs.picture.board import Look
-    from tritonobs.picture.canvas import Box
 
 _ASIDE: Final = 0.3
 _WIDEST: Final = 0.5
@@ -31,7 +26,7 @@ _FILLED: Final = 2
 def draw_graph(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
     """A panel of the type timeseries."""
     looks = {line.name: answer.panel.look(line.name) for line in answer.lines}
-    colours = theme.colours_of(looks, {name: look.colour for name, look in looks.items()})
+    colours = canvas.colours_of(looks, {name: look.colour for name, look in looks.items()})
     if answer.panel.legend_aside:
         names = max((width_of(name) for name in looks), default=0)
         aside = min(max(names + 160, box.width * _ASIDE), box.width * _WIDEST)
@@ -130,7 +125,7 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value, base.unit, like=scale)))
     ticks = time_ticks(times.start, times.end, axes.bbox.width)
     axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
-    axes.grid(color=theme.GRID, linewidth=0.6)
+    axes.grid(color=canvas.GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     for step in base.steps if answer.panel.lines_at_steps else ():
         if math.isfinite(step.value) and step.value <= high:
@@ -168,15 +163,15 @@ def _legend_below(box: Box, colours: Mapping[str, str]) -> float:
     for (text, across, down), colour in zip(placed, colours.values(), strict=False):
         middle = down * _LEGEND_ROW + _LEGEND_ROW / 2
         axes.plot([across + 2, across + 16], [middle, middle], color=colour, linewidth=2.5)
-        axes.text(across + 21, middle, text, color=theme.TEXT, fontsize=theme.SIZE, va="center_baseline")
+        axes.text(across + 21, middle, text, color=canvas.TEXT, fontsize=canvas.SIZE, va="center_baseline")
     hidden = len(colours) - len(placed)
     if hidden:
         axes.text(
             box.width,
             height - _LEGEND_ROW / 2,
             f"+ {hidden} more",
-            color=theme.FAINT,
-            fontsize=theme.SIZE,
+            color=canvas.FAINT,
+            fontsize=canvas.SIZE,
             va="center_baseline",
             ha="right",
         )
@@ -188,21 +183,21 @@ def _legend_aside(box: Box, answer: Answer, colours: Mapping[str, str]) -> None:
     axes = box.blank()
     last, most = box.width - 66, box.width - 2
     for text, right in (("last", last), ("max", most)):
-        axes.text(right, 8, text, color=theme.FAINT, fontsize=theme.SIZE, va="center_baseline", ha="right")
+        axes.text(right, 8, text, color=canvas.FAINT, fontsize=canvas.SIZE, va="center_baseline", ha="right")
     room = int((box.height - 18) // _LEGEND_ROW)
     for row, line in enumerate(answer.lines[:room]):
         middle = 18 + row * _LEGEND_ROW + _LEGEND_ROW / 2
         look = answer.panel.look(line.name)
         axes.plot([2, 14], [middle, middle], color=colours[line.name], linewidth=2.5)
         name = shortened(line.name, box.width - 150)
-        axes.text(19, middle, name, color=theme.TEXT, fontsize=theme.SIZE, va="center_baseline")
+        axes.text(19, middle, name, color=canvas.TEXT, fontsize=canvas.SIZE, va="center_baseline")
         for value, right in ((line.last, last), (max(one for _, one in line.points), most)):
             axes.text(
                 right,
                 middle,
                 text_of(value, look.unit),
-                color=theme.TEXT,
-                fontsize=theme.SIZE,
+                color=canvas.TEXT,
+                fontsize=canvas.SIZE,
                 va="center_baseline",
                 ha="right",
             )

@@ -1,4 +1,4 @@
-"""The whole board as one HTML file that needs nothing else: pictures inside, no script, no address."""
+"""The whole board as one PNG, or as one HTML file that needs nothing else: no script, no address."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import base64
 from dataclasses import dataclass
 from typing import Final
 
-from tritonobs.picture import theme
-from tritonobs.picture.answers import Answer, Line
-from tritonobs.picture.canvas import new_box, saved
-from tritonobs.picture.clock import local, span_text
-from tritonobs.picture.draw import draw_panel
-from tritonobs.picture.drawing import Drawing
-from tritonobs.picture.grid import Grid, grid_of
-from tritonobs.picture.sheet import COLUMN, GAP, PAD, ROW, TITLE
-from tritonobs.picture.values import text_of
+from tritonobs.picture import canvas
+from tritonobs.picture.answers import Answer, Drawing, Line
+from tritonobs.picture.canvas import Box, local, new_box, saved, shortened, span_text, text_of
+from tritonobs.picture.draw import Grid, draw_panel, grid_of
 
 _TEMPLATE: Final = "page.html.j2"
 _MOST_ROWS: Final = 40
+
+COLUMN: Final = 58.0
+ROW: Final = 30.0
+GAP: Final = 8.0
+TITLE: Final = 26.0
+PAD: Final = 10.0
+_MARGIN: Final = 16.0
+_HEAD: Final = 74.0
+_COLUMNS: Final = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ def page(drawing: Drawing) -> str:
         choices=_choices(drawing),
         rows=_rows(drawing),
         moments=[(f"{local(one.time):%H:%M:%S}", one.mark) for one in drawing.moments],
-        theme=theme,
+        theme=canvas,
         gap=GAP,
     )
 
@@ -83,7 +87,7 @@ def _shown(answer: Answer, drawing: Drawing) -> Shown:
 
 
 def _picture(answer: Answer, drawing: Drawing, width: float, height: float) -> str:
-    box = new_box(width, height, theme.PANEL)
+    box = new_box(width, height, canvas.PANEL)
     draw_panel(box, answer, drawing.times, drawing.moments)
     # The source of an image runs no script, and so no name in it does.
     return "data:image/svg+xml;base64," + base64.b64encode(saved(box, "svg")).decode()
@@ -103,3 +107,58 @@ def _choices(drawing: Drawing) -> list[tuple[str, str]]:
         for name, word in drawing.words.items()
         if name != "cluster" or word != ".*"
     ]
+
+
+def sheet(drawing: Drawing) -> bytes:
+    """A PNG with every panel in its place, as wide as a screen.
+
+    Raises:
+        TritonobsError: matplotlib is not installed.
+    """
+    bottom = max(place[1] + place[3] for place in (answer.panel.place for answer in drawing.answers))
+    width = 2 * _MARGIN + _COLUMNS * COLUMN
+    page = new_box(width, _HEAD + bottom * ROW + _MARGIN, canvas.PAGE)
+    _head(page, drawing)
+    for title, top in drawing.board.rows:
+        axes = page.inner(left=_MARGIN, top=_HEAD + top * ROW, bottom=0).blank()
+        axes.text(2, ROW * 0.55, title, color=canvas.TEXT, fontsize=canvas.SIZE + 2.5, va="center")
+    for answer in drawing.answers:
+        left, top, wide, high = answer.panel.place
+        box = Box(
+            figure=page.figure,
+            left=_MARGIN + left * COLUMN,
+            top=_HEAD + top * ROW,
+            width=wide * COLUMN - GAP,
+            height=high * ROW - GAP,
+        )
+        _frame(box, answer.panel.title)
+        body = box.inner(left=PAD, top=TITLE + 4, right=PAD, bottom=PAD)
+        draw_panel(body, answer, drawing.times, drawing.moments)
+    return saved(page, "png")
+
+
+def _head(page: Box, drawing: Drawing) -> None:
+    axes = page.inner(left=_MARGIN, right=_MARGIN, bottom=page.height - _HEAD).blank()
+    axes.text(
+        2, 22, drawing.board.title, color=canvas.TEXT, fontsize=canvas.SIZE + 7, weight="bold", va="center"
+    )
+    question = shortened(drawing.board.question, page.width - 2 * _MARGIN, canvas.SIZE + 1)
+    axes.text(2, 50, question, color=canvas.FAINT, fontsize=canvas.SIZE + 1, va="center")
+    right = page.width - 2 * _MARGIN - GAP
+    span = span_text(drawing.times.start, drawing.times.end)
+    axes.text(right, 22, span, color=canvas.TEXT, fontsize=canvas.SIZE + 1, va="center", ha="right")
+
+
+def _frame(box: Box, title: str) -> None:
+    axes = box.blank()
+    axes.axhspan(0, box.height, facecolor=canvas.PANEL, edgecolor=canvas.EDGE, linewidth=1)
+    text = shortened(title, box.width - 2 * PAD, canvas.SIZE + 1)
+    axes.text(
+        PAD,
+        TITLE / 2 + 4,
+        text,
+        color=canvas.TEXT,
+        fontsize=canvas.SIZE + 1,
+        weight="bold",
+        va="center_baseline",
+    )

@@ -1,25 +1,45 @@
-"""Spec → plan: everything inherited and derived, nonsense refused."""
+"""Spec → plan: everything inherited and derived, or every finding at its place, all at once."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Severity
-from tritonobs.plan.check import check
-from tritonobs.plan.declared import declared_limits
-from tritonobs.plan.fleet import Addresses, Plan, PrometheusSettings, Traces
+from tritonobs.findings import Finding, Severity, abridged
+from tritonobs.plan import graph
+from tritonobs.plan.check_limits import autoscaling_findings, limit_findings
+from tritonobs.plan.check_rules import rules_findings, slo_findings
+from tritonobs.plan.declared import declared_limits, token_limits
+from tritonobs.plan.fleet import (
+    Addresses,
+    Plan,
+    PrometheusSettings,
+    Traces,
+    build_models,
+    build_replicas,
+    build_source,
+)
 from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import resolve_limits
-from tritonobs.plan.models import build_models, build_replicas
-from tritonobs.plan.notify import build_notify
-from tritonobs.plan.objectives import promises, slo
-from tritonobs.plan.replicas import build_source
-from tritonobs.plan.rules import build_rules
-from tritonobs.plan.tokens import token_limits
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, build_notify
+from tritonobs.plan.objectives import promises, shown, slo
+from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules
+from tritonobs.spec.notify import NotifySpec
+from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.schema import Spec
+from tritonobs.spec.source import Step
+from tritonobs.spec.words import listed, quoted
 
 _DAY_SECONDS = 86_400
+
+_PERIOD_DAYS = (7, 90)
+# A hostile file can hold a circle of thousands of models, which the message would repeat.
+_MOST_IN_CIRCLE = 16
+_INSIDE = (".svc", ".svc.cluster.local", ".internal")
+_REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
 
 
 def _serve_link(spec: Spec) -> str:
@@ -31,7 +51,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
     """What the fleet file means; relative paths in it count from `base`, its folder.
 
     Raises:
-        SpecInvalid: with every error found; warnings do not stop a plan (`plan.check.check` tells them).
+        SpecInvalid: with every error found; warnings do not stop a plan (`check` tells them).
     """
     errors = [finding for finding in check(spec) if finding.severity is Severity.ERROR]
     if errors:
@@ -63,7 +83,10 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         prometheus=PrometheusSettings(
             scrape_interval_seconds=spec.prometheus.scrape_interval,
-            evaluation_interval_seconds=spec.prometheus.evaluation_interval,
+            # Between two scrapes there is nothing new to evaluate, and rules count evaluations.
+            evaluation_interval_seconds=max(
+                spec.prometheus.scrape_interval, spec.prometheus.evaluation_interval or Decimal(0)
+            ),
             retention_days=int(spec.prometheus.retention / _DAY_SECONDS),
             discovery=spec.prometheus.discovery,
             shards=spec.prometheus.shards,
@@ -76,3 +99,191 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         kubernetes=build_kubernetes(spec, base),
         rules=build_rules(spec),
     )
+
+
+def check(spec: Spec) -> tuple[Finding, ...]:
+    """Every finding about a spec whose fields are well-formed, in the order of the file."""
+    found = [
+        *_cluster(spec),
+        *abridged(_replicas(spec)),
+        *_links(spec),
+        *_annotations(spec),
+        *_times(spec),
+        *abridged(_calls(spec)),
+    ]
+    # Limits follow calls: a circle or a call of an unknown model would raise in their arithmetic.
+    if not any(finding.severity is Severity.ERROR for finding in found):
+        found += abridged(limit_findings(spec, build_models(spec)))
+    found += abridged(slo_findings(spec))
+    found += abridged(rules_findings(spec))
+    found += abridged(notify_findings(spec))
+    found += abridged(autoscaling_findings(spec))
+    return in_order(found, spec.source.file)
+
+
+def in_order(findings: Iterable[Finding], first: str) -> tuple[Finding, ...]:
+    """The findings in the order of their files, those of the file called `first` before others."""
+
+    def place(finding: Finding) -> tuple[bool, str, int, int]:
+        where = finding.place
+        return where.file != first, where.file, where.line, where.column
+
+    return tuple(sorted(findings, key=place))
+
+
+def _annotations(spec: Spec) -> Iterator[Finding]:
+    section = spec.kubernetes
+    asked = section.model_fields_set & {"watch", "annotation", "kinds", "events"} if section else ()
+    if section and section.watch and asked and spec.limits_source == "rules":
+        yield spec.source.finding(
+            ("kubernetes", min(asked)),
+            "annotations are ignored: limits_source is rules, and the rules have the limits of this file",
+            hint="write limits_source: serve, or watch: false",
+            severity=Severity.WARNING,
+        )
+
+
+def _cluster(spec: Spec) -> Iterator[Finding]:
+    if "$" in spec.cluster:
+        variable = "which Prometheus would take for a variable"
+        message = f"found {quoted(spec.cluster)}; allowed is text without $, {variable}"
+        yield spec.source.finding(("cluster",), message)
+
+
+def _replicas(spec: Spec) -> Iterator[Finding]:
+    if isinstance(spec.replicas, DiscoverySpec):
+        return
+    for field in ("name", "url", "metrics_url"):
+        first: dict[str, int] = {}
+        for position, replica in enumerate(build_replicas(spec)):
+            value = getattr(replica, _REPLICA_FIELDS[field])
+            # A metrics_url that is left out follows from the url: the same mistake would be reported twice.
+            if (
+                first.setdefault(value, position) != position
+                and field in spec.replicas[position].model_fields_set
+            ):
+                other = spec.source.place(("replicas", first[value], field))
+                message = f"is the same as that of replicas[{first[value]}] (line {other.line})"
+                yield spec.source.finding(("replicas", position, field), message)
+
+
+def _links(spec: Spec) -> Iterator[Finding]:
+    """A link in a message that only the parts can follow, in a file that knows the difference."""
+    public = spec.addresses.public
+    if not public.model_fields_set:
+        return
+    for part in sorted(set(type(public).model_fields) - public.model_fields_set):
+        address = getattr(spec.addresses, part)
+        host = urlsplit(address).hostname or ""
+        # A name without a dot is one of a container or a Service; an IPv6 address has a colon and no dot.
+        if host != "localhost" and ("." not in host or host.endswith(_INSIDE)) and ":" not in host:
+            message = f"has no {part}: links in messages lead to {quoted(address)}"
+            hint = "a browser outside the containers' network may not know that host"
+            path = ("addresses", "public")
+            yield spec.source.finding(path, message, hint=hint, key=True, severity=Severity.WARNING)
+
+
+def _times(spec: Spec) -> Iterator[Finding]:
+    least, most = _PERIOD_DAYS
+    if spec.slo_period % _DAY_SECONDS or not least * _DAY_SECONDS <= spec.slo_period <= most * _DAY_SECONDS:
+        message = f"found {shown(spec.slo_period)}; allowed are whole days from {least}d to {most}d"
+        yield spec.source.finding(("slo_period",), message)
+    if spec.prometheus.retention % _DAY_SECONDS:
+        message = f"found {shown(spec.prometheus.retention)}; allowed are whole days, like 180d"
+        yield spec.source.finding(("prometheus", "retention"), message)
+    elif spec.prometheus.retention < spec.slo_period:
+        message = f"{shown(spec.prometheus.retention)} is shorter than slo_period ({shown(spec.slo_period)})"
+        yield spec.source.finding(
+            ("prometheus", "retention"), message, hint="Prometheus would forget part of the error budget"
+        )
+    for field in ("scrape_interval", "evaluation_interval"):
+        seconds = getattr(spec.prometheus, field)
+        if seconds is not None and not 1 <= seconds <= LONGEST_SCRAPE_SECONDS:
+            message = f"found {shown(seconds)}; allowed is 1s to {shown(LONGEST_SCRAPE_SECONDS)}"
+            hint = "Prometheus takes a series for gone after 5m without a sample"
+            yield spec.source.finding(("prometheus", field), message, hint=hint)
+    evaluation, scrape = spec.prometheus.evaluation_interval, spec.prometheus.scrape_interval
+    if evaluation is not None and 1 <= evaluation < scrape <= LONGEST_SCRAPE_SECONDS:
+        message = (
+            f"{shown(evaluation)} is shorter than scrape_interval; rules are evaluated every {shown(scrape)}"
+        )
+        yield spec.source.finding(("prometheus", "evaluation_interval"), message, severity=Severity.WARNING)
+
+
+def _calls(spec: Spec) -> Iterator[Finding]:
+    edges: dict[str, dict[str, Decimal]] = {}
+    for name, model in spec.models.items():
+        path = ("models", name)
+        # A value that was refused has its finding already: it is written, and missing here.
+        written = {field for field in ("pipeline", "calls") if spec.source.has((*path, field))}
+        if model.pipeline and "calls" not in written:
+            yield spec.source.finding(
+                (*path, "pipeline"), "has no calls; write what the pipeline calls under `calls`"
+            )
+        if model.calls and "pipeline" not in written:
+            yield spec.source.finding(
+                (*path, "calls"), "needs `pipeline`; allowed are bls and ensemble", key=True
+            )
+        for stage, call in model.calls.items():
+            called = call.model or stage
+            at = (*path, "calls", stage, *(("model",) if call.model else ()))
+            if called not in spec.models:
+                models = listed(spec.models)
+                message = f"calls {quoted(called)}, which is not a model of this fleet; models are {models}"
+                yield spec.source.finding(
+                    at, message, hint=spec.source.guess(called, spec.models), key=not call.model
+                )
+            else:
+                edges.setdefault(name, {})[called] = call.per_request
+    circle = graph.find_cycle(edges)
+    if circle:
+        shown = circle if len(circle) <= _MOST_IN_CIRCLE else (*circle[:_MOST_IN_CIRCLE], "…", circle[-1])
+        message = f"models call each other in a circle: {' → '.join(shown)}"
+        yield spec.source.finding(("models", circle[0], "calls"), message, key=True)
+        return
+    # Only without a circle is there an order in which calls can be multiplied.
+    try:
+        graph.calls_per_request(edges)
+    except graph.TooManyCalls as error:
+        yield spec.source.finding(("models", error.model, "calls"), str(error), key=True)
+
+
+def notify_findings(spec: Spec) -> Iterator[Finding]:
+    """Every finding about it."""
+    notify = spec.notify
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    receivers = dict.fromkeys((*receiver_names(notify), *(f"{OWN}{name}" for name in own)))
+    for index, route in enumerate(notify.routes):
+        at: tuple[Step, ...] = ("notify", "routes", index)
+        for position, receiver in enumerate(route.to):
+            yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
+    for name, robot in notify.dingtalk.items():
+        others = [other for other in notify.dingtalk if other != name]
+        for position, other in enumerate(robot.failover):
+            yield from _known(
+                spec, ("notify", "dingtalk", name, "failover", position), other, others, "another robot"
+            )
+    yield from _clashes(spec)
+
+
+def receiver_names(notify: NotifySpec) -> list[str]:
+    """`dingtalk/oncall` and the like, for every receiver there is."""
+    kinds = ("dingtalk", "slack", "webhook")
+    return [f"{kind}/{name}" for kind in kinds for name in getattr(notify, kind)]
+
+
+def _known(
+    spec: Spec, path: tuple[Step, ...], name: str, allowed: Collection[str], what: str
+) -> Iterator[Finding]:
+    if name not in allowed:
+        message = f"found {quoted(name)}, which is not {what}; allowed are {listed(allowed)}"
+        yield spec.source.finding(path, message, hint=spec.source.guess(name, allowed))
+
+
+def _clashes(spec: Spec) -> Iterator[Finding]:
+    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
+    ours = {*receiver_names(spec.notify), NO_RECEIVER, DEAD_MAN}
+    for name in own:
+        if name in ours:
+            message = f"has a receiver {quoted(name)}, which is the name of one of ours; rename it"
+            yield spec.source.finding(("notify", "alertmanager_file"), message)

@@ -1,21 +1,33 @@
-"""The plan: what a validated fleet file means, everything inherited and derived, nothing left open."""
+"""The plan: what a validated fleet file means, everything inherited and derived, nothing left open.
+
+Servers are written out in the fleet file, or found while tritonobs runs. The scrape targets made of them are
+the same list for Prometheus' own configuration and for http service discovery.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Literal
+from urllib.parse import SplitResult, urlsplit
 
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
-from tritonobs.plan.replicas import ReplicaSource
-from tritonobs.plan.rules import RuleSettings
+from tritonobs.plan.rules import RuleSettings, labels_selected
+from tritonobs.spec.replicas import DiscoverySpec, ReplicaSpec
+from tritonobs.spec.schema import Spec
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
 FLEET = ""
 """As the model of a limit: the whole fleet."""
+
+# Triton's own default.
+_METRICS_PORT = 8002
+
+_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,3 +183,151 @@ class Plan:
         """The label that says which cluster series are of, or nothing where they carry none."""
         label = self.rules.cluster_label
         return {label: self.cluster} if label else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pods:
+    """The running pods that match a label selector; an empty `namespace` is all of them."""
+
+    selector: str
+    namespace: str
+    port: int
+    http_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsFile:
+    """The targets of a file as Prometheus' file_sd reads it."""
+
+    path: Path
+    http_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The addresses behind a host name."""
+
+    name: str
+    port: int
+    http_port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetsPage:
+    """The targets of a page as Prometheus' http_sd reads it."""
+
+    url: str
+    http_port: int
+
+
+ReplicaSource = Pods | TargetsFile | Resolved | TargetsPage
+
+
+def build_source(spec: Spec, base: Path) -> ReplicaSource | None:
+    """How the servers are found, or None where the fleet file names them."""
+    how = spec.replicas
+    if not isinstance(how, DiscoverySpec):
+        return None
+    if how.kubernetes:
+        pods = how.kubernetes
+        return Pods(
+            selector=pods.selector, namespace=pods.namespace, port=pods.port, http_port=pods.http_port
+        )
+    if how.file:
+        return TargetsFile(path=base / how.file.path, http_port=how.file.http_port)
+    if how.dns:
+        return Resolved(name=how.dns.name, port=how.dns.port, http_port=how.dns.http_port)
+    assert how.http is not None  # noqa: S101 (DiscoverySpec takes exactly one)
+    return TargetsPage(url=how.http.url, http_port=how.http.http_port)
+
+
+def build_replicas(spec: Spec) -> tuple[Replica, ...]:
+    """Every replica that the file names, with the address of its metrics page."""
+    return () if isinstance(spec.replicas, DiscoverySpec) else tuple(map(_replica, spec.replicas))
+
+
+def build_models(spec: Spec) -> tuple[Model, ...]:
+    """Every model, in the order of the file."""
+    return tuple(
+        Model(
+            name=name,
+            versions=tuple(model.versions),
+            kind=model.pipeline or "model",
+            calls=tuple(
+                Call(stage=stage, model=call.model or stage, per_request=call.per_request)
+                for stage, call in model.calls.items()
+            ),
+            team=_first(model.team, spec.defaults.team),
+            tier=_first(model.tier, spec.defaults.tier),
+        )
+        for name, model in spec.models.items()
+    )
+
+
+def _first(own: str | None, inherited: str | None) -> str:
+    # An empty text of one's own ends inheritance; only what is left out inherits.
+    return own if own is not None else inherited or ""
+
+
+def _replica(replica: ReplicaSpec) -> Replica:
+    if replica.metrics_url:
+        metrics_url = replica.metrics_url
+    else:
+        parts = urlsplit(replica.url)
+        # urlsplit takes the brackets off an IPv6 address.
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
+    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One address to scrape, with the labels its series get; those in `__` tell Prometheus how to ask."""
+
+    address: str
+    labels: dict[str, str]
+
+
+def triton_targets(plan: Plan) -> tuple[Target, ...]:
+    """The metrics pages of the replicas.
+
+    Every series gets the names of the replica and of its cluster, and what the rules select besides the job.
+    """
+    labels = triton_labels(plan)
+    return tuple(
+        _target(replica, {plan.rules.replica_label: replica.name, **labels}) for replica in plan.replicas
+    )
+
+
+def triton_labels(plan: Plan) -> dict[str, str]:
+    """What every server's series carry besides the job and the replica."""
+    return {**plan.cluster_labels, **own_labels(plan.rules.selector, job="triton")}
+
+
+def own_labels(selector: str, *, job: str) -> dict[str, str]:
+    """The labels that targets of a job need, besides those it gives them, to be selected."""
+    # Prometheus labels targets with the name of their job itself; only another job must be written.
+    wanted = labels_selected(selector)
+    return {label: value for label, value in wanted.items() if (label, value) != ("job", job)}
+
+
+def address_of(url: str) -> str:
+    """`host:port` of a URL, the port written out."""
+    return _address(urlsplit(url))
+
+
+def _target(replica: Replica, own: dict[str, str]) -> Target:
+    parts = urlsplit(replica.metrics_url)
+    labels = {
+        "__scheme__": parts.scheme,
+        "__metrics_path__": parts.path or "/metrics",
+        **own,
+    }
+    return Target(address=_address(parts), labels=labels)
+
+
+def _address(parts: SplitResult) -> str:
+    # urlsplit takes the brackets off an IPv6 address; a target needs them.
+    host = parts.hostname or ""
+    port = parts.port or _PORTS[parts.scheme]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Final
@@ -9,11 +10,9 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.spec.words import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from tritonobs.plan.fleet import Model
 
-    Edges = Mapping[str, Mapping[str, Decimal]]
+Edges = Mapping[str, Mapping[str, Decimal]]
 
 ENSEMBLE_VERSION = "1"
 """Triton counts the traffic of every ensemble under version 1, not under its real version."""

@@ -1,16 +1,68 @@
-"""What Kubernetes has to do with a fleet, decided."""
+"""What Kubernetes has to do with a fleet, decided: annotations, objects, pools of servers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from tritonobs.plan.autoscaling import ScaledPool, build_pool
-from tritonobs.spec.kubernetes import KubernetesSpec, ObjectsSpec
+from tritonobs.spec.kubernetes import SCALED_KINDS, KubernetesSpec, ObjectsSpec, PoolSpec
 from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.schema import Spec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledPool:
+    """A pool, what is scaled, and from where on it needs another server.
+
+    `limit_replicas` servers take what the models' limits allow; `limit_share` and `kv_cache_ratio` are shares
+    of one.
+    """
+
+    name: str
+    by: Literal["hpa", "keda"]
+    api: str
+    kind: str
+    object_name: str
+    namespace: str
+    models: tuple[str, ...]
+    language_models: frozenset[str]
+    min_replicas: int
+    max_replicas: int
+    limit_replicas: int
+    limit_share: Decimal
+    queue_wait_seconds: Decimal
+    waiting_requests: Decimal
+    kv_cache_ratio: Decimal
+
+    @property
+    def autoscaler(self) -> str:
+        """The name of its HorizontalPodAutoscaler; KEDA makes one of its own for each ScaledObject."""
+        return f"keda-hpa-{self.name}" if self.by == "keda" else self.name
+
+
+def build_pool(name: str, spec: PoolSpec, namespace: str) -> ScaledPool:
+    """A pool of the fleet file; `namespace` is that of the servers, for a pool that names none."""
+    return ScaledPool(
+        name=name,
+        by=spec.by,
+        api=spec.api or SCALED_KINDS[spec.kind],
+        kind=spec.kind,
+        object_name=spec.name or name,
+        namespace=spec.namespace or namespace,
+        # A model that is named twice would get every metric twice.
+        models=tuple(dict.fromkeys(spec.models)),
+        language_models=frozenset(spec.language_models),
+        min_replicas=spec.min_replicas,
+        max_replicas=spec.max_replicas,
+        limit_replicas=spec.limit_replicas or spec.max_replicas,
+        limit_share=spec.limit_share,
+        queue_wait_seconds=spec.queue_wait,
+        waiting_requests=spec.waiting_requests,
+        kv_cache_ratio=spec.kv_cache,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

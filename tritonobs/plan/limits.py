@@ -7,21 +7,16 @@ without a limit of its own gets what all its callers together may cause. `unlimi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
-from typing import TYPE_CHECKING
 
 from tritonobs.plan import graph
-from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, QpsLimit
+from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, Model, Plan, QpsLimit
 from tritonobs.units import format_number
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
-
-    from tritonobs.plan.fleet import Model, Plan
-
-    Active = Mapping[tuple[str, str], QpsLimit]
+Active = Mapping[tuple[str, str], QpsLimit]
 
 # A cap that is rounded up would let more calls through than the member's limit allows.
 _DOWN = Context(prec=9, rounding=ROUND_FLOOR)

@@ -1,29 +1,44 @@
-"""SLOs after inheritance: fleet defaults, then the model, then the version, field by field."""
+"""SLOs after inheritance: fleet defaults, then the model, then the version, field by field.
+
+Below them are the bounds of the traced times' histograms, and the one value that stands for a bucket. 24
+bounds a decade from 0.1 ms to 60 s. The geometric middle of a bucket is at most 4.92 % away from any time in
+it, so a quantile that is read as the middle of its bucket is that near to the true one, however the times
+are spread. Prometheus' own reading, a straight line through the bucket, may be 10 % away where all take
+equally long.
+"""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import Final
 
 from tritonobs.plan.fleet import ALL_VERSIONS, Slo
+from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
+from tritonobs.spec.source import Source, Step
 from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
 from tritonobs.units import format_duration, format_number
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
-    from tritonobs.spec.source import Source, Step
-
-    Path = tuple[Step, ...]
+Path = tuple[Step, ...]
 
 TRACED_REQUEST = "traces:request"
 """The stage of an SLO about the whole request; no stage can have this name."""
 TRACED_SECONDS = (Decimal("0.0001"), Decimal(60))
 """The shortest and the longest threshold of a traced request."""
 DEFAULT_BOUNDS = tuple(Decimal(str(bound)) for bound in DEFAULT_BOUNDS_SECONDS)
+
+LOWEST_SECONDS, HIGHEST_SECONDS = map(float, TRACED_SECONDS)
+A_DECADE: Final = 24
+_DIGITS = 6
+_ROUNDING = 1e-4
+"""Of a step: how far a bound of so many digits may be from its place."""
+BOUNDS: Final = tuple(
+    float(f"{LOWEST_SECONDS * 10 ** (step / A_DECADE):.{_DIGITS}g}")
+    for step in range(math.ceil(math.log10(HIGHEST_SECONDS / LOWEST_SECONDS) * A_DECADE) + 1)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +138,14 @@ def _merge(
             promise = replace(promise, stage=TRACED_REQUEST if promise.traced else TOTAL)
         merged[name] = promise
     return merged
+
+
+def with_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
+    """The bounds, and those that latency objectives name: each is counted exactly."""
+    return tuple(sorted({*BOUNDS, *thresholds}))
+
+
+def middle(seconds: float) -> float:
+    """What stands for every time in the bucket of this one; the rules compute the same."""
+    step = math.ceil(math.log10(max(seconds, LOWEST_SECONDS) / LOWEST_SECONDS) * A_DECADE - _ROUNDING)
+    return LOWEST_SECONDS * math.pow(10.0, (step - 0.5) / A_DECADE)

@@ -2,6 +2,10 @@
 
 `apt-get download` and `dpkg -x` need no root and, unlike `apt-get install`, start no system service on the
 very ports the stack wants.
+
+Debian's Alertmanager reads its own templates from /usr/share, where only root can put them. Its binary is
+given another path of the same length, `/proc/self/fd/9/…`, and a starter that opens the unpacked folder as
+descriptor 9: it then runs from anywhere, with any working folder.
 """
 
 from __future__ import annotations
@@ -17,10 +21,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tritonobs.errors import StackError
-from tritonobs.programs.relocate import relocate_alertmanager
 
 PYTHON_SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"
 LIBPYTHON = f"libpython{PYTHON_SERIES}.so.1.0"
+
+_HOME = b"/usr/share/prometheus/alertmanager"
+_THROUGH_DESCRIPTOR = b"/proc/self/fd/9/./././alertmanager"
+_STARTER = """#!/bin/sh
+here=$(dirname "$(readlink -f "$0")")
+exec 9<"$here/../share/prometheus"
+exec "$here/{real}" "$@"
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,3 +151,21 @@ def _refusal(argv: list[str], folder: Path) -> str:
     done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
     lines = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
     return f"{' '.join(argv)}: {lines[-1]}" if done.returncode else ""
+
+
+def relocate_alertmanager(program: Path) -> bool:
+    """Let an unpacked `prometheus-alertmanager` run without root; whether there was anything to do."""
+    templates = program.parent.parent / "share" / "prometheus" / "alertmanager" / "default.tmpl"
+    if not program.is_file() or not templates.is_file():
+        return False
+    code = program.read_bytes()
+    if _HOME not in code:
+        return False
+    real = program.with_name(f".{program.name}.real")
+    real.write_bytes(code.replace(_HOME, _THROUGH_DESCRIPTOR))
+    real.chmod(0o755)
+    starter = program.with_name(f".{program.name}.new")
+    starter.write_text(_STARTER.format(real=real.name), encoding="utf-8")
+    starter.chmod(0o755)
+    starter.replace(program)
+    return True

@@ -1,26 +1,33 @@
 """Alertmanager's configuration (0.25 and newer): ours alone, or merged into the user's own.
 
-A fragment is written beside it, for an Alertmanager whose configuration is kept elsewhere.
+A fragment is written beside it, for an Alertmanager whose configuration is kept elsewhere. Inhibitions say
+which alerts make which others superfluous.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from tritonobs import names
 from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.inhibition import inhibit_rules
-from tritonobs.render.receivers import receivers
-from tritonobs.render.routing import branches, whole_tree
-from tritonobs.spec.receivers import OwnAlertmanager
+from tritonobs.render.routing import branches, matcher, receivers, whole_tree
+from tritonobs.spec.notify import OwnAlertmanager
 
 Config = dict[str, Any]
 PATH = "alertmanager/alertmanager.yml"
 FRAGMENT = "alertmanager/fragment.yml"
 _TEMPLATES = "templates/tritonobs.tmpl"
+
+_SUBJECT = ("cluster", "model", "version")
+_LIMITS = ("TritonQpsNearLimit", "TritonQpsWillExceedLimit", "TritonQpsSpike")
+_PAGES = ("TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium")
+_BURNS = tuple(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long"))
 
 
 def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
@@ -87,3 +94,117 @@ def _absolute(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (
     if isinstance(value, str) and (key == "templates" or key.endswith("_file")):
         return str(folder / value)
     return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superfluous:
+    """While one of `causes` fires, `effects` with the same `equal` labels are not sent.
+
+    An effect that outlives its cause is sent when the cause is over, as if something new had happened: what
+    stands in the table ends with its cause, or is worth to be known after it (`bench/incidents.py`). With
+    `cause_slo` and `effect_reason` only alerts about that SLO and that reason are meant.
+    """
+
+    causes: tuple[str, ...]
+    effects: tuple[str, ...]
+    equal: tuple[str, ...]
+    cause_slo: str = ""
+    effect_reason: str = ""
+
+
+TABLE: Final = (
+    # A server that is down explains what its own models, workers and pages seem to lack.
+    Superfluous(
+        causes=("TritonServerDown",),
+        effects=(
+            "TritonMetricsEmpty",
+            "TritonRestartLoop",
+            "TritonReplicaSlow",
+            "TritonWorkerDead",
+            "TritonModelReloaded",
+            "TritonStageMetricsFailing",
+            "TritonHostMemoryPressure",
+        ),
+        equal=("cluster", names.REPLICA),
+    ),
+    # On an empty page every model is missing.
+    Superfluous(
+        causes=("TritonMetricsEmpty",), effects=("TritonModelMissing",), equal=("cluster", names.REPLICA)
+    ),
+    Superfluous(
+        causes=("TritonModelUnloaded",),
+        effects=("TritonSliMissing", "TritonVersionNotLoaded"),
+        equal=_SUBJECT,
+    ),
+    Superfluous(
+        causes=("TritonModelUnloaded",), effects=("TritonTrafficStopped",), equal=("cluster", "model")
+    ),
+    Superfluous(causes=("TritonTrafficStopped",), effects=("TritonTrafficDrop",), equal=("cluster", "model")),
+    # Above the limit is more than near it, and no forecast.
+    Superfluous(causes=("TritonQpsAboveLimit",), effects=_LIMITS, equal=_SUBJECT),
+    Superfluous(causes=("TritonTokensAboveLimit",), effects=("TritonTokensNearLimit",), equal=_SUBJECT),
+    # Of one SLO, the fastest burn says it all.
+    *(
+        Superfluous(causes=(fast,), effects=_BURNS[place + 1 :], equal=(*_SUBJECT, names.SLO))
+        for place, fast in enumerate(_BURNS[:-1])
+    ),
+    # Errors that spend the budget at the rate of a page: why is in the page.
+    Superfluous(
+        causes=_PAGES,
+        cause_slo="availability",
+        effects=("TritonErrorReasonSurge",),
+        equal=("cluster", "model"),
+    ),
+    # A dead worker fails what it gets; Triton counts that for the backend.
+    Superfluous(
+        causes=("TritonWorkerDead",),
+        effects=("TritonErrorReasonSurge",),
+        equal=_SUBJECT,
+        effect_reason="BACKEND",
+    ),
+    # All model instances busy means that requests wait.
+    Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
+    Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
+)
+# What more requests to a pipeline are to its members: more requests. All else that a member says (that it is
+# saturated, that requests wait, that it fails) may be why its pipeline suffers, and is sent. One short
+# pattern, because a fleet may have hundreds of pipelines.
+_FELT_BY_MEMBERS: Final = 'alertname=~"TritonQps.+"'
+
+
+def inhibit_rules(plan: Plan) -> list[dict[str, Any]]:
+    """The rules; none mutes an alert by itself, none mutes news of something else."""
+    return [*_table(plan), *_pipelines(plan)]
+
+
+def _table(plan: Plan) -> Iterator[dict[str, Any]]:
+    own = {names.CLUSTER: plan.rules.cluster_label, names.REPLICA: plan.rules.replica_label}
+    for one in TABLE:
+        yield {
+            "source_matchers": list(_about(one.causes, {names.SLO: one.cause_slo})),
+            "target_matchers": list(_about(one.effects, {names.REASON: one.effect_reason})),
+            "equal": [label for name in one.equal if (label := own.get(name, name))],
+        }
+
+
+def _about(alerts: tuple[str, ...], labels: Mapping[str, str]) -> Iterator[str]:
+    yield matcher("alertname", alerts)
+    yield from (matcher(label, (value,)) for label, value in labels.items() if value)
+
+
+def _pipelines(plan: Plan) -> Iterator[dict[str, Any]]:
+    """A page about too many requests to a pipeline is enough: its members need not say so too."""
+    callers: dict[tuple[str, ...], list[str]] = {}
+    for model in plan.models:
+        members = tuple(dict.fromkeys(call.model for call in model.calls))
+        if members:
+            callers.setdefault(members, []).append(model.name)
+    for members, pipelines in callers.items():
+        yield {
+            "source_matchers": [
+                matcher("alertname", ("TritonQpsAboveLimit",)),
+                matcher(names.MODEL, tuple(pipelines)),
+            ],
+            "target_matchers": [_FELT_BY_MEMBERS, matcher(names.MODEL, members)],
+            "equal": list(plan.cluster_labels),
+        }

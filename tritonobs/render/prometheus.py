@@ -1,17 +1,31 @@
-"""Prometheus' own configuration, for 2.42 and newer: what to scrape, which rules to load, whom to tell."""
+"""Prometheus' own configuration, for 2.42 and newer: what to scrape, which rules to load, whom to tell.
+
+Servers are written out, or found by Prometheus' own discovery. Where agents share them, vmagents and
+VictoriaMetrics have configurations, too: both refuse what Prometheus needs for rules, and vmalert gets that
+by its flags. Where shards share them, the global Prometheus asks those for the records that its rules read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from tritonobs.plan.fleet import Plan
-from tritonobs.plan.targets import address_of, own_labels, triton_targets
-from tritonobs.render.agents import render_agents
+from tritonobs import names
+from tritonobs.plan.fleet import (
+    Plan,
+    Pods,
+    ReplicaSource,
+    Resolved,
+    TargetsFile,
+    address_of,
+    own_labels,
+    triton_labels,
+    triton_targets,
+)
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.federation import federation, shard_targets
-from tritonobs.render.found import found_targets
+from tritonobs.render.rules import Given, given_by_shards, rules_config
 from tritonobs.units import format_duration
 
 PATH = "prometheus/prometheus.yml"
@@ -22,6 +36,25 @@ _LONGEST_TIMEOUT_SECONDS = Decimal(10)
 _COMMENT = """\
 Made by tritonobs build from the fleet {fleet}.
 How long Prometheus remembers is set where it is started: --storage.tsdb.retention.time={retention}d"""
+
+AGENTS: Final = "prometheus/agents.yml"
+STORE: Final = "prometheus/prometheus.yml"
+_AGENTS_COMMENT: Final = """\
+Made by tritonobs build from the fleet {fleet}.
+For every vmagent: -promscrape.config=agents.yml -promscrape.cluster.membersCount={count}
+-promscrape.cluster.memberNum=N"""
+_STORE_COMMENT: Final = """\
+Made by tritonobs build from the fleet {fleet}.
+For VictoriaMetrics: -promscrape.config=prometheus.yml -retentionPeriod={retention}d"""
+
+JOB: Final = "tritonobs-shards"
+COUNTED_JOB: Final = "tritonobs-shards-counted"
+# What a shard recorded is seen so late at most.
+_SLOWEST_SECONDS: Final = Decimal(5)
+
+_ADDRESS = "__address__"
+_HASH = "__tmp_hash"
+_POD = "__meta_kubernetes_pod_"
 
 
 def render_prometheus(plan: Plan) -> tuple[Artifact, ...]:
@@ -123,3 +156,215 @@ def _endpoint(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     prefix = {"path_prefix": parts.path} if parts.path else {}
     return {"scheme": parts.scheme, **prefix, "static_configs": [{"targets": [address_of(url)]}]}
+
+
+def render_agents(plan: Plan, servers: dict[str, Any], others: list[dict[str, Any]]) -> Iterator[Artifact]:
+    """`agents.yml` with the job of the servers, and `prometheus.yml` with the pages of all other parts."""
+    settings = plan.prometheus
+    interval = format_duration(settings.scrape_interval_seconds)
+    fleet = " ".join(plan.fleet.split())
+    general = {"scrape_interval": interval, "external_labels": plan.cluster_labels}
+    yield Artifact(
+        path=AGENTS,
+        text=yaml_text(
+            {"global": general, "scrape_configs": [_understood(servers)]},
+            comment=_AGENTS_COMMENT.format(fleet=fleet, count=len(settings.agents)),
+        ),
+    )
+    pages = {"job_name": names.AGENTS_JOB, "static_configs": [*_pages(plan)]}
+    yield Artifact(
+        path=STORE,
+        text=yaml_text(
+            {"global": general, "scrape_configs": [*others, pages]},
+            comment=_STORE_COMMENT.format(fleet=fleet, retention=settings.retention_days),
+        ),
+    )
+
+
+def _understood(job: dict[str, Any]) -> dict[str, Any]:
+    """The job without how often it looks for servers: for vmagent that is a flag, and the field an error."""
+    return {
+        name: [{key: one[key] for key in one if key != "refresh_interval"} for one in value]
+        if name.endswith("_sd_configs")
+        else value
+        for name, value in job.items()
+    }
+
+
+def _pages(plan: Plan) -> Iterator[dict[str, Any]]:
+    for number, url in enumerate(plan.prometheus.agents):
+        yield {
+            "targets": [address_of(url)],
+            "labels": {
+                "__scheme__": urlsplit(url).scheme,
+                "__metrics_path__": f"{urlsplit(url).path}/metrics",
+                **plan.cluster_labels,
+                names.SHARD: str(number),
+            },
+        }
+
+
+def shard_labels(plan: Plan, number: int) -> dict[str, str]:
+    """What a shard adds to all that leaves it."""
+    return {**plan.cluster_labels, names.SHARD: str(number)}
+
+
+def shard_targets(plan: Plan, path: str) -> list[dict[str, Any]]:
+    """A page of each shard, with the labels of what it gives."""
+    return [
+        {
+            "targets": [address_of(url)],
+            "labels": {
+                "__scheme__": urlsplit(url).scheme,
+                "__metrics_path__": f"{urlsplit(url).path}{path}",
+                **shard_labels(plan, number),
+            },
+        }
+        for number, url in enumerate(plan.prometheus.shards)
+    ]
+
+
+def federation(plan: Plan) -> list[dict[str, Any]]:
+    """The jobs that read the records of shards, each under the name `shard:` and its own.
+
+    Samples that count keep the time they were recorded at, so that each counts once. All others get the time
+    of the scrape: Prometheus then ends a series that the shard ended, and all of a shard that is gone.
+
+    Raises:
+        RenderFailed: the mixin refuses the config.
+    """
+    given = given_by_shards(rules_config(plan))
+    return [
+        _job(plan, JOB, [one for one in given if not one.counts], own_times=False),
+        _job(plan, COUNTED_JOB, [one for one in given if one.counts], own_times=True),
+    ]
+
+
+def _job(plan: Plan, name: str, given: list[Given], *, own_times: bool) -> dict[str, Any]:
+    interval = format_duration(min(_SLOWEST_SECONDS, plan.prometheus.evaluation_interval_seconds))
+    matched = "|".join(one.record for one in given)
+    return {
+        "job_name": name,
+        "scrape_interval": interval,
+        "scrape_timeout": interval,
+        "honor_labels": True,
+        "honor_timestamps": own_times,
+        "params": {"match[]": [f'{{__name__=~"{matched}"}}']},
+        "static_configs": shard_targets(plan, "/federate"),
+        "metric_relabel_configs": [
+            # A record that has no job would get that of this scrape.
+            {"source_labels": ["job"], "regex": name, "target_label": "job", "replacement": ""},
+            {"source_labels": ["__name__"], "target_label": "__name__", "replacement": f"{names.SHARD}:$1"},
+        ],
+    }
+
+
+def found_targets(plan: Plan, how: ReplicaSource) -> dict[str, Any]:
+    """The part of a scrape configuration that finds servers and names them."""
+    return {**_discovery(plan, how), "relabel_configs": relabellings(plan, how)}
+
+
+def relabellings(plan: Plan, how: ReplicaSource) -> list[dict[str, Any]]:
+    """Which of the targets found are servers, and what their series are labelled with."""
+    own = [
+        {"target_label": label, "replacement": plain(value)} for label, value in triton_labels(plan).items()
+    ]
+    if not isinstance(how, Pods):
+        return [_copied(_ADDRESS, plan.rules.replica_label), *own]
+    return [
+        # A pod that is over has no metrics page and keeps its address for a while.
+        {"source_labels": [f"{_POD}phase"], "regex": "Pending|Succeeded|Failed|Unknown", "action": "drop"},
+        {"source_labels": [f"{_POD}container_init"], "regex": "true", "action": "drop"},
+        {
+            "source_labels": [f"{_POD}ip"],
+            "regex": "(.+:.+)",
+            "target_label": _ADDRESS,
+            "replacement": f"[$1]:{how.port}",
+        },
+        {
+            "source_labels": [f"{_POD}ip"],
+            "regex": "([^:]+)",
+            "target_label": _ADDRESS,
+            "replacement": f"$1:{how.port}",
+        },
+        _copied(f"{_POD}name", plan.rules.replica_label),
+        _copied("__meta_kubernetes_namespace", "namespace"),
+        *own,
+    ]
+
+
+def pool_relabellings(how: ReplicaSource | None) -> list[dict[str, Any]]:
+    """What shards are chosen by, in `__tmp_hash`: all servers of a pool are in one shard.
+
+    A pool is a Deployment or StatefulSet, and elsewhere what targets call so: their label `pool`.
+    """
+    if not isinstance(how, Pods):
+        return [_copied("pool", _HASH)]
+    controller = f"{_POD}controller_"
+    return [
+        {
+            "source_labels": ["__meta_kubernetes_namespace", f"{controller}name"],
+            "separator": "/",
+            "target_label": _HASH,
+        },
+        {
+            "source_labels": ["__meta_kubernetes_namespace", f"{controller}kind", f"{controller}name"],
+            "separator": ";",
+            # A rollout makes a new ReplicaSet, whose name is the Deployment's and a hash.
+            "regex": "([^;]+);ReplicaSet;(.+)-[a-z0-9]+",
+            "target_label": _HASH,
+            "replacement": "$1/$2",
+        },
+    ]
+
+
+def shard_relabellings(how: ReplicaSource | None, number: int, shards: int) -> list[dict[str, Any]]:
+    """Keep the servers of one shard, as Prometheus' operator does; without a pool by their address."""
+    return [
+        *pool_relabellings(how),
+        {
+            "source_labels": [_HASH, _ADDRESS],
+            "regex": ";(.+)",
+            "target_label": _HASH,
+        },
+        {"source_labels": [_HASH], "modulus": shards, "target_label": _HASH, "action": "hashmod"},
+        {"source_labels": [_HASH], "regex": str(number), "action": "keep"},
+    ]
+
+
+def _discovery(plan: Plan, how: ReplicaSource) -> dict[str, Any]:
+    if isinstance(how, Pods):
+        return {"kubernetes_sd_configs": [_pods(plan, how)]}
+    # Prometheus' defaults are 5 m for files, 30 s for DNS and 1 m for pages: a new server would wait.
+    if isinstance(how, TargetsFile):
+        return {"file_sd_configs": [{"files": [str(how.path)], "refresh_interval": "15s"}]}
+    if isinstance(how, Resolved):
+        names = {"names": [how.name], "type": "A", "port": how.port, "refresh_interval": "15s"}
+        return {"dns_sd_configs": [names]}
+    return {"http_sd_configs": [{"url": how.url, "refresh_interval": "15s"}]}
+
+
+def _pods(plan: Plan, how: Pods) -> dict[str, Any]:
+    server = plan.kubernetes.server
+    outside: dict[str, Any] = {}
+    if server is not None and server.url:
+        outside = {
+            "api_server": server.url,
+            "authorization": {"credentials_file": str(server.token_file)},
+            **({"tls_config": {"ca_file": str(server.ca_file)}} if server.url.startswith("https") else {}),
+        }
+    return {
+        "role": "pod",
+        **outside,
+        **({"namespaces": {"names": [how.namespace]}} if how.namespace else {}),
+        "selectors": [{"role": "pod", "label": how.selector}],
+    }
+
+
+def _copied(source: str, target: str) -> dict[str, Any]:
+    return {"source_labels": [source], "target_label": target}
+
+
+def plain(text: str) -> str:
+    """Prometheus takes `$1` in a replacement for a group."""
+    return text.replace("$", "$$")

@@ -13,8 +13,7 @@ from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
 from tritonobs.files import read_text
-from tritonobs.plan.fleet import Plan, Replica
-from tritonobs.plan.replicas import Pods, Resolved, TargetsFile, TargetsPage
+from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
 from tritonobs.spec.section import MOST_REPLICAS
 
 _MOST_BYTES: Final = 32 * 2**20

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from tritonobs.report.formats import latency, rate
 from tritonobs.report.triage import clock, evidence_text, slowdown_table
 from tritonobs.report.waterfall import rows, sentence
+from tritonobs.traces.slowest import Slow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from jinja2 import Template
-
     from tritonobs.history.suggest import Suggestion
-    from tritonobs.traces.slowest import Slow
     from tritonobs.triage.judge import Verdict
 
 _WIDTH, _HEIGHT, _MARGIN = 720, 360, 60

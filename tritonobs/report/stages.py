@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tritonobs.report.console import Column, Line, Table, table_text
@@ -9,8 +10,6 @@ from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tritonobs.timings.measured import Timing
     from tritonobs.timings.stages import Row, StageTable
 

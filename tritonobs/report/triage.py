@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tritonobs.report.console import Column, Line, Table, plain, print_table, print_text, table_text
+from tritonobs.report.console import Column, Line, Style, Table, plain, print_table, print_text, table_text
 from tritonobs.report.formats import NOTHING, latency, number, rate, share
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.report.console import Style
     from tritonobs.triage.cause import Cause, Evidence
     from tritonobs.triage.judge import Slowdown, Verdict
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from prometheus_client import disable_created_metrics
 
 from tritonobs.clients.dingtalk import DingTalk
-from tritonobs.clients.lease import Lease
+from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import MOST_BYTES
@@ -22,13 +22,11 @@ from tritonobs.errors import TritonobsError
 from tritonobs.limits.in_force import LiveLimits
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
-from tritonobs.serve.discovery import Targets
-from tritonobs.serve.exposition import ObjectivePage
+from tritonobs.serve.exposition import Found, ObjectivePage, Targets
 from tritonobs.serve.hosts import is_loopback
 from tritonobs.serve.leading import Leading, lease_of
-from tritonobs.serve.replicas import Found
-from tritonobs.serve.room import Room
 from tritonobs.serve.server import Listen, listening, until_told, url_of
+from tritonobs.serve.traces import Room
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
 from tritonobs.traces.receiver import Receiver

@@ -1,19 +1,39 @@
-"""Limits and objectives on serve's metrics page, as they hold at the moment of the scrape."""
+"""What Prometheus reads of serve beside its metrics: limits and objectives as they hold, and replicas.
+
+For http_sd an empty or failed answer never empties a fleet. Servers that come and go are looked for again
+and again; what was found last stays meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from tritonobs.plan.fleet import Plan, QpsLimit
+from tritonobs import names
+from tritonobs.plan.fleet import Plan, QpsLimit, Replica, triton_targets
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.series import objective_series
+from tritonobs.replicas.find import find_replicas
+from tritonobs.tasks.threads import Threads
+
+if TYPE_CHECKING:
+    Groups = list[dict[str, object]]
 
 _HELP = "From the fleet file; see docs/delivery.md."
+
+_log = logging.getLogger(__name__)
+KEPT_SECONDS = 3600.0
+_LOOK_EVERY_SECONDS = 15.0
+_LOOK_SECONDS = 60.0
 
 
 class ObjectivePage:
@@ -54,3 +74,84 @@ class _Objectives(Collector):
                 families[sample.name] = family
             family.add_metric(list(sample.labels.values()), float(sample.value))
         yield from families.values()
+
+
+class Targets(Collector):
+    """The target groups; the last good ones for an hour, where there are none or they cannot be made.
+
+    `clock` gives seconds and never goes back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._last: Groups = []
+        self._good_at = clock()
+        self._old = False
+
+    def groups(self, plan: Plan) -> Groups | None:
+        """The groups to answer with; None without a good answer: Prometheus should keep its own."""
+        try:
+            made = target_groups(plan)
+        except Exception:  # noqa: BLE001 (one wrong replica leaves the others listed)
+            _log.exception("the targets of the fleet could not be listed")
+            made = []
+        self._old = not made
+        if made:
+            self._last, self._good_at = made, self._clock()
+        elif self._clock() - self._good_at > KEPT_SECONDS:
+            self._last = []
+        return self._last or None
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """How many targets were listed last, and for how long that answer has been an old one."""
+        yield GaugeMetricFamily(
+            names.DISCOVERY_TARGETS, "Targets listed for Prometheus.", value=len(self._last)
+        )
+        yield GaugeMetricFamily(
+            names.DISCOVERY_STALE,
+            "Age of the targets in the last answer; 0 when they are current.",
+            value=self._clock() - self._good_at if self._old else 0,
+        )
+
+
+def target_groups(plan: Plan) -> Groups:
+    """One group a replica, so that each keeps its name; the very targets of the generated configuration."""
+    targets = triton_targets(plan)
+    return [{"targets": [target.address], "labels": target.labels} for target in targets]
+
+
+class Found:
+    """The replicas found last; `changed` is called in the event loop when they are others."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self._plan: Plan | None = None
+        self._replicas: tuple[Replica, ...] = ()
+        self._threads = Threads("replicas")
+
+    def apply(self, plan: Plan) -> None:
+        """Look by this fleet file from now on. Found in another way, they are others."""
+        if self._plan is None or plan.replica_source != self._plan.replica_source:
+            self._replicas = ()
+        self._plan = plan
+
+    def filled(self, plan: Plan) -> Plan:
+        """The plan with the replicas found last; itself where the fleet file names them."""
+        return plan if plan.replica_source is None else replace(plan, replicas=self._replicas)
+
+    async def look(self) -> None:
+        """One round: look, wait.
+
+        Raises:
+            TritonobsError: nothing could be asked; what was found before stays.
+        """
+        plan = self._plan
+        if plan is not None and plan.replica_source is not None:
+            found = await self._threads.run(lambda: find_replicas(plan), seconds=_LOOK_SECONDS)
+            # An empty answer is as good as none: no fleet vanishes because a selector or a file does.
+            # Nor does an answer count that was asked for by a fleet file which has been replaced since.
+            if found and found != self._replicas and plan is self._plan:
+                _log.info("%d replicas are there now, %d before", len(found), len(self._replicas))
+                self._replicas = found
+                self._changed()
+        await asyncio.sleep(_LOOK_EVERY_SECONDS)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from tritonobs.plan.fleet import Plan
 
 

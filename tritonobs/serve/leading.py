@@ -13,8 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.clients.kubernetes_api import KubernetesApi
-from tritonobs.clients.lease import Lease
+from tritonobs.clients.kubernetes_api import KubernetesApi, Lease
 from tritonobs.errors import ClientError, SecretUnusable
 from tritonobs.plan.fleet import Plan
 from tritonobs.tasks.threads import Threads

@@ -1,27 +1,49 @@
-"""One HTTP server until SIGTERM or SIGINT: bounded connections, last answers before the end."""
+"""One HTTP server until SIGTERM or SIGINT: admission, bounded connections, last answers before the end.
+
+Connections are closed that send half a request, do not read their answer, or are too many. Kept ones stay
+open. uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And
+uvicorn closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is
+lost, because it is not repeated.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import resource
 import signal
 import socket
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
+import h11
 import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tritonobs.errors import TritonobsError
-from tritonobs.serve.connections import IDLE_SECONDS, careful_protocol, most_connections
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+from tritonobs.serve.hosts import is_known
 
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
 _ACCEPTED_AT_ONCE, _BACKLOG = 16, 1024
 """asyncio accepts so many before it looks at any of them; so many more wait in the kernel."""
+HEADER_SECONDS = 10.0
+REQUEST_SECONDS = 90.0
+"""From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
+IDLE_SECONDS = 3600
+"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton for
+a request to trace."""
+_LIVE_SECONDS = 90.0
+"""What sent a request within this time is a client that will send the next."""
+_REST_SECONDS = 5
+_MOST, _SHARE_OF_FILES = 2048, 0.75
+_WANTED_FILES = 4096
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,3 +138,165 @@ def listening(listen: Listen, usual_port: int) -> socket.socket:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENT_SECONDS)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _SILENT_SECONDS // 3)
     return made
+
+
+def most_connections() -> int:
+    """As many as leave a quarter of the files this process may open to its own work. Raises that limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # RLIM_INFINITY is -1 in Python, the least of all limits.
+    wanted = max(soft, min(hard, _WANTED_FILES) if hard != resource.RLIM_INFINITY else _WANTED_FILES)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    return max(8, min(_MOST, int(soft * _SHARE_OF_FILES)))
+
+
+class Careful(H11Protocol):
+    """HTTP as uvicorn speaks it, with limits; `careful_protocol` gives a subclass its values."""
+
+    dropped: ClassVar[Callable[[str], None]]
+    most: ClassVar[int]
+    header_seconds: ClassVar[float]
+    request_seconds: ClassVar[float]
+    _timer: asyncio.TimerHandle | None = None
+    _whole = False
+    _answered: float | None = None
+    """When the last answer was complete."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin with the time for a header, in the place of another where all are taken."""
+        super().connection_made(transport)
+        self._limit(self.header_seconds, "header_time")
+        if len(self.connections) > self.most:
+            self._make_room()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ended by either side."""
+        self._unlimited()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Mind the time of what is not whole yet."""
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.waits_for_header:
+            # The first piece sets the time for the rest.
+            if self._timer is None:
+                self._limit(self.header_seconds, "header_time")
+        elif not self._whole:
+            self._whole = True
+            self._limit(self.request_seconds, "request_time")
+
+    def on_response_complete(self) -> None:
+        """The next request has its own time, and may be long in coming."""
+        self._unlimited()
+        self._whole = False
+        self._answered = self.loop.time()
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY and self.timeout_keep_alive_task is not None:
+            # Answered before it was sent whole: this is no client that waits for its next request.
+            self.timeout_keep_alive_task.cancel()
+            self.timeout_keep_alive_task = self.loop.call_later(
+                _REST_SECONDS, self.timeout_keep_alive_handler
+            )
+
+    @property
+    def waits_for_header(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    @property
+    def waits_for_body(self) -> bool:
+        """Whether the caller has not sent all of its request."""
+        return self.waits_for_header or self.cycle.more_body
+
+    def drop(self, reason: str) -> None:
+        """Close, and drop what was being sent."""
+        type(self).dropped(reason)
+        self._unlimited()
+        # `connection_lost` comes a round of the loop later, and until then it would count as open.
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _make_room(self) -> None:
+        # A set has no order; the one with the oldest timer is not worth a list of its own.
+        others: list[Any] = [one for one in self.connections if one is not self]
+        unfinished = [one for one in others if one.waits_for_body and not one.transport.is_closing()]
+        # Where every other request is whole, the newest connection is dropped.
+        victim = min(unfinished, key=lambda one: one.worth, default=self)
+        victim.drop("crowded")
+
+    @property
+    def worth(self) -> tuple[int, float]:
+        """The least is dropped first: long idle, without a whole header, between two requests, half sent."""
+        if not self.waits_for_header:
+            return 3, self.since
+        if self._timer is not None or self._answered is None:
+            return 1, self.since
+        return (2 if self.loop.time() - self._answered < _LIVE_SECONDS else 0), self._answered
+
+    @property
+    def since(self) -> float:
+        """When its time runs out."""
+        return self._timer.when() if self._timer else 0.0
+
+    def _limit(self, seconds: float, reason: str) -> None:
+        self._unlimited()
+        self._timer = self.loop.call_later(seconds, self.drop, reason)
+
+    def _unlimited(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None
+
+
+def careful_protocol(
+    dropped: Callable[[str], None],
+    most: int,
+    *,
+    header_seconds: float = HEADER_SECONDS,
+    request_seconds: float = REQUEST_SECONDS,
+) -> type[Careful]:
+    """The protocol for one server; `most` connections at once, and whom to tell of those that are cut."""
+    values = {
+        "dropped": staticmethod(dropped),
+        "most": most,
+        "header_seconds": header_seconds,
+        "request_seconds": request_seconds,
+    }
+    return type("CarefulProtocol", (Careful,), values)
+
+
+class KnownHosts:
+    """Refuses who calls this machine by a name it does not have."""
+
+    def __init__(
+        self, app: ASGIApp, names: Callable[[], Collection[str]], refused: Callable[[], None]
+    ) -> None:
+        self._app, self._names, self._refused = app, names, refused
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or answer 421."""
+        headers: dict[bytes, bytes] = dict(scope.get("headers", ()))
+        host = headers.get(b"host", b"").decode("latin-1")
+        here = (scope.get("server") or ("",))[0]
+        if is_known(host, self._names(), here):
+            await self._app(scope, receive, send)
+            return
+        self._refused()
+        _log.warning("a call for host %r was refused; addresses.serve_names can allow it", host[:100])
+        answer = PlainTextResponse("this is not served here; see addresses.serve_names\n", 421)
+        await answer(scope, receive, send)
+
+
+def forgiving(app: ASGIApp) -> ASGIApp:
+    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except h11.LocalProtocolError as error:
+            _log.info("a caller broke off in the middle of its request: %s", error)
+
+    return answer

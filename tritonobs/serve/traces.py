@@ -1,20 +1,32 @@
-"""Triton's traces over HTTP: what servers post, what Prometheus scrapes, and the slowest requests."""
+"""Triton's traces over HTTP: what servers post, what Prometheus scrapes, and the slowest requests.
+
+They are routes of `tritonobs serve`, or the whole of `tritonobs traces serve`, a process of its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Callable
+from urllib.parse import urlsplit
 
+from prometheus_client import disable_created_metrics
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs.errors import TimedOut
-from tritonobs.serve.room import Room
+from tritonobs.plan.fleet import Plan
+from tritonobs.serve.hosts import known_names
+from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
+from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-from tritonobs.traces import kept
+from tritonobs.traces import slowest
+from tritonobs.traces.forward import Body
+from tritonobs.traces.histograms import CONTENT_TYPE, TracesPage
 from tritonobs.traces.otlp import MOST_BYTES
-from tritonobs.traces.page import CONTENT_TYPE, TracesPage
-from tritonobs.traces.queue import Body
 from tritonobs.traces.receiver import JSON, Receiver, reads
 from tritonobs.traces.slowest import SPAN_SECONDS
 
@@ -47,7 +59,7 @@ def trace_routes(receiver: Receiver) -> list[Route]:
         model = request.query_params.get("model", "")
         try:
             found = await asking.run(
-                lambda: kept.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
+                lambda: slowest.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
             )
         except TimedOut as error:
             return PlainTextResponse(f"{error}\n", 503)
@@ -84,3 +96,58 @@ async def _take(request: Request, receiver: Receiver, room: Room) -> Response:
     if not receiver.take(body):
         return PlainTextResponse("too much waits to be read\n", 429)
     return Response(b"{}" if kind == JSON else b"", headers={"Content-Type": kind})
+
+
+class Room:
+    """For bodies of up to `each` bytes, `most` bytes together: many large ones at once must come again."""
+
+    def __init__(self, each: int, *, most: int) -> None:
+        self._each = each
+        self._free = most
+
+    async def read(self, request: Request) -> bytes | None:
+        """The body; of one that is too large, one byte too many; None where there is no room for it."""
+        body = bytearray()
+        try:
+            async for chunk in request.stream():
+                piece = chunk[: self._each + 1 - len(body)]
+                if len(piece) > self._free:
+                    return None
+                self._free -= len(piece)
+                body += piece
+            return bytes(body)
+        finally:
+            self._free += len(body)
+
+
+def run(plan: Plan, listen: Listen, *, ready: Callable[[str], None] = lambda _: None) -> None:
+    """Receive until SIGTERM or SIGINT; `ready` gets the address once it listens.
+
+    Raises:
+        TritonobsError: the address cannot be listened at.
+    """
+    disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus_client types it not
+    with listening(listen, urlsplit(plan.traces.receiver_url).port or 80) as listener:
+        ready(url_of(listener))
+        asyncio.run(_serve(plan, listener))
+
+
+async def _serve(plan: Plan, listener: socket.socket) -> None:
+    supervisor = Supervisor()
+    receiver, names = Receiver(plan, supervisor), known_names(plan)
+
+    def dropped(reason: str) -> None:
+        receiver.refused[reason] += 1
+
+    async def healthy(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def close() -> None:
+        supervisor.close()
+        receiver.close()
+
+    app = Starlette(
+        routes=[*trace_routes(receiver), Route("/healthz", healthy)],
+        middleware=[Middleware(KnownHosts, names=lambda: names, refused=lambda: dropped("unknown_host"))],
+    )
+    await until_told(forgiving(app), listener, dropped=dropped, close=close)

@@ -9,16 +9,15 @@ from typing import Final, Literal
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.dingtalk import MOST_BYTES, DingTalk
-from tritonobs.clients.serve import ServeClient
+from tritonobs.clients.exposition import ServeClient
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import Payload, read_payload
-from tritonobs.delivery.sample import TEST_ALERT, trial_payload
-from tritonobs.delivery.secrets import robot_secrets
-from tritonobs.delivery.template import load_templates
+from tritonobs.delivery.robots import robot_secrets
+from tritonobs.delivery.template import TEST_ALERT, load_templates, trial_payload
 from tritonobs.errors import BadAnswer, TimedOut, TritonobsError
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
-from tritonobs.serve.auth import read_gate
+from tritonobs.serve.config import read_gate
 
 Via = Literal["direct", "serve", "alertmanager"]
 PATHS: Final[tuple[Via, ...]] = ("direct", "serve", "alertmanager")

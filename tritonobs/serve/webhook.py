@@ -9,19 +9,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 
 from tritonobs.clients.secrets import read_secret
-from tritonobs.delivery.payload import TooLarge, read_payload
+from tritonobs.delivery.commit import Committer
+from tritonobs.delivery.payload import Payload, TooLarge, read_payload
 from tritonobs.errors import TimedOut, TritonobsError
+from tritonobs.plan.notify import SecretSource
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from tritonobs.delivery.commit import Committer
-    from tritonobs.delivery.payload import Payload
-    from tritonobs.plan.receivers import SecretSource
     from tritonobs.serve.daemon import Daemon
 
 

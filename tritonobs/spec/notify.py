@@ -1,12 +1,111 @@
-"""The `notify:` section of fleet.yaml: receivers and messages. It names secrets and never holds them."""
+"""The `notify:` section of fleet.yaml: receivers, routes, messages. Secrets are named, never held."""
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+import zoneinfo
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
 
-from tritonobs.spec.receivers import DeadManSpec, NightingaleSpec, SlackSpec, WebhookSpec
-from tritonobs.spec.routes import RouteSpec, Zone
-from tritonobs.spec.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section
+from pydantic import AfterValidator, Field, model_validator
+
+from tritonobs.spec.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section, Texts
+from tritonobs.spec.values import Duration, Name, Url
+from tritonobs.spec.words import quoted
+
+
+class SlackSpec(Section):
+    """A Slack channel, through an incoming webhook."""
+
+    webhook_file: File = Field(description="File with the webhook, https://hooks.slack.com/services/….")
+    channel: str = Field(
+        default="", description="A channel such as #oncall; that of the webhook when left out."
+    )
+
+
+class WebhookSpec(Section):
+    """Any HTTP service. If its address is a secret, `tritonobs serve` forwards the alerts."""
+
+    url: Url | None = Field(default=None, description="The address, if it is not a secret.")
+    url_file: File | None = Field(default=None, description="File with the address, if it is a secret.")
+    url_env: str = Field(default="", description="Environment variable with it, instead of a file.")
+
+    @model_validator(mode="after")
+    def _one_address(self) -> WebhookSpec:
+        if sum(map(bool, (self.url, self.url_file, self.url_env))) != 1:
+            raise ValueError("url, url_file and url_env: write exactly one of them")
+        return self
+
+
+class NightingaleSpec(Section):
+    """What `build --target n9e` writes into each rule for Nightingale; what is left out is chosen there."""
+
+    data_sources: tuple[Name, ...] = Field(
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Names of its data sources, with `*` for any text; all of them when left out.",
+    )
+    notify_rules: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(),
+        max_length=MOST_ENTRIES,
+        description="Numbers of its notification rules; no message is sent when left out.",
+    )
+
+
+class DeadManSpec(WebhookSpec):
+    """A service that raises the alarm when the Watchdog alert stops arriving."""
+
+    every: Duration = Field(default=Decimal(60), description="How often the Watchdog alert is sent.")
+
+    @model_validator(mode="after")
+    def _not_too_often(self) -> DeadManSpec:
+        least = 15
+        if self.every < least:
+            raise ValueError(f"every: allowed are {least}s and more")
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnAlertmanager:
+    """The file as YAML values. Relative paths in it count from `folder`."""
+
+    folder: Path
+    # Not in a `repr`: the user's file may hold secrets.
+    config: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        """The names of its receivers."""
+        return tuple(str(receiver.get("name", "")) for receiver in self.config.get("receivers", ()))
+
+
+def _zone(name: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(name)
+    # ValueError is for `../x`, OSError for a folder such as `Asia`.
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"found {quoted(name)}; allowed is a time zone such as UTC or Asia/Shanghai"
+        ) from None
+    return name
+
+
+Zone = Annotated[str, AfterValidator(_zone)]
+
+
+class RouteSpec(Section):
+    """Alerts with these labels go to these receivers. The first matching route decides."""
+
+    match: Match = Field(
+        default_factory=dict, description="Labels, each with one value or a list; every alert when left out."
+    )
+    to: Texts = Field(
+        description="Receivers: dingtalk/NAME, slack/NAME, webhook/NAME, or alertmanager/NAME for one of "
+        "`alertmanager_file`."
+    )
+    continue_: bool = Field(default=False, alias="continue", description="Try the routes below as well.")
 
 
 class MentionSpec(Section):

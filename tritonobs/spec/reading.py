@@ -1,7 +1,7 @@
 """YAML text → `Source`. Every problem is a finding at its place; time and memory are bounded for any text.
 
-Scalars stay the text their author wrote (only null is not): `99.9` is never a float, a version `1.10`
-stays `1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
+Scalars stay the text their author wrote (only null is not): `99.9` is never a float, a version `1.10` stays
+`1.10`, a team called `no` stays a name. What a field makes of its text is the schema's business.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, Final, NoReturn
 
 import yaml
 from yaml import events
+from yaml.error import Mark
+from yaml.reader import ReaderError
 
 from tritonobs.findings import MOST_FINDINGS, Finding, Place, more_findings
 from tritonobs.spec.source import Node, Source, Step
@@ -18,7 +20,6 @@ from tritonobs.spec.words import quoted
 
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-
 # Each level is a call within a call: a hundred thousand brackets would end Python's stack.
 MAX_DEPTH: Final = 64
 NESTED: Final = f"more than {MAX_DEPTH} levels of nesting"
@@ -29,6 +30,15 @@ _TAGS = frozenset(
     (None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "map", "seq")))
 )
 
+_HINTS = {
+    "mapping values are not allowed": "a text that contains a colon and a space needs quotes",
+    "cannot start any token": "indent with spaces, not tabs; a text that begins with @, ` or % needs quotes",
+    "could not find expected ':'": "every line of a mapping is `name: value`",
+    "did not find expected key": "the lines of one mapping begin in the same column",
+    "unexpected end of stream": "a quote is not closed",
+    "expected ',' or": "a bracket is not closed",
+}
+
 
 class _Stopped(Exception):  # noqa: N818 (a finding was written down, and reading on makes no sense)
     """The document is unreadable from here on."""
@@ -38,7 +48,7 @@ def read_document(text: str, file: str) -> Source:
     """The one document of `text`; `findings` says what is wrong with it as YAML.
 
     Raises:
-        yaml.YAMLError: the text is not YAML; `syntax.syntax_finding` says where and why.
+        yaml.YAMLError: the text is not YAML; `syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
     first = next(reader.documents(), None)
@@ -207,3 +217,40 @@ def _place(event: events.Event) -> tuple[int, int]:
     """Line and column, counted from 1."""
     mark = event.start_mark
     return (mark.line + 1, mark.column + 1) if mark else (0, 0)
+
+
+def syntax_finding(error: yaml.YAMLError, text: str, file: str) -> Finding:
+    """The parser's complaint at its place, with a hint for the usual causes."""
+    if isinstance(error, ReaderError):
+        return Finding(
+            place=_offset(text, error.position, file), path="", message=f"not YAML: {error.reason}"
+        )
+    problem = str(getattr(error, "problem", None) or error)
+    context = getattr(error, "context", None)
+    mark: Mark | None = getattr(error, "problem_mark", None)
+    place = Place(file=file, line=mark.line + 1, column=mark.column + 1) if mark else Place(file=file)
+    if "maximum nesting depth" in problem:
+        # libyaml 0.2.6 looks ahead, and refuses a thousand levels before our reader has counted the 65th.
+        return Finding(place=place, path="", message=NESTED)
+    begun: Mark | None = getattr(error, "context_mark", None)
+    apart = context and begun and mark and begun.line != mark.line
+    since = f", {context} that begins in line {begun.line + 1}" if begun and apart else ""
+    hint = next((hint for part, hint in _HINTS.items() if part in problem), "")
+    return Finding(place=place, path="", message=f"not YAML: {problem}{since}", hint=hint)
+
+
+def decode(data: bytes, file: str) -> tuple[str, list[Finding]]:
+    """The UTF-8 text of a file, or a finding at the first byte that is none."""
+    try:
+        # Without `-sig` a byte order mark, which some editors write, would be part of the first name.
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        place = _offset(data[: error.start].decode("utf-8-sig"), -1, file)
+        return "", [
+            Finding(place=place, path="", message=f"byte 0x{data[error.start]:02x} is not UTF-8 text")
+        ]
+
+
+def _offset(text: str, position: int, file: str) -> Place:
+    before = text if position < 0 else text[:position]
+    return Place(file=file, line=before.count("\n") + 1, column=len(before) - (before.rfind("\n") + 1) + 1)

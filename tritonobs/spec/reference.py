@@ -5,18 +5,16 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from tritonobs.spec.kinds import KINDS
+from tritonobs.spec.kubernetes import KINDS
 from tritonobs.spec.rules import Knob
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.values import duration_field
 from tritonobs.units import format_duration, format_percent
-
-if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -9,9 +9,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from tritonobs.spec.bounded import bounded_duration, bounded_number, bounded_share
 from tritonobs.spec.section import MOST_BOUNDS, LabelName, Section
-from tritonobs.spec.values import Duration, number_schema
+from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
 from tritonobs.spec.words import found
 
 Severity = Literal["critical", "warning", "info", "none"]

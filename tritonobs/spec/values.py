@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
@@ -12,7 +13,9 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from tritonobs.addresses import web_parts
 from tritonobs.spec.words import found
 from tritonobs.units import (
+    format_duration,
     format_number,
+    format_percent,
     parse_duration,
     parse_moment,
     parse_number,
@@ -37,7 +40,6 @@ MAX_SECONDS: Final = Decimal(3650 * 86_400)
 MIN_OBJECTIVE: Final = Decimal("0.5")
 UNLIMITED: Final = Decimal("Infinity")
 """The value of `qps_limit: unlimited`: no limit here, even if one is inherited."""
-
 _VERSION = re.compile(r"^[1-9][0-9]{0,18}$")
 
 
@@ -233,3 +235,45 @@ Version = Annotated[
 ]
 Url = Annotated[str, BeforeValidator(_parse_url), _schema("string", ["http://127.0.0.1:8000"], "An address")]
 Name = Annotated[str, Field(min_length=1, max_length=255)]
+
+
+def bounded_share(least: Decimal, most: Decimal) -> Callable[[object], Decimal]:
+    """A validator for a share of one in these bounds, from `80%` or `0.8`."""
+    allowed = f"allowed is a share from {format_percent(least)} to {format_percent(most)}, like 80% or 0.8"
+
+    def validate(value: object) -> Decimal:
+        usable = isinstance(value, (str, int, float, Decimal)) and not isinstance(value, bool)
+        try:
+            ratio = parse_ratio(str(value)) if usable else None
+        except ValueError:
+            ratio = None
+        if ratio is None or not least <= ratio <= most:
+            raise ValueError(f"found {found(value)}; {allowed}{percent_sign(value) if usable else ''}")
+        return ratio
+
+    return validate
+
+
+def bounded_number(least: Decimal, most: Decimal, *, whole: bool = False) -> Callable[[object], Decimal]:
+    """A validator for a number in these bounds."""
+
+    def validate(value: object) -> Decimal:
+        number = number_field(value, least, most, "a whole number" if whole else "like 2 or 1.5")
+        if whole and number != number.to_integral_value():
+            raise ValueError(f"found {found(value)}; allowed is a whole number from {least} to {most}")
+        return number
+
+    return validate
+
+
+def bounded_duration(least: Decimal, most: Decimal) -> Callable[[object], Decimal]:
+    """A validator for a duration in these bounds."""
+
+    def validate(value: object) -> Decimal:
+        seconds = duration_field(value)
+        if not least <= seconds <= most:
+            span = f"from {format_duration(least)} to {format_duration(most)}"
+            raise ValueError(f"found {found(value)}; allowed is a duration {span}")
+        return seconds
+
+    return validate

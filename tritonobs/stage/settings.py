@@ -99,7 +99,7 @@ def read_settings(
     return Settings(
         model=model,
         version=version,
-        # The rules and `timings.alive` cut off pid and serial number to get the model instance.
+        # The rules and `timings.outcomes` cut off pid and serial number to get the model instance.
         worker=f"{instance}-{os.getpid()}-{next(_serial):x}",
         model_instance=instance,
         bounds_seconds=bounds,

@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Reading
-from tritonobs.plan.traced import BOUNDS, middle
+from tritonobs.plan.objectives import BOUNDS, middle
 from tritonobs.timings import promql
 from tritonobs.timings.ask import ask_all
-from tritonobs.timings.buckets import bucket_quantile, highest_told, tells
 
 Subject = tuple[str, str]
 """A model and its version."""
@@ -22,7 +21,6 @@ StageSubject = tuple[str, str, str]
 """A model, its version and a stage."""
 Answers: TypeAlias = "Mapping[str, tuple[Reading, ...]]"
 """What Prometheus said, by the name of the question."""
-
 REQUEST_PHASE, QUEUE_PHASE = "request", "queue"
 COMPUTE_PHASES = ("input", "infer", "output")
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -305,3 +303,39 @@ def with_callees(models: Iterable[str], calls: Iterable[PipelineCall]) -> set[st
         # Without those found before: pipelines that call each other would never end.
         fresh = {call.model for call in calls if call.pipeline in fresh} - wanted
     return wanted
+
+
+def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | None:
+    """The value that `ratio` of the observations do not exceed, from cumulative counts by upper bound.
+
+    Linear within a bucket, from 0 in the lowest; the highest finite bound for what lies above it. None
+    without observations.
+    """
+    bounds = sorted(buckets)
+    if not bounds or not math.isinf(bounds[-1]) or buckets[bounds[-1]] <= 0:
+        return None
+    rank = ratio * buckets[bounds[-1]]
+    lower, below = 0.0, 0.0
+    for bound in bounds:
+        # A scrape in the middle of a flush may show a bucket below a smaller one.
+        count = max(buckets[bound], below)
+        if count >= rank:
+            if math.isinf(bound):
+                return lower
+            return lower + (bound - lower) * ((rank - below) / (count - below) if count > below else 1.0)
+        lower, below = bound, count
+    return lower
+
+
+def tells(ratio: float, samples: float | None) -> bool:
+    """Whether so many observations have this quantile: one in a hundred above the P99 takes a hundred.
+
+    None, where the number is not known, is taken for enough.
+    """
+    # Rates are read between scrapes, so their sums are whole numbers only nearly.
+    return samples is None or round(samples) * (1 - ratio) >= 1 - 1e-9
+
+
+def highest_told(buckets: Mapping[float, float], samples: float) -> float | None:
+    """The value of the highest quantile that so many observations have; at least the median."""
+    return bucket_quantile(max(0.5, 1 - 1 / samples), buckets) if samples > 0 else None

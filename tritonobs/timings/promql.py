@@ -1,4 +1,7 @@
-"""Pieces of PromQL: selectors that quote any name, sums of rates, quantiles."""
+"""Pieces of PromQL: selectors that quote any name, sums of rates, quantiles.
+
+They span times, and depend on the scrape interval that Prometheus reports.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tritonobs import names
-from tritonobs.units import format_duration
+from tritonobs.units import format_duration, parse_duration
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import Target
 
 MODEL_VERSION = (names.MODEL, names.VERSION)
 MODEL_VERSION_STAGE = (*MODEL_VERSION, names.STAGE)
 COMPUTE_US = (names.TRITON_COMPUTE_INPUT_US, names.TRITON_COMPUTE_INFER_US, names.TRITON_COMPUTE_OUTPUT_US)
+
+_UNKNOWN_SECONDS = 15.0
 
 
 def labels_of(subject: tuple[str, ...]) -> dict[str, str]:
@@ -92,3 +100,30 @@ def quantile(ratio: float, metric: str, chosen: str, window_seconds: float, by: 
     """A quantile of a histogram's buckets over the window."""
     buckets = summed(rate(f"{metric}_bucket", chosen, window_seconds), (*by, names.LE))
     return f"histogram_quantile({ratio:g}, {buckets})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """From `start` to `end`, Unix seconds."""
+
+    start: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return self.end - self.start
+
+
+def scrape_interval_seconds(targets: Iterable[Target]) -> float:
+    """The longest interval at which any target is scraped."""
+    # Windows that hold enough scrapes of the slowest target do of every other.
+    return max((_seconds(target.interval) for target in targets), default=_UNKNOWN_SECONDS)
+
+
+def _seconds(interval: str) -> float:
+    """Of Prometheus' own text; older releases do not report it."""
+    try:
+        return float(parse_duration(interval))
+    except ValueError:
+        return _UNKNOWN_SECONDS

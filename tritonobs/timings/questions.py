@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 from tritonobs import names
-from tritonobs.timings import alive, promql
-from tritonobs.timings.language import language_questions
+from tritonobs.timings import promql
 from tritonobs.timings.measured import bucket_questions, mean_questions
+from tritonobs.timings.outcomes import SCRAPES, WORKER_LABELS, workers_question
 from tritonobs.units import format_duration
 
 _MODEL_VERSION = promql.MODEL_VERSION
@@ -17,6 +19,12 @@ _PEAK_SECONDS, _LAST_SECONDS = 30.0, 60.0
 _USUAL_SCRAPE_SECONDS, _PEAK_SCRAPES, _LAST_SCRAPES = 15.0, 3, 4
 # A subquery is evaluated once a step: a day in steps of 5 s would be 17,280 evaluations.
 _BURST_SECONDS, _BURST_STEPS = 5, 120
+
+# A cache this full has no room for another prompt, and is this full on average (as the rules have it).
+FULL: Final = 0.95
+FULL_ON_AVERAGE: Final = 0.75
+# The record is evaluated about so often.
+_TOKENS_STEP: Final = "30s"
 
 
 def peak_seconds(scrape_seconds: float) -> float:
@@ -58,7 +66,7 @@ def window_questions(
             "replica_requests": rates(names.TRITON_SUCCESS, *replica),
             "replica_us": rates(names.TRITON_REQUEST_US, *replica),
             # A heartbeat's value is a time: the least is the first in the window.
-            "first_beats": f"min by ({', '.join(alive.LABELS)}) "
+            "first_beats": f"min by ({', '.join(WORKER_LABELS)}) "
             f"(min_over_time({names.HEARTBEAT}{chosen}[{span}]))",
             "pending": promql.summed(
                 f"avg_over_time({names.TRITON_PENDING}{chosen}[{span}])", _MODEL_VERSION
@@ -99,11 +107,11 @@ def moment_questions(scope: promql.Scope, scrape_seconds: float) -> dict[str, st
     """Questions about the end of a window: what exists, and what it should do."""
     chosen, around = scope.of(), scope.around()
     return {
-        "heartbeats": f"max by ({', '.join(alive.LABELS)}) ({names.HEARTBEAT}{chosen})",
-        "alive": alive.question(scope, scrape_seconds),
+        "heartbeats": f"max by ({', '.join(WORKER_LABELS)}) ({names.HEARTBEAT}{chosen})",
+        "alive": workers_question(scope, scrape_seconds),
         "loaded": f"group by ({', '.join(_MODEL_VERSION)}) ({names.TRITON_SUCCESS}{chosen})",
         "filling": promql.summed(
-            f"deriv({names.TRITON_PENDING}{chosen}[{format_duration(alive.SCRAPES * scrape_seconds)}])",
+            f"deriv({names.TRITON_PENDING}{chosen}[{format_duration(SCRAPES * scrape_seconds)}])",
             _MODEL_VERSION,
         ),
         "waiting": promql.summed(f"{names.TRITON_PENDING}{chosen}", _MODEL_VERSION),
@@ -220,3 +228,40 @@ def _recent_rate(chosen: str, seconds: float) -> str:
     bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, seconds), _MODEL_VERSION)
     # `+` keeps only versions with both, and Triton shows both from the load on.
     return f"({good} + {bad})"
+
+
+def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
+    """About a window: the engine's cache, who waits and runs, tokens and their times."""
+    span, chosen = format_duration(window_seconds), scope.of()
+
+    def mean(record: str) -> str:
+        return f"avg_over_time({record}{chosen}[{span}])"
+
+    def most(expression: str, *by: str) -> str:
+        return f"max by ({', '.join((*promql.MODEL_VERSION, *by))}) ({expression})"
+
+    # The record's name holds its window, which follows the scrape interval.
+    named = scope.of(f'__name__=~"{names.TOKENS_RATE}"')
+    stage = most(mean(names.STAGE_MEAN), names.STAGE)
+    return {
+        "kv_cache": most(mean(names.KV_CACHE_OF_REPLICA)),
+        # On one server: who waits elsewhere does not wait for this cache.
+        "kv_cache_blocked": most(
+            f"(max_over_time({names.KV_CACHE_OF_REPLICA}{chosen}[{span}]) > {FULL})"
+            f" and ({mean(names.KV_CACHE_OF_REPLICA)} > {FULL_ON_AVERAGE})"
+            f" and ({mean(names.WAITING_OF_REPLICA)} >= 1)"
+        ),
+        "llm_waiting": most(mean(names.LLM_WAITING)),
+        "llm_running": most(mean(names.LLM_RUNNING)),
+        "request_tokens": most(mean(names.TOKENS_PER_REQUEST), names.KIND),
+        # Versions of a model are busiest at other moments than all of them together.
+        "tokens": f"{most(f'max_over_time({named}[{span}])', names.KIND)}"
+        f" or max_over_time({promql.summed(most(named, names.KIND), (names.MODEL, names.KIND))}"
+        f"[{span}:{_TOKENS_STEP}])",
+        "token_seconds": f"{stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.LLM_RUNNING))}"
+        f" or {stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.TOKENS_PER_REQUEST))}",
+    }
+
+
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(labels)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tritonobs import jsontext
-from tritonobs.traces.span import Batch, Span
+from tritonobs.traces.call import Batch, Span
 
 MOST_BYTES = 8 * 2**20
 """Of a body, before and after it is unpacked. Triton's batches of 512 spans have about 300 KiB."""

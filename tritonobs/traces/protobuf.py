@@ -8,8 +8,8 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from tritonobs.traces.call import Batch
 from tritonobs.traces.otlp import read_value
-from tritonobs.traces.span import Batch
 
 
 def read_protobuf(body: bytes) -> tuple[Batch, ...]:

@@ -6,16 +6,13 @@ No span says so: the server is asked for the rate of its model.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from tritonobs.clients.triton import TraceSetting
 from tritonobs.errors import ClientError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tritonobs.clients.triton import TraceSetting
-    from tritonobs.traces.call import Traced
+from tritonobs.traces.call import Traced
 
 _FRESH_SECONDS = 5.0
 _AWAY_SECONDS = 30.0

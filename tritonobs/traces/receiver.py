@@ -6,29 +6,20 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.plan.traced import with_thresholds
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.objectives import with_thresholds
+from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-from tritonobs.traces.assemble import Assembler
-from tritonobs.traces.forward import Forwarder
+from tritonobs.traces.call import Assembler, Batch, Traced
+from tritonobs.traces.forward import Body, BoundedQueue, Forwarder
 from tritonobs.traces.histograms import Histograms
 from tritonobs.traces.otlp import read_json, unpacked
-from tritonobs.traces.queue import BoundedQueue
 from tritonobs.traces.rates import Rates
-from tritonobs.traces.slowest import Slowest
-from tritonobs.traces.span import Batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.tasks.supervisor import Supervisor
-    from tritonobs.traces.call import Traced
-    from tritonobs.traces.queue import Body
-    from tritonobs.traces.slowest import Slow
+from tritonobs.traces.slowest import Slow, Slowest
 
 _log = logging.getLogger(__name__)
 MOST_WAITING, MOST_WAITING_BYTES = 256, 64 * 2**20

@@ -1,19 +1,21 @@
-"""Switches tracing on and off on running servers, as far as their HTTP API allows."""
+"""Switches tracing on and off on running servers, as far as their HTTP API allows.
+
+Where no rate is given, each model of a server gets one. Rates are prime: an even one would see only every
+second request of a client that alternates.
+"""
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from tritonobs.errors import ClientError
-from tritonobs.traces.choice import MOST_TRACES_A_SECOND, choose, traces_a_second, worth_changing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 
 OPENTELEMETRY = "opentelemetry"
@@ -22,6 +24,13 @@ _INHERIT = {"trace_level": None, "trace_rate": None, "trace_count": None}
 _OFF = {"trace_level": ["OFF"]}
 _MOST = 2**32 - 2
 """The largest rate that Triton 24.10 takes back over HTTP, though it shows larger ones."""
+
+# The P99 of 1,000 samples is a time between the 98.1st and the 99.9th percentile (docs/traces.md).
+WANTED_SAMPLES: Final = 1000
+WINDOW_SECONDS: Final = 300.0
+MOST_TRACES_A_SECOND: Final = 20.0
+"""Of a server. Triton 24.10 ended with signal 11 at 30 to 40 on a busy machine; see docs/traces.md."""
+_SLACK = 1.25
 
 
 class Server(Protocol):
@@ -212,3 +221,49 @@ def _again(setting: TraceSetting) -> dict[str, object]:
         "trace_rate": str(setting.rate) if setting.rate <= _MOST else None,
         "trace_count": str(setting.count),
     }
+
+
+def choose(requests_a_second: Mapping[str, float]) -> dict[str, int]:
+    """A rate (every Nth request) for each model of one server, by its requests a second.
+
+    Each gets WANTED_SAMPLES in WINDOW_SECONDS, or all its requests where they are fewer. A server whose
+    models would make more than MOST_TRACES_A_SECOND together traces all of them that much less often.
+    """
+    wanted = WANTED_SAMPLES / WINDOW_SECONDS
+    shares = {model: max(1.0, qps / wanted) for model, qps in requests_a_second.items()}
+    # Down to a prime: enough samples. Up to one where that would be too many traces.
+    rates = {model: prime_at_most(math.floor(share)) for model, share in shares.items()}
+    crowd = traces_a_second(requests_a_second, rates) / MOST_TRACES_A_SECOND
+    if crowd > 1.0:
+        # Anew, from the exact shares: primes below them may make too many traces where these do not.
+        crowd = max(1.0, traces_a_second(requests_a_second, shares) / MOST_TRACES_A_SECOND)
+        rates = {model: prime_at_least(math.ceil(share * crowd)) for model, share in shares.items()}
+    return rates
+
+
+def worth_changing(rate: int, wanted: int) -> bool:
+    """Whether traffic has changed by so much that another rate is worth the step in the weights."""
+    return rate != wanted and not 1 / _SLACK <= wanted / rate <= _SLACK
+
+
+def traces_a_second(requests_a_second: Mapping[str, float], rates: Mapping[str, float]) -> float:
+    """How many traces these rates make of this traffic."""
+    return sum(qps / rates[model] for model, qps in requests_a_second.items())
+
+
+def prime_at_most(number: int) -> int:
+    """The largest prime up to a number; 1 below 2."""
+    return next((n for n in range(number, 1, -1) if _is_prime(n)), 1)
+
+
+def prime_at_least(number: int) -> int:
+    """The smallest prime from a number on; 1 for up to 1."""
+    if number <= 1:
+        return 1
+    while not _is_prime(number):
+        number += 1
+    return number
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % divisor for divisor in range(2, int(number**0.5) + 1))

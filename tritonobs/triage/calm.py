@@ -1,4 +1,7 @@
-"""A baseline without an incident in it: the last incident would hide the next one."""
+"""The windows that are compared: the incident, and a baseline without an incident in it.
+
+The last incident would hide the next one.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,16 @@ from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.timings import promql
-from tritonobs.timings.span import Span
-from tritonobs.units import format_duration
+from tritonobs.timings.promql import Span
+from tritonobs.units import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient, Series
     from tritonobs.timings.ask import Readings
+
+_DAY = 86_400.0
+BASELINES = {"yesterday": _DAY, "last-week": 7 * _DAY}
+"""Words for a baseline, and how many seconds it lies back."""
 
 _BACK = 4
 """So many baselines back another is looked for."""
@@ -24,6 +31,32 @@ _SLOWER, _SECONDS = 1.5, 0.003
 _FAILING = 0.02
 _FEWEST = 3
 _LONGEST_SECONDS = 6 * 3600.0
+
+
+def windows(now: float, since_seconds: float, baseline: str) -> tuple[Span, Span]:
+    """Incident and baseline. The baseline is as long as the incident, but `previous` at least five minutes.
+
+    Raises:
+        ValueError: `baseline` is not a word above, not `previous` and no duration.
+    """
+    incident = Span(start=now - since_seconds, end=now)
+    if baseline == "previous":
+        # At a scrape interval of 15 s this makes five parts; `Spread` tells nothing from fewer than four.
+        length = max(since_seconds, 300.0)
+        return incident, Span(start=incident.start - length, end=incident.start)
+    if baseline in BASELINES:
+        back = BASELINES[baseline]
+    else:
+        try:
+            back = float(parse_duration(baseline))
+        except ValueError:
+            words = ", ".join(("previous", *BASELINES))
+            raise ValueError(
+                f"{baseline!r} is not a baseline; write {words} or how long ago, like 3h"
+            ) from None
+    if back < since_seconds:
+        raise ValueError(f"a baseline {baseline} ago lies inside the incident of {since_seconds:g} s")
+    return incident, Span(start=incident.start - back, end=incident.end - back)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,21 @@
-"""A model version in both windows: the times of its requests, and what changed. Pure."""
+"""A model version in both windows: the times of its requests, and what changed. Pure.
+
+A change is what goes beyond the normal variation: of the parts of the baseline, and by chance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
 from tritonobs import names
-from tritonobs.timings.measured import Subject, Timing
+from tritonobs.clients.prometheus import Series
+from tritonobs.timings.measured import StageSubject, Subject, Timing
+from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE, Row, StageTable
-from tritonobs.triage.spread import Spread, chance
 
 _NOTABLE_SECONDS = 0.002
 # The slowest hundredth is a few requests, so it must grow by more than a mean.
@@ -24,6 +29,14 @@ EVERYWHERE_GROWTH = 1.1
 """When three quarters of a request's time grew by this much, it is not one stage."""
 _ALL_BUT, _HALF = 0.25, 0.5
 _OTHERS = 0.2
+
+FEWEST_PARTS = 4
+_ENOUGH_PARTS = 8
+_MOST_PARTS = 0.9
+"""One part of ten may be worse than usual: a garbage collection, the first request after a deployment."""
+# The 95th percentile of a normal distribution lies so many standard deviations above its middle.
+_P95_SIGMAS = 1.645
+_SIGMAS = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,3 +215,52 @@ def _grew(now: float | None, before: float | None, factor: float, usual: float |
     if now is None or before is None:
         return False
     return now > factor * before and now - before > _NOTABLE_SECONDS and (usual is None or now > usual)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What requests and stages took in the parts of the baseline, in seconds, and how many there were.
+
+    Each answer is what nine parts of ten stay below, or None where there are too few parts to tell.
+    """
+
+    series: Mapping[str, tuple[Series, ...]]
+
+    def request(self, subject: Subject) -> float | None:
+        """The mean of a whole request, as Triton counts it."""
+        return self._most("request", labels_of(subject))
+
+    def requests(self, subject: Subject) -> float | None:
+        """Requests a second."""
+        return self._most("requests", labels_of(subject))
+
+    def stage(self, subject: StageSubject) -> float | None:
+        """The mean of a stage."""
+        return self._most("stage", labels_of(subject))
+
+    def tail(self, subject: StageSubject) -> float | None:
+        """The 99th percentile of a stage."""
+        return self._most("p99", labels_of(subject))
+
+    def _most(self, name: str, labels: Mapping[str, str]) -> float | None:
+        for series in self.series.get(name, ()):
+            if labels.items() <= series.labels.items():
+                values = sorted(value for _, value in series.points if math.isfinite(value))
+                return values[_place(len(values))] if len(values) >= FEWEST_PARTS else None
+        return None
+
+
+def _place(parts: int) -> int:
+    """Where in order the part is that nine of ten stay below; of eight or nine, all but the worst."""
+    return min(math.ceil(_MOST_PARTS * parts) - 1, parts - 2 if parts >= _ENOUGH_PARTS else parts - 1)
+
+
+def chance(before: Timing, requests_before: float, requests_now: float) -> float:
+    """How far two means of so many requests lie apart by chance alone, at the most; seconds.
+
+    As if both windows were drawn from what the percentiles of the first one show; 0 without percentiles.
+    """
+    if before.p95 is None or before.p50 is None or requests_before <= 0 or requests_now <= 0:
+        return 0.0
+    deviation = (before.p95 - before.p50) / _P95_SIGMAS
+    return _SIGMAS * deviation * math.sqrt(1 / requests_before + 1 / requests_now)

@@ -1,18 +1,22 @@
-"""A snapshot judged: all checks run, causes separated from their consequences. Pure."""
+"""A snapshot judged: all checks run, causes separated from their consequences. Pure.
+
+Servers are named as people named them; Prometheus' label `instance` is an address.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from tritonobs import names
 from tritonobs.timings.ask import Unseen
-from tritonobs.timings.span import Span
-from tritonobs.triage.budgets import burning_still
-from tritonobs.triage.called import by_name, called
+from tritonobs.timings.promql import Span
 from tritonobs.triage.case import Case
-from tritonobs.triage.cause import Cause
+from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.checks import CHECKS, EXPLAINS, OF_ITS_CALLERS, OF_THE_SAME_MODEL
+from tritonobs.triage.signs import burning_still
 from tritonobs.triage.snapshot import Snapshot
 from tritonobs.triage.trends import INSTANT
 from tritonobs.triage.view import View
@@ -177,3 +181,37 @@ def _lacking(view: View) -> str:
 def _is_news(labels: object, state: str) -> bool:
     """Whether an alert says that something is wrong; the Watchdog says that nothing is."""
     return state == "firing" and isinstance(labels, dict) and labels.get("alertname") != names.WATCHDOG
+
+
+def called(snapshot: Snapshot) -> dict[str, str]:
+    """Names by addresses: of the fleet file, and the labels of scrape targets."""
+    labelled = {
+        target.labels[names.INSTANCE]: name
+        for target in snapshot.targets
+        if names.INSTANCE in target.labels
+        and (name := target.labels.get(names.REPLICA) or target.labels.get(names.POD))
+    }
+    return {**snapshot.called, **labelled}
+
+
+def by_name(cause: Cause, known: Mapping[str, str]) -> Cause:
+    """The same cause with names where it says addresses. What an error says, and URLs, stay as they are."""
+    # What is asked Prometheus, the trend, keeps its labels.
+    if not known:
+        return cause
+    address = re.compile(
+        r"(?<![\w./:@-])(?:https?://)?("
+        + "|".join(map(re.escape, sorted(known, key=len, reverse=True)))
+        + r")(?![\w/.-]*[\w/-])(?!: (?:connect|read|write|i/o)\b)"
+    )
+
+    def text(said: str) -> str:
+        return address.sub(lambda found: known[found[1]], said)
+
+    return replace(
+        cause,
+        place=tuple(known.get(part, part) for part in cause.place),
+        sentence=text(cause.sentence),
+        evidence=tuple(Evidence(text(one.what), one.before, one.now, one.unit) for one in cause.evidence),
+        next_steps=tuple(map(text, cause.next_steps)),
+    )

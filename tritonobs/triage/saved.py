@@ -1,4 +1,7 @@
-"""Snapshots as files: JSON, readable by people, judged again by any later tritonobs of the same format."""
+"""Snapshots as files: JSON, readable by people, judged again by any later tritonobs of the same format.
+
+A file can hold anything, so the types of what was read are checked.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,17 @@ from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
 from tritonobs.errors import FileUnusable, SnapshotUnusable
 from tritonobs.jsontext import TooMany, read_json
 from tritonobs.timings.ask import Unseen
-from tritonobs.timings.span import Span
-from tritonobs.triage.replicas import ReplicaState
-from tritonobs.triage.saved_check import require_sound
-from tritonobs.triage.snapshot import Snapshot
+from tritonobs.timings.promql import Span
+from tritonobs.triage.snapshot import ReplicaState, Snapshot
 
 FORMAT = 1
 MOST_BYTES = 128 * 1024 * 1024
 # Bytes bound no memory: a value may be two bytes of the file, and takes about a hundred in memory.
 _MOST_VALUES = 5_000_000
 _Json: TypeAlias = Any
+
+# JSON has one kind of number, so other programs may write 60.0 back as 60.
+_PLAIN = {"str": (str,), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
 def save_snapshot(snapshot: Snapshot, path: Path) -> None:
@@ -134,3 +138,41 @@ def _replica(item: _Json) -> ReplicaState:
             for config in item["configs"]
         ),
     )
+
+
+def require_sound(snapshot: Snapshot) -> None:
+    """Make sure that every field holds what its annotation says, and that both spans are spans.
+
+    Raises:
+        TypeError: one does not; the text names it.
+    """
+    _require(snapshot)
+    for span in (snapshot.incident, snapshot.baseline):
+        if not _is_span(span):
+            raise TypeError("a span that does not end after it begins")
+
+
+def _require(value: Any) -> None:  # noqa: ANN401 (any of the dataclasses below a snapshot)
+    for field in dataclasses.fields(value):
+        if not _fits(str(field.type), getattr(value, field.name)):
+            raise TypeError(f"{type(value).__name__}.{field.name}")
+
+
+def _fits(annotation: str, value: Any) -> bool:  # noqa: ANN401 (what a file held)
+    if annotation in _PLAIN:
+        # The exact type, because `isinstance` takes a bool for an int.
+        return type(value) in _PLAIN[annotation]
+    if annotation == "Mapping[str, str]":
+        return isinstance(value, dict) and all(type(one) is str for pair in value.items() for one in pair)
+    if annotation == "tuple[str, ...]":
+        return all(type(one) is str for one in value)
+    if annotation.startswith("tuple[tuple[float"):
+        return all(type(number) is float for pair in value for number in pair)
+    below = value.values() if isinstance(value, dict) else (value,)
+    for one in (item for items in below for item in (items if isinstance(items, tuple) else (items,))):
+        _require(one)
+    return True
+
+
+def _is_span(span: Span) -> bool:
+    return math.isfinite(span.start) and math.isfinite(span.end) and span.start < span.end

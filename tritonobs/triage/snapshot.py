@@ -1,6 +1,7 @@
 """One reading of a fleet: an incident window, a baseline window, and the trends between them.
 
-A snapshot is answers as they came, so that it can be saved, sent and judged again without the fleet.
+A snapshot is answers as they came, so that it can be saved, sent and judged again without the fleet. When
+the incident is over, what Prometheus' API tells of this moment only is read from its history.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ from functools import partial
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
 from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
-from tritonobs.clients.triton import TritonClient
+from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
 from tritonobs.timings import promql, questions
 from tritonobs.timings.ask import Readings, Unseen
-from tritonobs.timings.measured import Answers, calls_question, pipeline_calls, timings_from, with_callees
-from tritonobs.timings.scrapes import scrape_interval_seconds
-from tritonobs.timings.span import Span
+from tritonobs.timings.measured import (
+    Answers,
+    Timings,
+    calls_question,
+    pipeline_calls,
+    timings_from,
+    with_callees,
+)
+from tritonobs.timings.promql import Span, scrape_interval_seconds
 from tritonobs.triage.calm import calm_baseline
-from tritonobs.triage.focus import focus_models
-from tritonobs.triage.past import alerts_question, alerts_then, is_past, targets_then
-from tritonobs.triage.replicas import ReplicaState, look_at
-from tritonobs.triage.spread import FEWEST_PARTS
+from tritonobs.triage.case import FEWEST_PARTS
 
 _TREND_STEPS = 360
 _USUAL_STEPS = 10
@@ -32,6 +36,13 @@ _LEAD_SECONDS = 120.0
 # A rate needs two samples in its window; four scrapes have them also when some are lost.
 _SCRAPES = 4
 _OF_BASELINE, _TREND = "question {} of the baseline", "trend of {}"
+
+_ALL_UP_TO = 15
+_CLOSE = 5
+
+_LATELY_SECONDS = 120.0
+_LATELY_SCRAPES = 4
+_STATE = "alertstate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,3 +228,101 @@ def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set
 
 def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:
     return cluster.about(with_callees(models, pipeline_calls(calls)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaState:
+    """One replica that answered; `configs` are of its ready models."""
+
+    address: str
+    ready: bool
+    entries: tuple[RepositoryEntry, ...]
+    configs: tuple[ModelConfig, ...]
+
+
+def look_at(triton: TritonClient) -> ReplicaState:
+    """Ask a replica about itself.
+
+    Raises:
+        ClientError: it does not answer.
+    """
+    entries = triton.repository_index()
+    serving = sorted({entry.name for entry in entries if entry.ready})
+    return ReplicaState(
+        address=triton.address,
+        ready=triton.ready(),
+        entries=entries,
+        configs=tuple(triton.model_config(name) for name in serving),
+    )
+
+
+def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> set[str]:
+    """The models to look at closely; `failing` are errors a second by model."""
+    models = {model for model, _ in now.subjects()} | {model for model, _ in before.subjects()}
+    if len(models) <= _ALL_UP_TO:
+        return models
+    trouble = _trouble(now, before)
+    worst = sorted(models, key=lambda model: -(trouble.get(model, 0.0) + failing.get(model, 0.0)))
+    return with_callees(worst[:_CLOSE], now.calls)
+
+
+def _trouble(now: Timings, before: Timings) -> dict[str, float]:
+    """By model, seconds of waiting a second that users got on top; a version that is gone counts as one."""
+    extra: dict[str, float] = {}
+    for subject, server in now.servers.items():
+        was = before.servers.get(subject)
+        if server.request is not None:
+            usual = was.request if was and was.request is not None else 0.0
+            added = max(0.0, server.request - usual) * server.rate
+            extra[subject[0]] = extra.get(subject[0], 0.0) + added
+    for subject, was in before.servers.items():
+        if was.rate > 0 and not now.servers.get(subject):
+            extra[subject[0]] = extra.get(subject[0], 0.0) + 1.0
+    return extra
+
+
+def is_past(end: float, now: float, scrape_seconds: float) -> bool:
+    """Whether a window that ends there says something else than a look now."""
+    return end < now - max(_LATELY_SECONDS, _LATELY_SCRAPES * scrape_seconds)
+
+
+def targets_then(up: Iterable[Reading], now: Iterable[Target]) -> tuple[Target, ...]:
+    """The scrape targets of that time, by `up`. Why a scrape failed is not kept."""
+    known: Mapping[tuple[str, str], Target] = {
+        (target.labels.get("job", ""), target.labels.get(names.INSTANCE, "")): target for target in now
+    }
+    found = []
+    for reading in up:
+        key = (reading.labels.get("job", ""), reading.labels.get(names.INSTANCE, ""))
+        still = known.get(key)
+        found.append(
+            Target(
+                url=still.url if still else key[1],
+                health="up" if reading.value else "down",
+                last_error="",
+                last_scrape="",
+                interval=still.interval if still else "",
+                labels=dict(zip(("job", names.INSTANCE), key, strict=True)),
+            )
+        )
+    return tuple(found)
+
+
+def alerts_question(scope: promql.Scope) -> str:
+    """PromQL for the alerts of a moment."""
+    return f"ALERTS{scope.around()}"
+
+
+def alerts_then(readings: Iterable[Reading]) -> tuple[FiringAlert, ...]:
+    """The alerts of that time; since when they were is not read."""
+    return tuple(
+        FiringAlert(
+            name=reading.labels.get("alertname", ""),
+            state=reading.labels.get(_STATE, ""),
+            active_at="",
+            value=reading.value,
+            labels={name: value for name, value in reading.labels.items() if name != _STATE},
+            annotations={},
+        )
+        for reading in readings
+    )

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from support.traced_models import add_noop
-from tritonobs.lab.stack.alone import lone_triton
-from tritonobs.lab.stack.shared_memory import prefix
-from tritonobs.lab.stack.triton import make_backend_folder
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.native import lone_triton
+from tritonobs.lab.stack.ports import wait_for
+from tritonobs.lab.stack.triton import make_backend_folder, shared_memory_prefix
 
 pytestmark = pytest.mark.e2e
 NOT_OURS = Path("/dev/shm/tritonobs-test-of-somebody-else")  # noqa: S108 (where Linux keeps it)
@@ -20,7 +19,7 @@ NOT_OURS = Path("/dev/shm/tritonobs-test-of-somebody-else")  # noqa: S108 (where
 
 def regions(folder: Path) -> list[str]:
     """What servers with this backend folder have in shared memory."""
-    return [name for name in os.listdir("/dev/shm") if name.startswith(prefix(folder))]  # noqa: PTH208, S108
+    return [name for name in os.listdir("/dev/shm") if name.startswith(shared_memory_prefix(folder))]  # noqa: PTH208, S108
 
 
 def test_what_a_killed_server_leaves_is_freed_when_it_is_stopped(tmp_path: Path) -> None:
@@ -41,7 +40,7 @@ def test_what_a_killed_server_leaves_is_freed_when_it_is_stopped(tmp_path: Path)
 
 def test_what_a_killed_stack_left_is_freed_when_the_next_one_starts(tmp_path: Path) -> None:
     """Also where nobody stopped the one before."""
-    left = Path(f"/dev/shm/{prefix(tmp_path / 'backends')}left")  # noqa: S108
+    left = Path(f"/dev/shm/{shared_memory_prefix(tmp_path / 'backends')}left")  # noqa: S108
     left.touch()
 
     make_backend_folder(tmp_path / "backends")

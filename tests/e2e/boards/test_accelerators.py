@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from tritonobs.picture.answers import options
 from tritonobs.picture.board import read_board
-from tritonobs.picture.choices import options
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 # Queues are Triton's; no server stands behind these pages.

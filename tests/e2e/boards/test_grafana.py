@@ -19,7 +19,7 @@ from support.grafana_look import look
 from support.grafana_server import grafana_server, provisioned
 from support.language_load import prompts
 from tritonobs import names
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 CARDS = "cards"

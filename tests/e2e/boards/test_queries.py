@@ -10,10 +10,10 @@ from support.programs import PrometheusProgram
 from support.watched import without_data
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.picture.answers import options
 from tritonobs.picture.board import read_board
-from tritonobs.picture.choices import options
 from tritonobs.programs import binaries
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
 # External labels are put on what leaves a Prometheus: only one that gathers several has them on its series.

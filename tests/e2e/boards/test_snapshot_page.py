@@ -7,8 +7,7 @@ import re
 import pytest
 
 from tritonobs import names
-from tritonobs.picture.page import page
-from tritonobs.picture.sheet import sheet
+from tritonobs.picture.page import page, sheet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

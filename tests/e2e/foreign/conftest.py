@@ -16,10 +16,10 @@ import pytest
 
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
-from tritonobs.lab.stack.alone import LoneTriton, lone_triton
+from tritonobs.lab.stack.native import LoneTriton, lone_triton
+from tritonobs.lab.stack.ports import wait_for
 from tritonobs.lab.stack.triton import cache_flags
-from tritonobs.lab.stack.waiting import wait_for
-from tritonobs.timings.pages import Pages
+from tritonobs.timings.top import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,18 +13,15 @@ import pytest
 from tritonobs import names
 from tritonobs.clients.prometheus import Reading
 from tritonobs.timings import promql
-from tritonobs.timings.buckets import bucket_quantile
-from tritonobs.timings.measured import timings_from
-from tritonobs.timings.pages import increases
+from tritonobs.timings.measured import bucket_quantile, timings_from
 from tritonobs.timings.stages import stage_tables
-from tritonobs.timings.top import view_of_pages
+from tritonobs.timings.top import increases, view_of_pages
 
 if TYPE_CHECKING:
     from conftest import Server
 
-    from tritonobs.timings.pages import Pages
     from tritonobs.timings.stages import StageTable
-    from tritonobs.timings.top import TopRow
+    from tritonobs.timings.top import Pages, TopRow
 
 pytestmark = pytest.mark.e2e
 

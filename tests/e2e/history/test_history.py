@@ -13,8 +13,8 @@ from tritonobs.errors import BadAnswer
 from tritonobs.history.backtest import backtest_limit
 from tritonobs.history.burns import backtest_objective
 from tritonobs.history.suggest import operations_in_history, suggest
-from tritonobs.timings.known import unknown_model
-from tritonobs.timings.span import Span
+from tritonobs.timings.ask import unknown_model
+from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient

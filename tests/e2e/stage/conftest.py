@@ -16,7 +16,7 @@ from tritonobs.clients.exposition import read_page
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.lab.stack import native, processes
-from tritonobs.lab.stack.alone import lone_triton
+from tritonobs.lab.stack.native import lone_triton
 from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.lab.stack.services import Folders, Service
 from tritonobs.programs import binaries

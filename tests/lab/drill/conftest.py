@@ -16,7 +16,7 @@ import pytest
 
 from support.serving import serving
 from tritonobs.lab import faults
-from tritonobs.lab.drill import run, watch
+from tritonobs.lab.drill import run
 from tritonobs.lab.stack.processes import Part
 from tritonobs.lab.stack.services import Folders
 
@@ -153,6 +153,6 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "_SLACK_SECONDS", 3.0)
     monkeypatch.setattr(run, "_HELD_SECONDS", 0.0)
     monkeypatch.setattr(run, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(watch, "_SHORTEST_SECONDS", 0.0)
-    monkeypatch.setattr(watch, "_LAG_SECONDS", 0.0)
-    monkeypatch.setattr(watch, "_JUDGE_SECONDS", 0.05)
+    monkeypatch.setattr(run, "_SHORTEST_SECONDS", 0.0)
+    monkeypatch.setattr(run, "_LAG_SECONDS", 0.0)
+    monkeypatch.setattr(run, "_JUDGE_SECONDS", 0.05)

@@ -12,8 +12,7 @@ from tritonobs import assets
 from tritonobs.errors import StackError
 from tritonobs.lab.drill.registry import DRILLS
 from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.run import Session
-from tritonobs.lab.drill.watch import Watch
+from tritonobs.lab.drill.run import Session, Watch
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 

@@ -11,7 +11,7 @@ from tritonobs.lab import faults
 from tritonobs.lab.drill.registry import DRILLS
 from tritonobs.lab.drill.rig import Rig
 from tritonobs.lab.stack import native
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
     import subprocess

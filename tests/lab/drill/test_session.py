@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.lab.drill.drill import Alert, Drill, Takes
+from tritonobs.lab.drill.drill import Alert, Drill, Stream, Takes, steady
 from tritonobs.lab.drill.rig import Rig
 from tritonobs.lab.drill.run import Session
-from tritonobs.lab.drill.streams import Stream, steady
 from tritonobs.lab.stack import native
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from conftest import World
 
-    from tritonobs.lab.drill.outcome import Moment, Outcome
+    from tritonobs.lab.drill.drill import Moment, Outcome
 
 pytestmark = pytest.mark.usefixtures("_quick")
 ALERT = "TritonobsServeDown"

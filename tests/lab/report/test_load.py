@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 from tritonobs.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
-from tritonobs.lab.report.load import load_tables
+from tritonobs.lab.report import load_tables
 from tritonobs.report import json_text, table_text
 
 RESULT = LoadResult(

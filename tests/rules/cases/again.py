@@ -1,4 +1,4 @@
-"""What comes and goes: it begins anew after ten minutes, once it has lasted as long as its alert waits."""
+"""What comes and goes: it begins anew when its alert would, after its wait and the time that it is kept."""
 
 from support.promtool import Case, absent, fires, reads, silent
 from support.simulate import World
@@ -12,10 +12,15 @@ EXCEEDED = "subject:tritonobs_limit_exceeded"
 PASSED_ON = "model:tritonobs_limit_passed_on:info"
 
 
-def begins(record, labels, *, short):
-    """Two minutes of it, twice within ten, again after a quarter of an hour, and once for `short` minutes."""
+def begins(record, labels, *, kept, short, counts=False):
+    """Two minutes, twice within `kept` minutes, again after more than that, and once for `short` minutes.
+
+    `counts` says that what is as short begins the alert, too.
+    """
     name, _, operation = record.rpartition(":")
-    levels = [(10, None), (12, 1), (21, None), (23, 1), (38, None), (40, 1), (60, None), (60 + short, 1)]
+    first, soon, later = 12, 14 + kept, 16.75 + 2 * kept
+    on = [(10, first), (first + kept, soon), (later, later + 2), (60, 60 + short)]
+    levels = [level for start, end in on for level in ((start, None), (end, 1))]
     world = World(minutes=90).gauge(record, [*levels, (999, None)], **labels)
     anew = f"{name}_begins:info"
     return Case(
@@ -24,10 +29,10 @@ def begins(record, labels, *, short):
         rules=(anew,),
         given=(record,),
         checks=(
-            reads(f"count_over_time({anew}[11m])", 20, (labels, 1)),
-            absent(f"count_over_time({anew}[10m])", 30),
-            reads(f"count_over_time({anew}[1h])", 59, (labels, 2)),
-            reads(f"count_over_time({anew}[90m])", 90, (labels, 2 + (short == 0.25 and operation == "rate"))),
+            reads(f"count_over_time({anew}[10m])", 12, (labels, 1)),
+            reads(f"count_over_time({anew}[1h])", later - 0.25, (labels, 1)),
+            reads(f"count_over_time({anew}[1h])", later + 2, (labels, 2)),
+            reads(f"count_over_time({anew}[90m])", 90, (labels, 2 + counts)),
         ),
     )
 
@@ -71,10 +76,11 @@ CASES = (
         INPUT,
         "warning",
     ),
-    begins("subject:tritonobs_model_unloaded:info", NMS, short=0.75),
-    begins("model_instance:tritonobs_worker_dead:info", WORKER, short=0.25),
-    begins("model_version_stage_reason:tritonobs_invalid_surge:rate", INPUT, short=0.75),
-    begins(f"{EXCEEDED}:rate", NMS, short=0.25),
+    begins("subject:tritonobs_model_unloaded:info", NMS, kept=4.75, short=0.75),
+    begins("model_instance:tritonobs_worker_dead:info", WORKER, kept=4.75, short=0.25),
+    begins("model_version_stage_reason:tritonobs_invalid_surge:rate", INPUT, kept=1, short=0.75),
+    begins(f"{EXCEEDED}:rate", NMS, kept=0.75, short=0.25, counts=True),
+    begins("replica:triton_outage:info", {"replica": "a"}, kept=4.75, short=0.25, counts=True),
     overflows(
         "the second overflow within three hours is one that comes back, for an hour after the last",
         absent(KEPT, 39),

@@ -4,7 +4,7 @@ import re
 
 from support.promtool import Case, fires, near, reads, silent
 from support.simulate import World
-from tritonobs.render.dashboards import load_boards
+from tritonobs.render.grafana import load_boards
 
 ABOVE, SLOW = "TritonQpsAboveLimit", "TritonReplicaSlow"
 MODEL = {"model": "detector", "version": "1"}

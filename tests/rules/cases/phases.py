@@ -2,7 +2,7 @@
 
 from support.promtool import Case, near, reads
 from support.simulate import World
-from tritonobs.plan.traced import BOUNDS
+from tritonobs.plan.objectives import BOUNDS
 
 STEP, SOON, LATER = 20, 21.5, 26.75
 JOB = {"job": "tritonobs-traces", "instance": "serve:9900"}

@@ -4,7 +4,7 @@ import math
 
 from support.promtool import Case, absent, fires, reads, silent
 from support.simulate import World
-from tritonobs.plan.traced import BOUNDS, middle
+from tritonobs.plan.objectives import BOUNDS, middle
 
 FAST, MISSING = "TritonErrorBudgetBurnFast", "TritonSliMissing"
 JOB = {"job": "tritonobs-traces", "instance": "serve:9900"}

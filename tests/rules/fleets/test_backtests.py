@@ -10,7 +10,7 @@ from support.fleet_sim.world import live, product_rules
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.history.backtest import backtest_limit
 from tritonobs.history.burns import backtest_objective
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 
 HOUR = 3600
 TIERS = [f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long")]

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from tritonobs import cli
-from tritonobs.triage import commands
+from tritonobs.triage.cause import set_limit, stages_command, suggest_limit, triage_command
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -38,11 +38,11 @@ def _accepts(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "spell",
     [
-        commands.suggest_limit,
-        commands.stages,
-        lambda model: commands.triage(model, "1h"),
-        lambda model: commands.set_limit(model, "2", 12.345),
-        lambda model: commands.set_limit(model, "", 0.000012),
+        suggest_limit,
+        stages_command,
+        lambda model: triage_command(model, "1h"),
+        lambda model: set_limit(model, "2", 12.345),
+        lambda model: set_limit(model, "", 0.000012),
     ],
 )
 def test_a_suggested_command_can_be_pasted(

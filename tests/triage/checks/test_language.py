@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs import assets
-from tritonobs.timings.language import FULL, FULL_ON_AVERAGE
+from tritonobs.timings.questions import FULL, FULL_ON_AVERAGE
 
 if TYPE_CHECKING:
     from conftest import Fleet, Window

@@ -8,7 +8,7 @@ import pytest
 
 from tritonobs.clients.prometheus import Series
 from tritonobs.timings.measured import Timing
-from tritonobs.triage.spread import Spread, chance
+from tritonobs.triage.case import Spread, chance
 
 if TYPE_CHECKING:
     from conftest import Fleet

@@ -18,11 +18,10 @@ from tritonobs.clients.prometheus import FiringAlert, Reading, Series, Target
 from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
 from tritonobs.errors import SnapshotUnusable
 from tritonobs.timings.ask import Unseen
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
 from tritonobs.triage.judge import triage
-from tritonobs.triage.replicas import ReplicaState
 from tritonobs.triage.saved import load_snapshot, save_snapshot
-from tritonobs.triage.snapshot import Snapshot
+from tritonobs.triage.snapshot import ReplicaState, Snapshot
 
 if TYPE_CHECKING:
     from conftest import Fleet

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tritonobs import assets
 from tritonobs.errors import StackError
-from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
-from tritonobs.lab.drill.streams import CALM, Stream, callers, steady
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.drill.drill import CALM, Alert, Drill, Stream, Takes, callers, only_traffic, steady
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     from tritonobs.lab.drill.rig import Rig
 
 _MODEL = "llm"

@@ -1,24 +1,73 @@
-"""Faults of deployments: versions, loads and configurations of models."""
+"""Faults of capacity and of deployments: models get more than they can serve, or are other models now."""
 
 from __future__ import annotations
 
 import shutil
 import threading
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import TritonobsError
-from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic
-from tritonobs.lab.drill.streams import steady
-from tritonobs.lab.stack.waiting import wait_for
+from tritonobs.lab.drill.drill import Alert, Drill, Takes, only_traffic, steady
+from tritonobs.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from tritonobs.lab.drill.rig import Rig
+
+
+_ENTRANCE = "inspect_ensemble"
+
+
+@contextmanager
+def _one_by_one(model: str, stage: str, seconds: float, rig: Rig) -> Iterator[None]:
+    """A model that takes so long, or a little longer, for each request, however fast the machine is.
+
+    The delay goes first, so that waiting requests end soon.
+    """
+    with (
+        rig.reconfigured(model, lambda text: text.replace(BATCHING, "")),
+        rig.faults({model: {stage: {"seconds": seconds}}}),
+    ):
+        yield
+
+
+# A little more than it can do: ever more requests wait, for as long as the rules look. No client gives up.
+_TOO_MUCH = replace(steady(5.0, model=_ENTRANCE), patience_seconds=300.0, most_waiting=1000)
+_OF_CAPACITY = (
+    Drill(
+        name="shared-detector",
+        breaks=f"{_ENTRANCE}, which has no limit, takes the detector that inspect needs",
+        prepare=partial(_one_by_one, "detector", "infer", 0.1),
+        cause=only_traffic,
+        traffic=(steady(3.0), steady(5.5, model=_ENTRANCE)),
+        alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "detector"}),),
+        check="queue_saturation",
+        fires=Takes(fixed=45.0, scaled=330.0),
+        resolves=Takes(fixed=45.0, scaled=300.0),
+    ),
+    Drill(
+        name="traffic-surge",
+        breaks=f"{_ENTRANCE} gets 5 requests/s, not 1.5; preprocess takes them one by one",
+        prepare=partial(_one_by_one, "preprocess", "letterbox", 0.2),
+        usual=(steady(1.5, model=_ENTRANCE),),
+        cause=only_traffic,
+        traffic=(_TOO_MUCH,),
+        alerts=(
+            Alert(name="TritonSaturated", labels={"model": "preprocess"}),
+            Alert(name="TritonBatchInefficient", labels={"model": "preprocess"}),
+        ),
+        check="traffic_surge",
+        model=_ENTRANCE,
+        fires=Takes(fixed=45.0, scaled=900.0),
+        resolves=Takes(fixed=60.0, scaled=300.0),
+    ),
+)
+
 
 _SLOW_SECONDS = 0.6
 _RELOAD_SECONDS = 8.0
@@ -109,7 +158,7 @@ def _renew(rig: Rig, model: str) -> None:
     rig.load(_ENSEMBLE)
 
 
-DRILLS = (
+_OF_DEPLOYMENTS = (
     Drill(
         name="slow-version",
         breaks=f"version 2 of nms is rolled out, {_SLOW_SECONDS:g} s slower than version 1",
@@ -165,3 +214,5 @@ DRILLS = (
         resolves=Takes(fixed=45.0, scaled=300.0),
     ),
 )
+
+DRILLS = (*_OF_CAPACITY, *_OF_DEPLOYMENTS)

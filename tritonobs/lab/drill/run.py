@@ -1,28 +1,27 @@
-"""One drill after another: calm, fault, promised alerts and verdict, undo, resolved."""
+"""One drill after another: calm, fault, promised alerts and verdict, undo, resolved.
+
+The promised alerts in Prometheus and triage's verdict are watched, and the moments of a drill recorded.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import psutil
 
-from tritonobs.errors import StackError, TritonobsError
-from tritonobs.lab.drill.drill import CALM_SECONDS
-from tritonobs.lab.drill.record import Record
-from tritonobs.lab.drill.watch import Watch
+from tritonobs.errors import ClientError, StackError, TritonobsError
+from tritonobs.lab.drill.drill import CALM_SECONDS, Alert, Drill, Moment, Outcome, SeenAlert, Stream
 from tritonobs.lab.undo import Undo
-from tritonobs.timings.span import Span
+from tritonobs.timings.promql import Span
+from tritonobs.triage.judge import triage
+from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from typing_extensions import Self
 
-    from tritonobs.lab.drill.drill import Drill
-    from tritonobs.lab.drill.outcome import Moment, Outcome
     from tritonobs.lab.drill.rig import Rig
-    from tritonobs.lab.drill.streams import Stream
 
 _POLL_SECONDS = 1.0
 _SLACK, _SLACK_SECONDS = 1.5, 60.0
@@ -31,6 +30,11 @@ _SETTLE_SECONDS = 12.0
 _LONGEST_BASELINE_SECONDS = 60.0
 _HELD_SECONDS = 3600.0
 """How long an alert stays that came back within three hours: the fault may be planted for the second time."""
+
+_JUDGE_SECONDS = 5.0
+_SHORTEST_SECONDS = 20.0
+_LAG_SECONDS = 5.0
+_FIRING = "firing"
 
 
 class Session:
@@ -155,3 +159,140 @@ class Session:
 
 def _patience(seconds: float) -> float:
     return _SLACK * seconds + _SLACK_SECONDS
+
+
+class Record:
+    """Records the moments of a drill."""
+
+    def __init__(self, drill: Drill, tell: Callable[[str, Moment], None]) -> None:
+        self._drill, self._tell = drill, tell
+        self._began = self._undone = time.time()
+        self._moments: list[Moment] = []
+        self._fired: dict[str, float] = {}
+        self._resolved: dict[str, float] = {}
+        self._named: float | None = None
+        self._last: tuple[str, bool] | None = None
+        self.problem = ""
+
+    @property
+    def all_fired(self) -> bool:
+        """Whether every promised alert fired."""
+        return len(self._fired) == len(self._drill.alerts)
+
+    @property
+    def all_resolved(self) -> bool:
+        """Whether every alert that fired is resolved."""
+        return len(self._resolved) == len(self._fired)
+
+    @property
+    def waited_seconds(self) -> float:
+        """How long ago the fault was undone."""
+        return time.time() - self._undone
+
+    def begin(self) -> None:
+        """The fault is caused now."""
+        self._began = time.time()
+
+    def undone(self) -> None:
+        """The fault is gone, and traffic as usual."""
+        self._undone = time.time()
+        self.note("undone")
+
+    def note(self, what: str) -> float:
+        """Something happened now; gives the seconds since the fault."""
+        moment = Moment(seconds=time.time() - self._began, what=what)
+        self._moments.append(moment)
+        self._tell(self._drill.name, moment)
+        return moment.seconds
+
+    def see(self, names: Iterable[str]) -> None:
+        """These promised alerts fire."""
+        for name in names:
+            if name not in self._fired:
+                self._fired[name] = self.note(f"{name} fires")
+
+    def miss(self, firing: set[str]) -> None:
+        """Those that fired and do so no more are resolved."""
+        for name in self._fired.keys() - firing - self._resolved.keys():
+            self.note(f"{name} is resolved")
+            self._resolved[name] = self.waited_seconds
+
+    def judge(self, watch: Watch) -> None:
+        """Triage said something."""
+        if (watch.cause, watch.named) != self._last:
+            self.note(f"triage: {watch.sentence}")
+        self._last = (watch.cause, watch.named)
+        if not watch.named:
+            self._named = None
+        elif self._named is None:
+            self._named = time.time() - self._began
+
+    def outcome(self, watch: Watch) -> Outcome:
+        """All of it."""
+        return Outcome(
+            drill=self._drill.name,
+            alerts=tuple(
+                SeenAlert(
+                    name=alert.name,
+                    fired_after=self._fired.get(alert.name),
+                    resolved_after=self._resolved.get(alert.name),
+                )
+                for alert in self._drill.alerts
+            ),
+            promised=self._drill.check,
+            cause=watch.cause,
+            sentence=watch.sentence,
+            named_after=self._named,
+            moments=tuple(self._moments),
+            problem=self.problem,
+        )
+
+
+class Watch:
+    """Looks for what one drill promises. `cause` and `sentence` are those of the last verdict."""
+
+    def __init__(self, rig: Rig, drill: Drill) -> None:
+        self._rig, self.drill = rig, drill
+        self._judged_at = 0.0
+        self.cause, self.sentence = "", "triage was not asked"
+        self.named = False
+
+    def require_rules(self) -> None:
+        """Make sure that Prometheus has the rules of the promised alerts.
+
+        Raises:
+            StackError: it has not; the text names them.
+            ClientError: Prometheus does not answer.
+        """
+        loaded = {rule.name for rule in self._rig.prometheus.rules()}
+        missing = sorted({alert.name for alert in self.drill.alerts} - loaded)
+        if missing:
+            raise StackError(f"Prometheus has loaded no rule {', '.join(missing)}")
+
+    def firing(self) -> tuple[Alert, ...]:
+        """The promised alerts that fire now."""
+        now = [alert for alert in self._rig.prometheus.alerts() if alert.state == _FIRING]
+        return tuple(
+            wanted
+            for wanted in self.drill.alerts
+            if any(each.name == wanted.name and wanted.labels.items() <= each.labels.items() for each in now)
+        )
+
+    def judge(self, caused: float, baseline: Span) -> bool:
+        """Let triage judge what happened since `caused`, now and then; whether it did."""
+        now = time.time()
+        incident = Span(start=caused + _LAG_SECONDS, end=now)
+        if now - self._judged_at < _JUDGE_SECONDS or incident.seconds < _SHORTEST_SECONDS:
+            return False
+        self._judged_at = now
+        try:
+            verdict = triage(take_snapshot(self._rig.sources, incident=incident, baseline=baseline))
+        except ClientError as failure:
+            self.cause, self.sentence, self.named = "?", str(failure), False
+            return True
+        first = next(iter(verdict.causes), None)
+        self.sentence = verdict.sentence
+        self.cause = first.check if first else "?" if verdict.status == "blind" else ""
+        right = self.cause == self.drill.check
+        self.named = right and (not self.drill.model or first is None or first.model == self.drill.model)
+        return True

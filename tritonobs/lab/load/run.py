@@ -9,13 +9,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from tritonobs.lab.load.images import DEFAULT_MIX, Ingredient, Shot, choose_shots, draw_shots, parse_mix
-from tritonobs.lab.load.prompt_wire import PromptWire
-from tritonobs.lab.load.prompts import is_prompt
-from tritonobs.lab.load.recorder import Recorder
-from tritonobs.lab.load.result import LoadResult, Progress
+from tritonobs.lab.load.images import (
+    DEFAULT_MIX,
+    Ingredient,
+    Shot,
+    choose_shots,
+    draw_shots,
+    is_prompt,
+    parse_mix,
+)
+from tritonobs.lab.load.result import LoadResult, Progress, Recorder
 from tritonobs.lab.load.schedule import Arrivals, Segment, send_times, total_seconds
-from tritonobs.lab.load.wire import Wire
+from tritonobs.lab.load.wire import PromptWire, Wire
 
 _LEAD_SECONDS = 0.05
 _NAP_SECONDS = 0.05

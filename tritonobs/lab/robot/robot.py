@@ -2,27 +2,267 @@
 
 `GET /messages` and `GET /attempts` tell what it saw; `POST /faults` (`fault`, `times`) gives it faults and
 `DELETE /faults` takes them away.
+
+What the vendor accepts is judged over one call. Sources: its robot documentation (signature, 20 messages a
+minute, then ten minutes of silence) and answers seen in public reports: 130101 (ccfos/nightingale#369),
+460101 (timonwong/prometheus-webhook-dingtalk#30), 310000 with `sign not match`, `invalid timestamp` or
+`keywords not in content`, 300001 for an unknown token.
 """
 
 from __future__ import annotations
 
+import base64
+import enum
+import hashlib
+import hmac
+import json
 import secrets
+import socket
+import struct
 import threading
 import time
 from collections import deque
-from http.server import ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
-from tritonobs.lab.robot.rules import Attempt, Fault, Judgement, Message, RobotRules
-from tritonobs.lab.robot.wire import handler
-
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from typing_extensions import Self
 
-__all__ = ["Attempt", "Fault", "Judgement", "Message", "RobotDouble", "RobotRules"]
+MESSAGES_PER_MINUTE = 20
+MUTE_SECONDS = 600.0
+MOST_BYTES = 20_000
+_WINDOW_SECONDS = 60.0
+_CLOCK_SKEW_SECONDS = 3600.0
+_MORE = ", more: [https://open.dingtalk.com/document/robots/custom-robot-access]"
+
+_FAULTS = "/faults"
+
+
+class Fault(enum.Enum):
+    """What goes wrong instead of a judgement."""
+
+    STATUS_500 = "http 500"
+    TIMEOUT = "no answer"
+    RESET = "connection reset"
+    GARBAGE = "an answer that is not JSON"
+    BUSY = "errcode -1"
+    MUTE = "errcode 130101 and ten minutes of silence"
+    UNKNOWN = "an unknown errcode"
+    LOST_ANSWER = "accepted, but the connection breaks before the answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call to a robot: when, and what came of it (an errcode, or the fault's words)."""
+
+    at: float
+    outcome: int | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The vendor's answer; `errcode` 0 is acceptance."""
+
+    errcode: int
+    errmsg: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as the group sees it."""
+
+    title: str
+    text: str
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    at_all: bool = False
+    received_at: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class RobotRules:
+    """One robot's settings and what it remembers; times are seconds since the epoch, given by the caller.
+
+    An empty `secret` is a robot without signature.
+    """
+
+    token: str
+    secret: str = ""
+    keywords: tuple[str, ...] = ()
+    muted_until: float = 0.0
+    sent: deque[float] = field(default_factory=deque)
+    mutes: int = 0
+    most_bytes: int = MOST_BYTES
+
+    def judge(self, query: Mapping[str, str], body: bytes, now: float) -> tuple[Judgement, Message | None]:
+        """The answer to one call, and the message if it was accepted."""
+        refusal = self._who(query, now) or self._pace(now) or self._size(body)
+        if refusal:
+            return refusal, None
+        message = _read(body, now)
+        if message is None:
+            return Judgement(errcode=40035, errmsg="缺少参数 markdown.title 或 markdown.text"), None
+        if self.keywords and not any(word in message.title + message.text for word in self.keywords):
+            return Judgement(errcode=310000, errmsg="keywords not in content" + _MORE), None
+        return Judgement(errcode=0, errmsg="ok"), message
+
+    def mute(self, now: float) -> Judgement:
+        """Silence the robot for ten minutes, as the vendor does after the 21st message of a minute."""
+        self.muted_until = now + MUTE_SECONDS
+        self.mutes += 1
+        return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
+
+    def _who(self, query: Mapping[str, str], now: float) -> Judgement | None:
+        if query.get("access_token") != self.token:
+            return Judgement(errcode=300001, errmsg="token is not exist")
+        if not self.secret:
+            return None
+        stamp = query.get("timestamp", "")
+        if not stamp.isdigit() or abs(now - int(stamp) / 1000) > _CLOCK_SKEW_SECONDS:
+            return Judgement(errcode=310000, errmsg="invalid timestamp" + _MORE)
+        digest = hmac.new(self.secret.encode(), f"{stamp}\n{self.secret}".encode(), hashlib.sha256).digest()
+        if not hmac.compare_digest(base64.b64encode(digest).decode(), query.get("sign", "")):
+            return Judgement(errcode=310000, errmsg="sign not match" + _MORE)
+        return None
+
+    def _size(self, body: bytes) -> Judgement | None:
+        if len(body) <= self.most_bytes:
+            return None
+        return Judgement(errcode=460101, errmsg=f"message too long, exceed {self.most_bytes} bytes")
+
+    def _pace(self, now: float) -> Judgement | None:
+        if now < self.muted_until:
+            return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
+        while self.sent and self.sent[0] <= now - _WINDOW_SECONDS:
+            self.sent.popleft()
+        self.sent.append(now)
+        return self.mute(now) if len(self.sent) > MESSAGES_PER_MINUTE else None
+
+
+def _read(body: bytes, now: float) -> Message | None:
+    try:
+        said: dict[str, Any] = json.loads(body.decode())
+        markdown, at = said["markdown"], said.get("at", {})
+        title, text = markdown["title"], markdown["text"]
+        mobiles, user_ids = tuple(at.get("atMobiles", ())), tuple(at.get("atUserIds", ()))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    if said.get("msgtype") != "markdown" or not (
+        isinstance(title, str) and title and isinstance(text, str) and text
+    ):
+        return None
+    return Message(
+        title=title,
+        text=text,
+        mobiles=tuple(map(str, mobiles)),
+        user_ids=tuple(map(str, user_ids)),
+        at_all=at.get("isAtAll") is True,
+        received_at=now,
+    )
+
+
+_ANSWERS_BROKEN = frozenset((Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT))
+
+
+class Double(Protocol):
+    """What the wire needs of a robot double."""
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """What was accepted."""
+
+    @property
+    def attempts(self) -> Sequence[Attempt]:
+        """What was tried."""
+
+    def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
+        """Judge one call."""
+
+    def fail(self, fault: Fault, times: int = 1) -> None:
+        """Let the next calls end in `fault`."""
+
+    def mend(self) -> None:
+        """No faults any more."""
+
+
+def handler(double: Double) -> type[BaseHTTPRequestHandler]:
+    """The request handler of one double."""
+    return type("RobotHandler", (_Handler,), {"double": double})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers as the vendor's front end does; HTTP 200 with every errcode."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    double: Double
+
+    def do_POST(self) -> None:
+        """One call of the robot's webhook, or new faults."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == _FAULTS:
+            self._control(body)
+            return
+        answer = self.double.receive(self.path, body)
+        if answer in _ANSWERS_BROKEN:
+            self._break()
+        elif answer is Fault.STATUS_500:
+            self._reply(500, b"internal error")
+        elif answer is Fault.GARBAGE:
+            self._reply(200, b"<html>maintenance</html>")
+        elif isinstance(answer, Judgement):
+            self._reply(200, json.dumps(asdict(answer)).encode())
+        else:
+            self._reply(404, b"not found")
+
+    def do_DELETE(self) -> None:
+        """An end to all faults."""
+        if self.path == _FAULTS:
+            self.double.mend()
+            self._reply(200, b"{}")
+        else:
+            self._reply(404, b"not found")
+
+    def do_GET(self) -> None:
+        """What the robot saw: for people, and for programs that wait until it is up."""
+        if self.path == "/messages":
+            seen = [asdict(message) for message in tuple(self.double.messages)]
+        elif self.path == "/attempts":
+            seen = [asdict(attempt) for attempt in tuple(self.double.attempts)]
+        else:
+            self._reply(404, b"not found")
+            return
+        self._reply(200, json.dumps(seen, ensure_ascii=False).encode())
+
+    def _control(self, body: bytes) -> None:
+        try:
+            wanted = json.loads(body)
+            fault, times = Fault[wanted["fault"]], int(wanted.get("times", 1))
+        except (ValueError, KeyError, TypeError):
+            allowed = ", ".join(fault.name for fault in Fault)
+            self._reply(400, f'write {{"fault": one of {allowed}, "times": a number}}'.encode())
+            return
+        self.double.fail(fault, times)
+        self._reply(200, b"{}")
+
+    def _reply(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json;charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _break(self) -> None:
+        # Lingering for zero seconds makes close() send a reset instead of a tidy end.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+        """Nothing: request lines carry the token."""
 
 
 class RobotDouble:

@@ -1,18 +1,23 @@
-"""The stack as native processes: start, wait until ready, watch, stop."""
+"""The stack as native processes: start, wait until ready, watch, stop.
+
+One tritonserver alone, with any model repository, is for tests, benchmarks and soaks.
+"""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
 
 from tritonobs.errors import FileUnusable, StackError
-from tritonobs.lab.stack import ports, processes, shared_memory, state
+from tritonobs.lab.stack import ports, processes, triton
+from tritonobs.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.lab.stack.processes import Part
 from tritonobs.lab.stack.services import Folders, Service
 
@@ -48,7 +53,7 @@ def up(
         for service in services:
             with held():
                 parts.append(processes.start(service, folders.logs, owner=folders.owner))
-                state.remember(folders, parts)
+                processes.remember(folders, parts)
         _wait_until_ready(parts, on_ready)
     except BaseException:
         processes.stop(parts, owner=folders.owner)
@@ -104,13 +109,13 @@ def down(folders: Folders) -> tuple[Part, ...]:
     """
     parts: tuple[Part, ...] = ()
     if folders.lock_file.exists():
-        with suppress(StackError, FileUnusable), state.starting(folders, patience_seconds=_TURN_SECONDS):
+        with suppress(StackError, FileUnusable), processes.starting(folders, patience_seconds=_TURN_SECONDS):
             pass
     with suppress(StackError):
         parts = known(folders)
     running = tuple(part for part in parts if part.process())
     processes.stop(parts, owner=folders.owner)
-    shared_memory.free(folders.backends)
+    triton.free_shared_memory(folders.backends)
     if folders.state_file.exists():
         folders.state_file.unlink()
     return running
@@ -122,7 +127,7 @@ def known(folders: Folders) -> tuple[Part, ...]:
     Raises:
         StackError: its note of them is damaged.
     """
-    return state.recall(folders)
+    return processes.recall(folders)
 
 
 def describe(part: Part) -> Service | None:
@@ -148,7 +153,7 @@ def start_again(service: Service, folders: Folders) -> Part:
     others = [part for part in known(folders) if part.name != service.name]
     processes.stop(part for part in known(folders) if part.name == service.name)
     part = processes.start(service, folders.logs, owner=folders.owner, again=True)
-    state.remember(folders, [*others, part])
+    processes.remember(folders, [*others, part])
     _wait_until_ready([part], lambda _: None)
     return part
 
@@ -176,3 +181,63 @@ def _wait_until_ready(parts: Sequence[Part], on_ready: Callable[[str], None]) ->
                 f"{processes.log_tail(part)}"
             )
         time.sleep(POLL_SECONDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoneTriton:
+    """A running server: where it answers, its process and its log."""
+
+    part: Part
+    http_url: str
+    metrics_url: str
+
+    def log(self) -> str:
+        """What it and its models wrote until now."""
+        return Path(self.part.log).read_text(encoding="utf-8", errors="replace")
+
+    def require_alive(self) -> None:
+        """Make sure that it still runs.
+
+        Raises:
+            StackError: it died; the text has its exit status and the last lines of its log.
+        """
+        require_alive([self.part])
+
+
+@contextmanager
+def lone_triton(
+    repository: Path, root: Path, *, extra: Sequence[str] = (), variables: Mapping[str, str] | None = None
+) -> Iterator[LoneTriton]:
+    """Serve `repository` on free ports while the block runs, everything it writes below `root`.
+
+    `extra` are more flags of tritonserver, `variables` more of its environment.
+
+    Raises:
+        StackError: the server is missing, died, or was not ready in time.
+    """
+    http_port, metrics_port = free_ports(2)
+    http_url = f"http://{LOOPBACK}:{http_port}"
+    folders = Folders(root=root)
+    service = Service(
+        name="triton",
+        argv=triton.command(
+            repository=repository,
+            backends=triton.make_backend_folder(folders.backends),
+            http_port=http_port,
+            metrics_port=metrics_port,
+            extra=extra,
+        ),
+        env=triton.environment(dict(variables or {})),
+        url=http_url,
+        ready_url=f"{http_url}/v2/health/ready",
+        ports=(http_port, metrics_port),
+    )
+    parts = up([service], folders, lambda _: None)
+    try:
+        yield LoneTriton(
+            part=parts[0], http_url=http_url, metrics_url=f"http://{LOOPBACK}:{metrics_port}/metrics"
+        )
+    finally:
+        processes.stop(parts, owner=folders.owner)
+        triton.free_shared_memory(folders.backends)
+        folders.state_file.unlink(missing_ok=True)

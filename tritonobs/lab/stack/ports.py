@@ -1,10 +1,12 @@
-"""The loopback ports of a stack, and the processes that use them."""
+"""The loopback ports of a stack, and the processes that use them; waits for its states."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import psutil
@@ -12,6 +14,9 @@ import psutil
 from tritonobs.errors import StackError
 
 LOOPBACK = "127.0.0.1"
+
+_POLL_SECONDS = 0.2
+_T = TypeVar("_T")
 
 
 def port_of(url: str) -> int:
@@ -59,3 +64,18 @@ def _owner(port: int) -> str:
         if listens and listens.port == port and connection.pid:
             return f"port {port} is used by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
     return f"port {port} is used by another user's process"
+
+
+def wait_for(look: Callable[[], _T | None], what: str, patience_seconds: float) -> _T:
+    """What `look` returns once it is something.
+
+    Raises:
+        StackError: it stayed None for `patience_seconds`.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(_POLL_SECONDS)
+    raise StackError(f"waited {patience_seconds:.0f} s for {what}; see the logs of the stack")

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tritonobs import stage
@@ -17,10 +19,7 @@ from tritonobs.lab.stack.ports import LOOPBACK, port_of
 from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tritonobs.lab.stack.practice import PracticeRobot
+    from tritonobs.lab.stack.local import PracticeRobot
     from tritonobs.plan.fleet import Plan
 
 

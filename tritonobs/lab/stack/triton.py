@@ -1,23 +1,29 @@
 """How to start the tritonserver that the `nvidia-pytriton` wheel ships (2.51.0, release 24.10, CPU only).
 
-The wheel holds the server, its libraries and the Python backend apart; the server wants a backend folder with
-the backend and the stub of the running Python together, the stub owned by the user it runs as.
+The wheel holds the server, its libraries and the Python backend apart; the server wants a backend folder
+with the backend and the stub of the running Python together, the stub owned by the user it runs as.
+
+A server that is killed leaves the shared memory of its Python models, 23 MB for each worker.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from tritonobs import assets
 from tritonobs.errors import StackError
-from tritonobs.lab.stack import shared_memory
 from tritonobs.lab.stack.ports import LOOPBACK
 from tritonobs.programs import binaries
+
+_FOLDER: Final = Path("/dev/shm")  # noqa: S108 (where Linux keeps it)
 
 
 def wheel_folder() -> Path:
@@ -48,7 +54,7 @@ def make_backend_folder(folder: Path) -> Path:
             f"the Triton wheel has no Python backend for Python {binaries.PYTHON_SERIES}, only {have}"
         )
     shutil.rmtree(folder, ignore_errors=True)
-    shared_memory.free(folder)
+    free_shared_memory(folder)
     target = folder / "python"
     target.mkdir(parents=True)
     for source in (server / "backends" / "python").iterdir():
@@ -118,7 +124,7 @@ def command(
         str(wheel_folder() / "pytriton" / "tritonserver" / "bin" / "tritonserver"),
         f"--model-repository={repository}",
         f"--backend-directory={backends}",
-        f"--backend-config=python,shm-region-prefix-name={shared_memory.prefix(backends)}",
+        f"--backend-config=python,shm-region-prefix-name={shared_memory_prefix(backends)}",
         "--model-control-mode=explicit",
         "--load-model=*",
         f"--http-address={LOOPBACK}",
@@ -129,3 +135,15 @@ def command(
         "--exit-timeout-secs=5",
         *extra,
     )
+
+
+def shared_memory_prefix(backends: Path) -> str:
+    """What the names of all regions of the server with this backend folder begin with."""
+    return f"tritonobs_{hashlib.sha256(str(backends.absolute()).encode()).hexdigest()[:16]}_"
+
+
+def free_shared_memory(backends: Path) -> None:
+    """Remove the regions of servers with this backend folder; none of them runs any more."""
+    for region in _FOLDER.glob(f"{shared_memory_prefix(backends)}*"):
+        with suppress(OSError):
+            region.unlink()

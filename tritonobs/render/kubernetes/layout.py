@@ -10,17 +10,12 @@ from tritonobs import __version__
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.dashboards import render_dashboards
-from tritonobs.render.kubernetes.access import access_objects, reach_objects
-from tritonobs.render.kubernetes.alerts import alertmanager_object
+from tritonobs.render.grafana import render_dashboards
 from tritonobs.render.kubernetes.autoscaling import adapter_rules, autoscaling_objects
-from tritonobs.render.kubernetes.boards import board_object
-from tritonobs.render.kubernetes.monitors import monitor_objects
-from tritonobs.render.kubernetes.objects import NAME, Object
-from tritonobs.render.kubernetes.rules import rule_objects
-from tritonobs.render.kubernetes.workload import FleetFile, workload_objects
-from tritonobs.render.objectives import render_objectives
-from tritonobs.render.rules import render_rules
+from tritonobs.render.kubernetes.objects import NAME, Object, board_object
+from tritonobs.render.kubernetes.operator import alertmanager_object, monitor_objects, rule_objects
+from tritonobs.render.kubernetes.workload import FleetFile, access_objects, reach_objects, workload_objects
+from tritonobs.render.rules import render_objectives, render_rules
 
 FOLDER = "kubernetes"
 _COMMENT = "Made by tritonobs build."

@@ -1,17 +1,18 @@
-"""What every object has in common: names, labels, and how much of it Kubernetes takes."""
+"""What every object has in common: names, labels, its size; and boards as ConfigMaps."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final, TypeAlias
 
 from tritonobs import __version__
+from tritonobs.errors import RenderFailed
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.render.artifact import yaml_text
+from tritonobs.render.artifact import Artifact, yaml_text
 
 Object: TypeAlias = "dict[str, Any]"
-
 NAME: Final = "tritonobs"
 PORT: Final = 9900
 PORT_NAME: Final = "http"
@@ -52,3 +53,21 @@ def stored(value: object) -> int:
     """How many bytes the value is in the annotation that `kubectl apply` makes."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode()) + sum(more * text.count(sign) for sign, more in _ESCAPED.items())
+
+
+def board_object(name: str, artifact: Artifact, objects: Objects) -> Object:
+    """The board, its JSON without the spaces that only people need.
+
+    Raises:
+        RenderFailed: it is too large for an object.
+    """
+    text = json.dumps(json.loads(artifact.text), ensure_ascii=False, separators=(",", ":"))
+    made = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(name, objects, objects.board_labels),
+        "data": {PurePosixPath(artifact.path).name: text},
+    }
+    if (size := weight(made)) > LARGEST_BYTES:
+        raise RenderFailed(f"board {name} has {size} bytes; an object takes {LARGEST_BYTES}")
+    return made

@@ -1,4 +1,7 @@
-"""`tritonobs serve` as pods: its fleet file, its secrets by reference, its Service."""
+"""`tritonobs serve` as pods: its fleet file, its secrets by reference, its Service.
+
+What it may do in the cluster, and who may reach it, is no more than it needs.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,15 @@ import base64
 import gzip
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from tritonobs.errors import RenderFailed
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, Pods
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.receivers import SecretSource
+from tritonobs.plan.notify import SecretSource
 from tritonobs.render.kubernetes.objects import (
     LARGEST_BYTES,
     NAME,
@@ -37,6 +40,10 @@ _USER = 10001
 _OWNER_AND_GROUP = 0o440
 _IS_KEY, _NO_KEY = re.compile(r"[-._a-zA-Z0-9]+"), re.compile(r"[^-._a-zA-Z0-9]")
 """What Kubernetes allows in keys of a ConfigMap or a Secret."""
+
+_RIGHTS = "rbac.authorization.k8s.io"
+_NAMESPACE = "kubernetes.io/metadata.name"
+Rule = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,3 +260,74 @@ def _keys(paths: Iterable[str]) -> dict[str, str]:
             )
         keys[path], taken[key] = key, path
     return keys
+
+
+def access_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
+    """The service account; its rights on its Lease, on annotated objects, and on the pods it looks for."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(NAME, objects)}
+    # The pods of serve ask for the token in their own spec; no other pod of this account gets one.
+    yield {**account, "automountServiceAccountToken": False}
+    lease = [
+        # RBAC cannot restrict `create` to a name, so it stands apart from the other verbs.
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [NAME],
+            "verbs": ["get", "update"],
+        },
+    ]
+    yield from _granted(NAME, objects.namespace, lease, objects)
+    watched = plan.kubernetes.watched
+    if watched:
+        events = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
+        rules: list[Rule] = [
+            {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["list", "watch"]}
+            for kind in watched.kinds
+        ]
+        rules += [events] if watched.events else []
+        yield from _granted(f"{NAME}-annotations", watched.namespace, rules, objects)
+    if isinstance(plan.replica_source, Pods):
+        pods = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
+        yield from _granted(f"{NAME}-pods", plan.replica_source.namespace, pods, objects)
+
+
+def reach_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
+    """Only its own namespace reaches serve, that of Prometheus and Alertmanager, and that of the servers."""
+    how = plan.replica_source
+    # Triton posts its traces to serve.
+    servers = how.namespace if isinstance(how, Pods) else ""
+    named = sorted({objects.namespace, objects.prometheus_namespace, servers} - {""})
+    peers: list[Rule] = [{"namespaceSelector": {"matchLabels": {_NAMESPACE: name}}} for name in named]
+    yield {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(NAME, objects),
+        "spec": {
+            "podSelector": {"matchLabels": dict(SELECTED)},
+            "policyTypes": ["Ingress"],
+            "ingress": [{"from": peers, "ports": [{"port": PORT, "protocol": "TCP"}]}],
+        },
+    }
+    yield {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata(NAME, objects),
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(SELECTED)}},
+    }
+
+
+def _granted(name: str, namespace: str, rules: Sequence[Rule], objects: Objects) -> Iterator[Object]:
+    """Rights in one namespace, or in all, for the service account."""
+    kind = "Role" if namespace else "ClusterRole"
+    place = {"namespace": namespace} if namespace else {}
+    about = {"name": name, **place, "labels": labelled(objects)}
+    api = f"{_RIGHTS}/v1"
+    yield {"apiVersion": api, "kind": kind, "metadata": about, "rules": list(rules)}
+    yield {
+        "apiVersion": api,
+        "kind": f"{kind}Binding",
+        "metadata": about,
+        "roleRef": {"apiGroup": _RIGHTS, "kind": kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": objects.namespace}],
+    }

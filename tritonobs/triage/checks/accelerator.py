@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs.triage.cause import Cause, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.view import View
 
 _FULL = 0.95
 _SLOWED = 0.85

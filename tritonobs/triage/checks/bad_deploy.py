@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import inputs
-from tritonobs.triage.arrival import arrivals
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.machines import taken
-from tritonobs.triage.wording import growth, titled
+from tritonobs.triage.cause import Cause, Evidence, Unit, growth, titled
+from tritonobs.triage.loads import Arrival, arrivals
+from tritonobs.triage.signs import explain_errors, taken
+from tritonobs.triage.view import View
 from tritonobs.units import format_clock, format_latency
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.arrival import Arrival
-    from tritonobs.triage.cause import Unit
-    from tritonobs.triage.view import View
-
-    Points = tuple[tuple[float, float], ...]
+Points = tuple[tuple[float, float], ...]
 
 _NOTABLE_RATIO, _TIMES_AS_MANY = 0.01, 3.0
 _FEWEST_ERRORS = 3.0
@@ -75,7 +67,7 @@ def _own_errors(view: View, arrival: Arrival, share: float) -> bool:
     """Whether they are the model's: not those of what it calls, of its clients, or of too many requests."""
     model = arrival.subject[0]
     # A model that calls all of its input corrupt is broken itself.
-    if share < _HALF and inputs.explain_errors(view, arrival.subject):
+    if share < _HALF and explain_errors(view, arrival.subject):
         return False
     added = _added_errors(view, arrival, model)
     called = {call.model for call in view.now.calls if call.pipeline == model}

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tritonobs.clients.triton import ModelConfig
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import growth
+from tritonobs.triage.case import Change
+from tritonobs.triage.cause import Cause, Evidence, growth
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.clients.triton import ModelConfig
-    from tritonobs.triage.case import Change
-    from tritonobs.triage.view import View
 
 _SHORTEST_DELAY_SECONDS = 0.002
 # The first request of a batch waits the whole delay, later ones less; what is longer waits for an instance.

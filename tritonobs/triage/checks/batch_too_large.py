@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.stage.series import OUTPUT_TOKEN
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, growth
+from tritonobs.triage.cause import Cause, Evidence, figure, growth
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
 
 # Each step of an engine makes one token of each running request, so both grow together.
 _MORE, _SLOWER = 1.5, 1.3

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from tritonobs.triage import commands
-from tritonobs.triage.budgets import burning_alerts
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.cause import Cause, Evidence, figure, stages_command, titled, triage_command
+from tritonobs.triage.signs import burning_alerts
+from tritonobs.triage.view import View
 
 # It says that something is wrong and not what, so nearly every other finding comes first.
 _CONFIDENCE = 0.5
@@ -36,8 +30,8 @@ def judge(view: View) -> Iterator[Cause]:
                 Evidence(f"requests that missed {burn.slo}", None, burn.bad),
             ),
             next_steps=(
-                f"see since when the objective is missed: {commands.triage(burn.model, '1h')}",
-                f"see where the time goes: {commands.stages(burn.model)}",
+                f"see since when the objective is missed: {triage_command(burn.model, '1h')}",
+                f"see where the time goes: {stages_command(burn.model)}",
             ),
             asked=("slo_bad", "slo_valid", "budgets"),
             since=burn.since,

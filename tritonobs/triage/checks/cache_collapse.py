@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.triage.cause import Cause, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
+from tritonobs.triage.view import View
 
 # As `cacheWorthRatio` of the rules: a cache that answers less was not worth having.
 _USEFUL = 0.2

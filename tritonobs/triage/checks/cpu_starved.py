@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tritonobs import names
 from tritonobs.timings.stages import QUEUE
 from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.machines import taken
+from tritonobs.triage.signs import taken
 from tritonobs.triage.view import View
 
 _GROWTH = 1.2

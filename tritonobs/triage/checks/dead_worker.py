@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import titled
+from tritonobs.timings.outcomes import Worker
+from tritonobs.triage.cause import Cause, Evidence, titled
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.alive import Worker
-    from tritonobs.triage.view import View
 
 
 def judge(view: View) -> Iterator[Cause]:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import inputs
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, titled
+from tritonobs.triage.signs import INPUT_REASONS
 from tritonobs.triage.trends import BAD
 from tritonobs.triage.view import View
-from tritonobs.triage.wording import titled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from tritonobs.timings.measured import Subject
 
 _NOTABLE = 0.01
 _GROWTH = 3.0
@@ -91,7 +86,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
 
 _OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
 _INPUT_STEPS = ("find the client that sends them; the model is well, what it gets is not",)
-_STEPS = dict.fromkeys(inputs.REASONS, _INPUT_STEPS)
+_STEPS = dict.fromkeys(INPUT_REASONS, _INPUT_STEPS)
 
 
 def _surge(view: View, fault: _Fault, subject: Subject) -> tuple[float, float] | None:

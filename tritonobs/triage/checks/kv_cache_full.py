@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.cause import Cause, Evidence, figure
+from tritonobs.triage.view import View
 
 
 def judge(view: View) -> Iterator[Cause]:

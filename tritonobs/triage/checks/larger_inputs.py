@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, growth, stage_labels, timing_evidence
+from tritonobs.triage.case import Case, Change
+from tritonobs.triage.cause import Cause, Evidence, Unit, figure, growth, stage_labels, timing_evidence
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.case import Case, Change
-    from tritonobs.triage.cause import Unit
-    from tritonobs.triage.view import View
 
 _GROWTH = 1.3
 # A few huge images may hardly move the mean.

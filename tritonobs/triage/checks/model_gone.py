@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.timings.measured import with_callees
+from tritonobs.clients.triton import RepositoryEntry
+from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.clients.triton import RepositoryEntry
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
+from tritonobs.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.triage.view import View
 
 # Triton keeps versions that were unloaded on purpose in its index, with this reason.
 _UNLOADED = "unloaded"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import growth, stage_labels, timing_evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.cause import Cause, Evidence, growth, stage_labels, timing_evidence
+from tritonobs.triage.view import View
 
 _KIND = "boxes"
 _GROWTH = 1.5

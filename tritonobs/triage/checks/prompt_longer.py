@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.stage.series import FIRST_TOKEN
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, growth
+from tritonobs.triage.cause import Cause, Evidence, figure, growth
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
 
 _LONGER, _LATER = 1.3, 1.2
 

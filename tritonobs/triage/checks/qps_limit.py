@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.questions import peak_seconds
-from tritonobs.triage import commands
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
+from tritonobs.triage.cause import Cause, Evidence, figure, set_limit, suggest_limit, titled
+from tritonobs.triage.view import View
 from tritonobs.units import parse_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
@@ -64,8 +58,8 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 "find the client that sends more than agreed, and slow it down",
-                f"see what it can serve: {commands.suggest_limit(model)}",
-                f"if there is room, raise the limit: {commands.set_limit(model, version, most)}",
+                f"see what it can serve: {suggest_limit(model)}",
+                f"if there is room, raise the limit: {set_limit(model, version, most)}",
             ),
             trend=trend,
             since=view.trends.exceeded(view.trends.points(*trend), limit),
@@ -88,7 +82,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
         ),
         next_steps=(
             "find the client that sends more than agreed, and slow it down",
-            f"if there is room, raise the limit: {commands.set_limit('', '', rate)}",
+            f"if there is room, raise the limit: {set_limit('', '', rate)}",
         ),
         trend=("requests", {}),
         asked=("requests", "calls", "limits"),

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
-from tritonobs.triage import commands
 from tritonobs.triage.case import Case, Change
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.drain import drain_steps, draining
+from tritonobs.triage.cause import Cause, Evidence, suggest_limit
+from tritonobs.triage.signs import drain_steps, draining
 from tritonobs.triage.view import View
 from tritonobs.units import format_latency
 
@@ -68,7 +67,7 @@ def _cause(view: View, case: Case, change: Change, *, further_on: bool) -> Cause
         next_steps=(
             *drain_steps(view, labels),
             f"add instances of {row.model} (instance_group) or a replica, if there is CPU or GPU left",
-            f"set a QPS limit that {row.model} can serve: {commands.suggest_limit(row.model)}",
+            f"set a QPS limit that {row.model} can serve: {suggest_limit(row.model)}",
         ),
         trend=("queue", labels_of((row.model, row.version))),
         asked=("queue", "pending"),

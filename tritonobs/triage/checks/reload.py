@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import inputs
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import titled
+from tritonobs.triage.cause import Cause, Evidence, titled
+from tritonobs.triage.signs import explain_errors
+from tritonobs.triage.view import View
 from tritonobs.units import format_clock, format_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _SOON_SECONDS = 60.0
 _LONGER, _LONGER_SECONDS = 1.25, 0.001
@@ -29,7 +24,7 @@ def judge(view: View) -> Iterator[Cause]:
     for subject, workers in sorted(view.roster.born.items()):
         slower = view.slower_case(subject[0]) is not None
         # What clients send is not the load's fault.
-        failing = view.failing(subject[0]) and not inputs.explain_errors(view, subject)
+        failing = view.failing(subject[0]) and not explain_errors(view, subject)
         if not view.roster.knew(subject) or not (slower or failing):
             continue
         born = min(view.roster.first_beat(worker) for worker in workers)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.triage.cause import Cause, Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.view import View
 
 # Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
 # something answers there.

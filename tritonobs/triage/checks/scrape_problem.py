@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, titled
 from tritonobs.triage.view import View, requests
-from tritonobs.triage.wording import titled
 
 
 def judge(view: View) -> Iterator[Cause]:

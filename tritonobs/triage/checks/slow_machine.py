@@ -9,9 +9,8 @@ from tritonobs import names
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
 from tritonobs.triage.case import EVERYWHERE_GROWTH, Case
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, titled
 from tritonobs.triage.view import View
-from tritonobs.triage.wording import titled
 from tritonobs.units import format_latency
 
 _PART_OF_CHANGE = 0.5

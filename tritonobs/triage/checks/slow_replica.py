@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from statistics import median
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.view import View
 from tritonobs.units import format_latency
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tritonobs.timings.measured import Subject
-    from tritonobs.triage.view import View
 
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003

@@ -9,9 +9,8 @@ from tritonobs import names
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import CALL, COMPUTE, OTHER, QUEUE, Row
 from tritonobs.triage.case import Case, Change
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, part, stage_labels, timing_evidence
 from tritonobs.triage.view import View
-from tritonobs.triage.wording import part, stage_labels, timing_evidence
 from tritonobs.units import format_latency
 
 _GROWTH = 1.25

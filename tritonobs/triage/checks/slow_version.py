@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tritonobs.timings.measured import Timings
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import commands
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, stages_command
 from tritonobs.triage.view import View, requests
 from tritonobs.units import format_latency, version_order
 
@@ -51,7 +50,7 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 f"roll back: go back to version {old} of {model} (version_policy) until it is understood",
-                f"compare the stages of both: {commands.stages(model)}",
+                f"compare the stages of both: {stages_command(model)}",
             ),
             trend=("requests", labels_of((model, new))),
             asked=("requests", "request", "sum"),

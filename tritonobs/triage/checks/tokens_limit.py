@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.wording import figure, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.view import View
+from tritonobs.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.triage.view import View
 
 _LABELS = (names.MODEL, names.VERSION, names.KIND)
 

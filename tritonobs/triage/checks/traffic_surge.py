@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tritonobs.timings.promql import labels_of
-from tritonobs.triage import commands, inputs
-from tritonobs.triage.cause import Cause, Evidence
-from tritonobs.triage.drain import drain_steps, draining
-from tritonobs.triage.wording import figure, titled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tritonobs.triage.case import Case
-    from tritonobs.triage.view import View
+from tritonobs.triage.case import Case
+from tritonobs.triage.cause import Cause, Evidence, figure, suggest_limit, titled
+from tritonobs.triage.signs import drain_steps, draining, explain_errors
+from tritonobs.triage.view import View
 
 _FACTOR = 1.5
 _BUSY = 0.5
@@ -30,7 +24,7 @@ def judge(view: View) -> Iterator[Cause]:
         before = view.request_rate((case.before.model, case.before.version), before=True)
         if now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * _usual(case)):
             continue
-        failing = view.failing(case.now.model) and not inputs.explain_errors(view, case.subject)
+        failing = view.failing(case.now.model) and not explain_errors(view, case.subject)
         if not case.slower and not failing:
             continue
         labels = labels_of(case.subject)
@@ -48,7 +42,7 @@ def judge(view: View) -> Iterator[Cause]:
             next_steps=(
                 *drain_steps(view, labels, before),
                 "find out whether it is wanted: a campaign, a new client, retries of clients that time out",
-                f"set a limit that it can serve: {commands.suggest_limit(case.now.model)}",
+                f"set a limit that it can serve: {suggest_limit(case.now.model)}",
             ),
             trend=("requests", labels_of(case.subject)),
             asked=("requests",),

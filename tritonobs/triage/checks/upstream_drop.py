@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import stage_tables
-from tritonobs.triage.cause import Cause, Evidence
+from tritonobs.triage.cause import Cause, Evidence, figure, titled
 from tritonobs.triage.view import View
-from tritonobs.triage.wording import figure, titled
 
 _FALL = 0.4
 _BUSY = 0.2

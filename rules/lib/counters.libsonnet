@@ -1,0 +1,293 @@
+// Increases of counters, and what is derived from them: requests of ensembles, engines, traces, and invalid requests.
+local fit = import 'fit.libsonnet';
+
+// Expressions for the increase of a counter since the previous evaluation: the last value now minus the last value then.
+// Sums of these over any window equal what the counters showed, with any gap of scrapes in between. `rate` loses increases
+// beside a gap, and extrapolates where a series begins.
+local increase =
+  {
+    now(series):: 'last_over_time(' + series + '[%(sloInterval)s])',
+    before(series):: 'last_over_time(' + series + '[%(gapWindow)s] offset %(sloInterval)s)',
+
+    // The previous value of a record that has no row for counters at 0. A missing row at an evaluation at which the page was
+    // read means 0: the server has started again.
+    before_some(record):: fit(|||
+      (
+        %(record)s offset %(sloInterval)s
+        or
+        (
+          %(before)s
+            unless on (%(replica_only)s)
+          target:triton_page_read:bool offset %(sloInterval)s
+        )
+      )
+    |||, { record: record, before: $.before(record) }),
+
+    // The increase of each series of `now`. After a counter reset, and for a new series, it is the whole value. A new series
+    // of a page that was not read before has no increase, because its past is unknown; `fresh` selects those.
+    each(now, before, fresh='on (%(replica_only)s) %(pagesNew)s'):: fit(|||
+      (%(now)s - %(before)s >= 0)
+      or
+      (%(now)s unless %(fresh)s)
+    |||, { now: now, before: before, fresh: fresh }),
+
+    // The increase summed by `by`, for series that never reset, as those of a worker (its name has a pid): less to read and
+    // to match. Both windows begin at the same moment, so a series that has ended is in both or in neither. The sum is
+    // negative only for a page that was not read before, whose past is not charged. `rows` restricts the series.
+    summed(by, series, rows=''):: fit(|||
+      clamp_min(
+        sum by (%(by)s) (
+          (
+            sum by (%(by)s) (last_over_time(%(series)s[%(gapHeldWindow)s])%(rows)s)
+              unless on (%(replica_only)s)
+            %(pagesNew)s
+          )
+          or
+          label_replace(
+            -sum by (%(by)s) (last_over_time(%(series)s[%(gapWindow)s] offset %(sloInterval)s)%(rows)s),
+            "before", "1", "", ""
+          )
+        ),
+        0
+      )
+    |||, { by: by, series: series, rows: rows }),
+  };
+
+// The ratio of two rates over 5 m; no row where the denominator is 0.
+local mean =
+  function(rate, each) fit(|||
+    avg_over_time(%(rate)s[%(span5m)s])
+      /
+    (avg_over_time(%(each)s[%(span5m)s]) > 0)
+  |||, { rate: rate, each: each });
+
+// Sums rows of buckets. Prometheus 3 writes the bound 1 as 1.0, other versions as 1; both become 1, or a threshold would not
+// find its bucket. The label `written` keeps both rows apart until the sum, because a vector must not have duplicates.
+local bounds =
+  function(by, rows) fit(|||
+    sum by (%(by)s) (
+      label_replace(
+        label_replace(
+          (
+            %(rows)s
+          ),
+          "written", "$1", "le", "([0-9]+[.]0+)"
+        ),
+        "le", "$1", "le", "([0-9]+)[.]0+"
+      )
+    )
+  |||, { by: by, rows: rows });
+
+// Failed requests by version and reason, each counted once and under the version that has the model's successes. Triton
+// counts a failed ensemble request twice as OTHER, once under version 1 and once under the real version, and its successes
+// under version 1.
+//
+// `failures` returns failures for a matcher of reasons, `models` has a row for each model, and `by` are further labels to
+// keep. Each failure counter is read once: with four reasons a server, there are more of them than of other counters.
+local ensembles =
+  function(failures, models, by='')
+    local counted(reasons, times) = fit(|||
+      %(failures)s
+        * on (%(model)s) group_left (kind)
+      (
+        group by (%(model)s, kind) (subject:tritonobs_model_info:held{kind="ensemble"})%(times)s
+        or on (%(model)s)
+        %(models)s
+      )
+    |||, { failures: failures(reasons), times: times, models: models });
+    fit(|||
+      sum by (%(subject)s, reason%(by)s) (
+        label_replace(
+          sum by (%(model)s, counted, reason%(by)s) (
+            label_replace(
+              label_replace(
+                %(other)s
+                or
+                %(rest)s,
+                "counted", "$1", "version", "(.*)"
+              ),
+              "counted", "1", "kind", "ensemble"
+            )
+          ),
+          "version", "$1", "counted", "(.*)"
+        )
+      )
+    |||, { other: counted('reason="OTHER"', ' / 2'), rest: counted('reason!="OTHER"', ''), by: by });
+
+// Histograms that engines of language models export themselves, as stages of a request: no instrumentation needed. vLLM's
+// backend has them since Triton 24.08 (the whole request since 24.09). `inter_token_latency` is what vLLM 0.11 calls the
+// former `time_per_output_token`. TensorRT-LLM's backend exports no times. See docs/language-models.md.
+local vendors =
+  local engines = [
+    { stage: 'first_token', series: 'vllm:time_to_first_token_seconds' },
+    { stage: 'output_token', series: 'vllm:inter_token_latency_seconds' },
+    { stage: 'output_token', series: 'vllm:time_per_output_token_seconds' },
+    { stage: 'total', series: 'vllm:e2e_request_latency_seconds' },
+  ];
+  // Returns the rows of `own`, plus the engine's rows for model versions without such a stage. `of(series)` is the
+  // expression for one histogram, `only` restricts the engine's rows, and `stages` lists the wanted stages (null: all). Of
+  // two names of one stage the newer takes precedence.
+  function(own, of, only='', stages=null)
+    local trimmed(text) = if std.endsWith(text, '\n') then std.substr(text, 0, std.length(text) - 1) else text;
+    local exported = std.join('\nor on (%(subject)s, stage)\n', [
+      fit('label_replace(\n%(rows)s,\n"stage", "%(stage)s", "", ""\n)', {
+        rows: trimmed(of(engine.series)),
+        stage: engine.stage,
+      })
+      for engine in engines
+      if stages == null || std.member(stages, engine.stage)
+    ]);
+    fit(|||
+      %(own)s
+      or on (%(subject)s, stage)
+      (
+        (
+          %(exported)s
+        )%(only)s
+      )
+    |||, { own: trimmed(own), exported: exported, only: only });
+
+// Increases of traced requests: all of them, and those within each bound that a threshold on traces names. Both are
+// weighted: a request sampled 1 in N counts N.
+local traced =
+  local buckets = 'tritonobs_trace_duration_seconds_bucket{%(traces)s, phase="request"}';
+  local requests = 'tritonobs_trace_requests_total{%(traces)s}';
+  local answered = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
+  local spans = 'tritonobs_trace_spans_total{%(traces)s}';
+  // Receivers whose page was not read before: their counters are history.
+  local fresh = 'on (%(receiver)s) (' + increase.now(spans) + ' unless ' + increase.before(spans) + ')';
+  local bounds = |||
+    and on (%(model)s, le)
+    model_stage_le:tritonobs_latency_bound:info{stage="traces:request", le!="+Inf"}
+  |||;
+  local within(read) = '(' + read(buckets) + '\n' + bounds + ')';
+  local by_bound(aggregation, rows) = fit(|||
+    %(aggregation)s by (%(subject)s, stage, le) (
+      label_replace(
+        label_replace(
+          %(rows)s,
+          "le", "$1", "le", "([0-9]+)[.]0+"
+        ),
+        "stage", "traces:request", "", ""
+      )
+    )
+  |||, { aggregation: aggregation, rows: rows });
+  {
+    within: by_bound('sum', increase.each(within(increase.now), within(increase.before), fresh)),
+    // A row for each model version, stage and bound.
+    bounded: by_bound('group', within(increase.now)),
+    // Requests that Triton may count as completed, with all labels of the receiver.
+    answered: increase.each(increase.now(answered), increase.before(answered), fresh),
+    known: 'group by (%(subject)s) (' + increase.now(requests) + ')',
+    all: fit(|||
+      sum by (%(subject)s) (
+        %(each)s
+      )
+    |||, { each: increase.each(increase.now(requests), increase.before(requests), fresh) }),
+  };
+
+// The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first evaluation.
+// Until objectives are scraped again it uses those of before, from a record that is written seldom, because every evaluation
+// reads an hour of it.
+local counted =
+  local as_before(info, kept, only) = fit(|||
+    (
+      %(info)s%(only)s
+      or
+      (
+        last_over_time(%(kept)s%(only)s[%(gapWindow)s])
+          unless on (%(cluster)s)
+        %(info)s
+      )
+    )
+  |||, { info: info, kept: kept, only: only });
+  {
+    slos: 'slo:tritonobs_counted:info',
+    kept_slos: 'slo:tritonobs_counted:kept',
+    bounds: 'model_stage_le:tritonobs_latency_bound:info',
+    kept_bounds: 'model_stage_le:tritonobs_latency_bound:kept',
+
+    // All SLOs, or those that a matcher selects.
+    now(only=''):: as_before(self.slos, self.kept_slos, if only == '' then '' else '{' + only + '}'),
+    bounds_now:: as_before(self.bounds, self.kept_bounds, ''),
+  };
+
+// Requests that are the caller's fault, increases by model version: those that models called invalid, and those failures of
+// a pipeline that it is not charged for (seen minus bad).
+local invalid =
+  local bad = 'model_version:triton_requests_bad:increase';
+  fit(|||
+    sum by (%(subject)s) (
+      %(told)s
+      or
+      %(seen)s
+      or
+      (-%(bad)s and on (%(subject)s) (%(told)s or %(seen)s))
+    )
+  |||, {
+    told: 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}',
+    seen: 'replica_model_version_seen_by:triton_requests_bad:increase',
+    bad: bad,
+  });
+
+// Failures that Triton counted and the model did not report, in a model that also has invalid requests. Models flush every
+// half scrape interval, so a single sample is off in either direction; over ten minutes these errors cancel. A difference
+// counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first the whole sum, then each sample, negative ones
+// included.
+//
+// `by` are the labels of the subject. `missing` and `seen` are records of increases: unreported requests, and all requests.
+// `most` and `most_in_all` cap the result at the failures of the sample and of the ten minutes. `ago` is the offset of the
+// previous evaluation.
+local unexplained =
+  function(by, missing, seen, most, most_in_all, ago) fit(|||
+    (
+      (
+        (
+          %(missing)s
+            and on (%(by)s)
+          (%(all)s <= on (%(by)s) %(most_in_all)s)
+          or on (%(by)s)
+          (%(most)s and on (%(by)s) %(missing)s)
+        )
+        and on (%(by)s)
+        %(before)s
+      )
+      or
+      (
+        (
+          (%(now)s <= on (%(by)s) %(most_in_all)s)
+            or on (%(by)s)
+          (%(most_in_all)s and on (%(by)s) %(now)s)
+        )
+        unless on (%(by)s)
+        %(before)s
+      )
+    )
+  |||, {
+    local much(at='') = fit(|||
+      (
+        sum by (%(by)s) (sum_over_time(%(missing)s[%(span10m)s]%(at)s))
+          > on (%(by)s)
+        %(lateSeconds)s / %(sloSeconds)s
+          * sum by (%(by)s) (max_over_time(%(seen)s[%(span10m)s]%(at)s))
+      )
+    |||, { by: by, missing: missing, seen: seen, at: at }),
+    by: by,
+    missing: 'sum by (' + by + ') (' + missing + ')',
+    all: 'sum by (' + by + ') (sum_over_time(' + missing + '[%(span10m)s]))',
+    now: much(),
+    // Whether the difference counted at the previous evaluation or in the ten minutes before it. The offset is needed
+    // because a subquery evaluates at multiples of its step, between the evaluations of the group.
+    before: fit(|||
+      (
+        %(ago)s
+        or
+        last_over_time(
+          %(much)s[%(span10m)s:%(sloInterval)s] offset %(sloInterval)s
+        )
+      )
+    |||, { ago: much(ago), much: std.rstripChars(much(), '\n') }),
+    most: most,
+    most_in_all: most_in_all,
+  });
+{ increase: increase, mean: mean, bounds: bounds, ensembles: ensembles, vendors: vendors, traced: traced, counted: counted, invalid: invalid, unexplained: unexplained }

@@ -1,0 +1,238 @@
+// Limits of requests: when one is exceeded, what chance explains, and which subject is reported.
+local fit = import 'fit.libsonnet';
+
+// `expr` without the versions whose limit is the same as that of their model (the record `limit_of_model`): a model with one
+// version has one alert.
+local of_limit =
+  function(expr) fit(|||
+    (
+      %(expr)s
+    )
+    unless on (%(subject)s)
+    model_version:tritonobs_limit_of_model:info
+  |||, { expr: expr });
+
+// The models that pipelines call. `rows` are about those pipelines, with the pipeline's name as `model`.
+local called =
+  function(rows) fit(|||
+    group by (%(model)s) (
+      pipeline_stage_model:tritonobs_pipeline_calls:held
+        and on (%(pipeline)s)
+      label_replace(group by (%(model)s) (%(rows)s), "pipeline", "$1", "model", "(.*)")
+    )
+  |||, { rows: rows });
+
+// `expr` without the versions that have all the traffic of their model and no tighter limit: a model with one version has
+// one alert. `version` and `model` are the rates of both, `limit` the record of limits, `by` further labels, `expr` a text
+// block.
+local once =
+  function(expr, version, model, limit, by='') fit(|||
+    (
+      %(expr)s
+    )
+    unless on (%(subject)s%(by)s)
+    (
+      (
+        %(version)s
+          == on (%(model)s%(by)s) group_left ()
+        %(whole)s
+      )
+      and on (%(subject)s%(by)s)
+      (
+        %(limit)s{version!=""}
+          >= on (%(model)s%(by)s) group_left ()
+        %(limit)s{model!="", version=""}
+      )
+    )
+  |||, {
+    expr: expr,
+    version: version,
+    whole: model,
+    limit: limit,
+    by: by,
+  });
+
+// Requests arrive at random. Where N are expected, N + z * sqrt(N) + z^2 / 5 are rarely exceeded by chance.
+local chance =
+  local held = 'subject:tritonobs_qps_limit:held';
+  local most(limit, seconds, noise) = fit(
+    '%(limit)s + (%(noise)s * sqrt(%(limit)s * %(seconds)s) + %(noise)s ^ 2 / 5) / %(seconds)s',
+    { limit: limit, seconds: seconds, noise: noise }
+  );
+  {
+    // The highest rate over `seconds` that chance explains at a limit, with z = `noise`.
+    most:: most,
+    // The rate between two scrapes was far above the limit, and higher than chance explains. `only` is a matcher, `before`
+    // an offset.
+    burst(only='', before=''):: fit(|||
+      (
+        subject:triton_requests_offered:irate%(short)s%(only)s%(before)s
+          > on (%(subject)s)
+        %(most)s
+      )
+      and on (%(subject)s)
+      (
+        subject:triton_requests_offered:irate%(short)s%(before)s
+          > on (%(subject)s)
+        %(spikeRatio)s * subject:tritonobs_qps_limit:held
+      )
+    |||, { only: only, before: before, most: most(held, '%(scrapeSeconds)s', '%(limitNoise)s') }),
+  };
+
+// Limits whose traffic is near, now, in the last minute or between the last two scrapes. Most traffic is far below its limit
+// and cannot exceed it, so `exceeds` computes its thresholds only for these. Each of its windows requires one of these three
+// rates above the warning share.
+local near_limit =
+  local held = 'subject:tritonobs_qps_limit:held';
+  local near = 'subject:tritonobs_qps_limit:near';
+  local above(window) = fit(|||
+    subject:triton_requests_offered:%(window)s
+      > on (%(subject)s)
+    %(limitWarningRatio)s * %(held)s
+  |||, { window: window, held: held });
+  function(config) {
+    local text = (import 'text.libsonnet')(config),
+    // Where a ruler writes late, all limits are compared, because the record would be an evaluation old.
+    limit: if config.recordsAtOnce then near else held,
+    records: if !config.recordsAtOnce then [] else [
+      text.record(near, fit(|||
+        %(held)s
+          and on (%(subject)s)
+        (
+          %(now)s
+          or
+          %(minute)s
+          or
+          %(scrape)s
+        )
+      |||, { held: held, now: above('rate%(short)s'), minute: above('mean%(medium)s'), scrape: above('irate%(short)s') })),
+    ],
+  };
+
+// Returns the subjects whose traffic exceeds a share of their limit in one of four windows: at once where it is far above,
+// later the smaller the excess is. The value is the rate of the window.
+//
+// Two things explain an excess that needs no action. Requests arrive at random (`chance`). And the rate itself varies more
+// than that: records/limits.libsonnet measures it over the last hours as `breath`, and the threshold is above what such
+// traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored. Thresholds are
+// computed first, for the few rows of limits, so that each rate is read once.
+local exceeds =
+  local offered = 'subject:triton_requests_offered:';
+  local breath = offered + 'breath';
+  local slow_breath = offered + 'breath5m';
+  local waits = 'subject:tritonobs_queue_waits:info';
+  local minute = offered + 'mean%(medium)s';
+  local five = offered + 'rate5m';
+  local hot = offered + 'irate%(short)s';
+  // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least multiple
+  // of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many times each
+  // `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only one that a
+  // burst of seconds can fill. At a small limit two bursts look like chance, so it needs half a deviation more.
+  local windows = {
+    short: {
+      seconds: '(%(shortSeconds)s - %(scrapeSeconds)s)',
+      noise: '(%(limitNoise)s + 0.5)',
+      floor: '%(limitAtOnceRatio)s',
+      ceiling: '2',
+      reach: { [breath]: 5.5, [slow_breath]: 2 },
+      waits: '',
+    },
+    sustained: {
+      seconds: '(%(mediumSeconds)s + %(sustainedSeconds)s)',
+      noise: '%(limitNoise)s',
+      floor: '%(limitSoonRatio)s',
+      ceiling: '1.75',
+      reach: { [breath]: 1.6, [slow_breath]: 3.3 },
+      waits: 'unless on (%(subject)s) ' + waits,
+    },
+    '5m': {
+      seconds: '(%(seconds5m)s + %(seconds4m)s)',
+      noise: '%(limitNoiseLong)s',
+      floor: '%(limitLastingRatio)s',
+      ceiling: '1.5',
+      reach: { [slow_breath]: 4 },
+      waits: 'unless on (%(subject)s) ' + waits,
+    },
+    '15m': {
+      seconds: '%(seconds15m)s',
+      noise: '%(limitNoiseLong)s',
+      floor: '%(limitLongRatio)s',
+      ceiling: '1.35',
+      reach: { [slow_breath]: 2.8 },
+      waits: 'unless on (%(subject)s) ' + waits,
+    },
+  };
+  local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
+  // `share` is the share of the limit. `held` is the record of the limits that are compared: all, or those of `near_limit`.
+  function(share, held)
+    local limit = (if share == '1' then '' else share + ' * ') + held;
+    local threshold(window) =
+      local of = windows[window];
+      fit(|||
+        max by (%(subject)s) (
+          label_replace(%(most)s, "part", "chance", "", "")
+          or
+          label_replace(%(floor)s * %(limit)s %(waits)s, "part", "floor", "", "")
+          or
+          label_replace(
+            (
+              (%(reach)s < on (%(subject)s) %(ceiling)s * (%(most)s))
+              or on (%(subject)s)
+              (%(ceiling)s * (%(most)s) and on (%(subject)s) %(reach)s)
+            ) %(waits)s,
+            "part", "breath", "", ""
+          )
+        )
+      |||, {
+        limit: limit,
+        most: chance.most(limit, of.seconds, of.noise),
+        floor: of.floor,
+        ceiling: of.ceiling,
+        waits: of.waits,
+        reach: '(' + std.join(' + on (%(subject)s) ', ['%(limitBase)s * ' + limit] + [
+          '%(limitBreath)s * ' + '%.10g' % of.reach[name] + ' * ' + name
+          for name in std.objectFields(of.reach)
+        ]) + ')',
+      });
+    local over(rate, window) = fit(|||
+      (
+        %(rate)s
+          > on (%(subject)s)
+        %(threshold)s
+      )
+    |||, { rate: rate, threshold: threshold(window) });
+    local above(rate) = fit('(%(rate)s > on (%(subject)s) %(limit)s)\n', { rate: rate, limit: limit });
+    local all(conditions) =
+      fit('(\n  %(all)s\n)\n', { all: std.join('and on (%(subject)s)\n', conditions) });
+    // Traffic with known bursts can have two in a row: it must exceed the limit for the time `bursts`.
+    local bursting = fit(|||
+      unless on (%(subject)s)
+      (
+        last_over_time(subject:tritonobs_limit_burst:timestamp_seconds[%(span3h)s] offset %(span10m)s)
+          unless on (%(subject)s)
+        (min_over_time(%(hot)s[%(bursts)s]) > on (%(subject)s) %(limit)s)
+      )
+    |||, { hot: hot, limit: limit });
+    of_limit(std.join('or\n', [
+      // The short window, and each of the last three scrapes above the limit.
+      all([over(offered + 'rate%(short)s', 'short')] + [
+        above(hot + before)
+        for before in ['', ' offset %(stepBefore)s']
+      ] + [above(hot + ' offset %(stepsBefore)s') + bursting]),
+      // 150 s, by their mean and their minimum. The minimum may be a fifth of the way closer to the limit.
+      all([
+        over(within('avg', minute, '%(sustained)s'), 'sustained'),
+        over('((%s - on (%%(subject)s) 0.2 * %s) / 0.8)' % [within('min', minute, '%(sustained)s'), limit], 'sustained'),
+        above(minute + ' offset %(sustained)s'),
+        above(offered + 'rate%(short)s'),
+      ]),
+      // Nine minutes: the mean of 5 m was above the limit for four minutes, and the last minute still is.
+      all([
+        over(within('avg', five, '%(span4m)s'), '5m'),
+        above(within('min', five, '%(span4m)s')),
+        above(five + ' offset %(span4m)s'),
+        above(minute),
+      ]),
+      all([over(offered + 'mean15m', '15m'), above(minute)]),
+    ]));
+{ of_limit: of_limit, called: called, once: once, chance: chance, near_limit: near_limit, exceeds: exceeds }
