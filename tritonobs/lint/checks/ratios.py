@@ -195,7 +195,7 @@ def inferences_as_requests(seen: Context) -> Iterator[Hit]:
     if not shape.triton or not shape.names <= {_COUNT, _EXECUTIONS} or shape.kind not in ("rate", "increase"):
         return
     said = seen.expression.unit == "reqps" or seen.says(r"\brequests?\b|\b[rq]ps\b|请求")
-    if said and not seen.says(r"infer|execut|batch|item|image|sample|推理|per request"):
+    if said and not seen.says(r"infer|execution|batch|item|image|sample|推理|per request"):
         name = next(iter(shape.names))
         what = "items of batches" if name == _COUNT else "batches that ran"
         yield Hit(

@@ -31,7 +31,7 @@ _NONE: Final = frozenset(("", "none", "short", "locale"))
 _WORDS: Final = {
     1e-6: r"µs|μs|\bus\b|micro",
     1e-3: r"\bms\b|milli|毫秒",
-    1.0: r"\bs\b|\bsec(ond)?s?\b|\(s\)",
+    1.0: r"\bs\b|\bsecs?\b|\bseconds?\b|\(s\)",
 }
 _CALLED: Final = {1e-9: "nanoseconds", 1e-6: "microseconds", 1e-3: "milliseconds", 1.0: "seconds"}
 _QUANTITY = re.compile(
