@@ -192,6 +192,19 @@ def test_fix_mends_and_says_so(run):
     assert run("rules.yml")[0] == 0
 
 
+def test_fixes_at_one_place_are_made_one_after_the_other(run):
+    """The window of a panel and its denominator, and twice the same guard."""
+    Path("q.promql").write_text(
+        "delta(nv_inference_queue_duration_us[5m])"
+        " / clamp_min(1 + delta(nv_inference_request_success_total[5m]), 1)\n"
+    )
+
+    assert run("--fix", "q.promql")[0] == 0
+    assert Path("q.promql").read_text() == (
+        "increase(nv_inference_queue_duration_us[5m]) / (increase(nv_inference_request_success[5m]))\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("file", "text"),
     [

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tritonobs.lint.linter import Asked, Options, Problem, Result
 
 _STDIN = "-"
+_ROUNDS = 5
 
 
 @click.command(epilog="Example: tritonobs lint rules/ dashboards/")
@@ -90,8 +91,12 @@ def lint(
     if mend:
         from tritonobs.lint.fixes import fix  # noqa: PLC0415
 
-        mended = fix(result.problems)
-        result = lint_files(files, options, live) if mended else result
+        # Of two fixes at one place the second is made in the next round.
+        for _ in range(_ROUNDS):
+            if not (done := fix(result.problems)):
+                break
+            mended += done
+            result = lint_files(files, options, live)
     _show(result, mended, form)
     worst = max((one.finding.severity for one in result.problems), default=Severity.INFO)
     return int(worst >= Severity[fail_on.upper()])

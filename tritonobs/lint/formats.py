@@ -63,7 +63,7 @@ def github_of(problems: Sequence[Problem]) -> str:
 def page_of(name: str) -> str:
     """The page of a check in Markdown."""
     check = CHECKS[name]
-    mended = ", `--fix` mends it" if check.fixed else ""
+    mended = "; `--fix` mends what is certain" if check.fixed else ""
     return "\n".join(
         (
             f"### {check.id}",
@@ -81,8 +81,8 @@ def page_of(name: str) -> str:
 
 
 def pages() -> str:
-    """The pages of all checks."""
-    return "\n\n".join(map(page_of, CHECKS))
+    """The pages of all checks, in the order of their ids."""
+    return "\n\n".join(map(page_of, sorted(CHECKS)))
 
 
 def _rule(name: str) -> dict[str, Any]:

@@ -209,9 +209,10 @@ def inferences_as_requests(seen: Context) -> Iterator[Hit]:
     "guarded-denominator",
     Severity.WARNING,
     title="A guard against division by zero that changes the result",
-    why="`1 +` or `clamp_min(…, 1)` makes every mean too small when there are few requests: at one request "
-    "in ten seconds the mean is a tenth. PromQL gives NaN for 0 / 0, which a panel does not draw and no "
-    "alert fires on.",
+    why="`1 +` or `clamp_min(…, 1)` makes every mean too small when there are few requests: at one in ten "
+    "seconds it is a tenth or less. PromQL gives NaN for 0 / 0, which a panel does not draw and which "
+    "is neither above nor below any threshold. Where a sum or an average comes after the division, add "
+    "up first.",
     wrong="sum by (model) (rate(nv_inference_queue_duration_us[5m]))"
     " / (1 + sum by (model) (rate(nv_inference_request_success[5m])))",
     right="sum by (model) (rate(nv_inference_queue_duration_us[5m]))"
