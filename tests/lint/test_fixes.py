@@ -135,6 +135,16 @@ def test_a_guard_stays_where_a_series_that_is_not_a_number_would_spoil_the_sum(t
     assert path.read_bytes() == before
 
 
+def test_a_fix_that_would_break_the_expression_is_not_made(tmp_path):
+    """Brackets around the number that goes."""
+    path = tmp_path / "query.promql"
+    path.write_text(
+        "rate(nv_inference_queue_duration_us[5m]) / ((1) + rate(nv_inference_request_success[5m]))"
+    )
+
+    assert _mended(path) == (0, ["guarded-denominator"])
+
+
 def test_a_fix_writes_through_a_link(tmp_path):
     """The link stays one."""
     path, link = tmp_path / "rules.yml", tmp_path / "link.yml"

@@ -15,8 +15,8 @@ from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.lint.catalogue import Catalogue, catalogue
 from tritonobs.lint.checks import CHECKS
-from tritonobs.lint.checks.registry import Context, Edit, Hit, Known, Settings
-from tritonobs.lint.expression import Expression
+from tritonobs.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
+from tritonobs.lint.expression import Expression, substituted
 from tritonobs.lint.located import Located, Source, Unreadable, part, whole
 from tritonobs.lint.objects import TEMPLATE, Found, read_documents
 from tritonobs.lint.suppressions import suppressed, suppressions
@@ -276,7 +276,8 @@ class Linter:
             return
         for check in CHECKS.values():
             if self._options.wants(check.id):
-                for hit in check.run(context):
+                for raw in check.run(context):
+                    hit = raw if _parses_edited(expression, raw) else replace(raw, edits=())
                     here = live.mended(expression, hit.edits) if live and hit.edits else ""
                     told = replace(hit, message=f"{hit.message}; {here}") if here else hit
                     yield _problem(expression, check.id, check.severity, told)
@@ -324,6 +325,12 @@ def _change(text: Located, edit: Edit) -> Change | None:
 def _place(text: Located, position: int) -> Place:
     line, column = text.place(position)
     return Place(file=text.source.file, line=line, column=column)
+
+
+def _parses_edited(expression: Expression, hit: Hit) -> bool:
+    """Whether the expression is one after the edits, too: brackets may stand where no one expects them."""
+    text = edited(expression.text, hit.edits)
+    return not hit.edits or _parses(substituted(text) if expression.grafana else text)
 
 
 def _parses(text: str) -> bool:

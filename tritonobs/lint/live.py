@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tritonobs.errors import BadAnswer
 from tritonobs.lint.catalogue import Catalogue, catalogue
-from tritonobs.lint.checks.registry import Edit, Hit
+from tritonobs.lint.checks.registry import Edit, Hit, edited
 from tritonobs.lint.checks.units import compared
 from tritonobs.lint.tree import Call, Matcher, Node, Selector, Unparsed, walk
 
@@ -72,11 +72,9 @@ class Live:
         """
         if _variables(expression) - _WINDOWS or any("$" in one.text for one in edits):
             return ""
-        text = expression.plain
-        for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
-            text = text[: one.start] + one.text + text[one.end :]
+        written = expression.plain
         try:
-            before, after = self._prometheus.query(expression.plain), self._prometheus.query(text)
+            before, after = self._prometheus.query(written), self._prometheus.query(edited(written, edits))
         except BadAnswer:
             return ""
         return _compared(before, after)

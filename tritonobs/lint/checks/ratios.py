@@ -282,20 +282,6 @@ def _counts(seen: Context, node: Node) -> bool:
     return shape.triton and all(one.counter for one in shape.series)
 
 
-def _after(seen: Context, at: int) -> int:
-    text = seen.expression.text
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
-
-
-def _before(seen: Context, at: int) -> int:
-    text = seen.expression.text
-    while at > 0 and text[at - 1].isspace():
-        at -= 1
-    return at
-
-
 @check(
     "unmatched-join",
     Severity.ERROR,

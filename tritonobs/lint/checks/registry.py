@@ -6,7 +6,7 @@ One table has them all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
@@ -28,6 +28,13 @@ class Edit:
     start: int
     end: int
     text: str
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; none of them may overlap."""
+    for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: one.start] + one.text + text[one.end :]
+    return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
