@@ -39,7 +39,10 @@ def test_every_series_of_the_page_is_in_the_catalogue(page):
 
     assert len(types) > 30
     for name, kind in types.items():
-        assert held.series[name].type == kind, name
+        found = held.find(name)
+        assert found, name
+        # Models count the parts of a histogram in counters of their own.
+        assert kind == ("counter" if found.part else found.series.type), name
     for name, labels in re.findall(r"^([\w:]+)(?:\{(.*)\})? ", page, re.MULTILINE):
         found = held.find(name)
         assert found, name
