@@ -85,6 +85,22 @@ def test_links_are_no_way_out_and_no_circle(tmp_path):
     assert Path(result.problems[0].finding.place.file).parent == inside
 
 
+def test_a_folder_that_cannot_be_read_is_a_line(tmp_path, monkeypatch):
+    """As root every folder can be, so the system's answer is made here."""
+    (tmp_path / "closed").mkdir()
+
+    def refuse(path, real=os.scandir):
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+
+    (problem,) = lint_files(files_of([tmp_path]), Options()).problems
+
+    assert (problem.id, problem.finding.place.file) == ("unreadable", str(tmp_path / "closed"))
+
+
 def test_a_pipe_is_not_waited_for(tmp_path):
     """Named itself, it is a line; found in a folder, nothing."""
     os.mkfifo(tmp_path / "pipe.yaml")

@@ -32,7 +32,8 @@ def files_of(
 def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
     root = Path(os.path.realpath(folder))
     # os.walk does not follow links to folders, so that a circle of them is no circle here.
-    for at, folders, names in os.walk(folder):
+    failed: list[OSError] = []
+    for at, folders, names in os.walk(folder, onerror=failed.append):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         for name in sorted(names):
             file = Path(at) / name
@@ -42,3 +43,5 @@ def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
             if outside or not file.exists():
                 continue
             yield file, False
+    # Read as if they were named, so that it is said why they cannot be.
+    yield from ((Path(error.filename), True) for error in failed)
