@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tritonobs.lint.fixes import fix
 from tritonobs.lint.linter import Options, lint_files
@@ -79,6 +80,36 @@ def test_a_second_run_changes_nothing(tmp_path):
 
     assert _mended(path) == (0, [])
     assert path.stat().st_mtime_ns == before
+
+
+FIXABLE = {
+    "nv_gpu_utilization > 80": "nv_gpu_utilization > 0.8",
+    'sum by (model) (rate(nv_inference_request_success_total{model=~"a|b\\\\d"}[5m]))': (
+        'sum by (model) (rate(nv_inference_request_success{model=~"a|b\\\\d"}[5m]))'
+    ),
+    "rate(nv_inference_count[5m])\n  / clamp_min(\n    rate(nv_inference_exec_count[5m]), 1\n  )": (
+        "rate(nv_inference_count[5m])\n  / (\n    rate(nv_inference_exec_count[5m])\n  )"
+    ),
+    'irate(nv_inference_request_failure{reason="backend", job=\'é"\'}[5m]) > 0 # 毫秒': (
+        'rate(nv_inference_request_failure{reason="BACKEND", job=\'é"\'}[5m]) > 0 # 毫秒'
+    ),
+}
+
+
+@pytest.mark.parametrize("style", ["'", '"', "|", ">", None])
+@pytest.mark.parametrize(("written", "right"), FIXABLE.items(), ids=range(len(FIXABLE)))
+def test_whatever_way_a_text_is_written_the_fix_is_the_same(tmp_path, written, right, style):
+    """What YAML reads afterwards is the mended expression, and the other rule is as it was."""
+    rules = [{"alert": "A", "expr": written}, {"alert": "B", "expr": "up == 0"}]
+    path = tmp_path / "rules.yml"
+    path.write_text(
+        yaml.dump({"groups": [{"rules": rules}]}, default_style=style, allow_unicode=True, width=60)
+    )
+
+    _mended(path)
+
+    read = yaml.safe_load(path.read_text())["groups"][0]["rules"]
+    assert [one["expr"] for one in read] == [right, "up == 0"]
 
 
 def test_a_board_keeps_its_layout(tmp_path):
