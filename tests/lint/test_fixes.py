@@ -103,7 +103,7 @@ def test_whatever_way_a_text_is_written_the_fix_is_the_same(tmp_path, written, r
     rules = [{"alert": "A", "expr": written}, {"alert": "B", "expr": "up == 0"}]
     path = tmp_path / "rules.yml"
     path.write_text(
-        yaml.dump({"groups": [{"rules": rules}]}, default_style=style, allow_unicode=True, width=60)
+        yaml.dump({"groups": [{"rules": rules}]}, default_style=style, allow_unicode=True, width=100)
     )
 
     _mended(path)

@@ -316,10 +316,8 @@ def _problem(expression: Expression, name: str, severity: Severity, hit: Hit) ->
 
 def _change(text: Located, edit: Edit) -> Change | None:
     """The edit in the file, or None where the file has other characters there than the expression."""
-    if not text.verbatim(edit.start, edit.end):
-        return None
-    start = text.offset(edit.start)
-    return Change(start=start, end=start + edit.end - edit.start, text=edit.text)
+    held = text.written(edit.start, edit.end)
+    return Change(start=held[0], end=held[1], text=edit.text) if held else None
 
 
 def _place(text: Located, position: int) -> Place:

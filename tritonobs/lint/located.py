@@ -45,11 +45,6 @@ class Source:
         """Where in the file the character at `position` stands: here, at the same place."""
         return position
 
-    def verbatim(self, start: int, end: int) -> bool:
-        """Whether the characters from `start` to `end` are written in the file as they are read."""
-        del start, end
-        return True
-
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column of a place in the file, counted from 1."""
         line = bisect.bisect_right(self._lines, offset)
@@ -107,10 +102,15 @@ class Located(str):
         """Where in the file the character at `position` stands."""
         return self.parent.offset(self._inner(position))
 
-    def verbatim(self, start: int, end: int) -> bool:
-        """Whether the characters from `start` to `end` are written in the file as they are read."""
+    def written(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where in the file the characters from `start` to `end` stand, if they are written as they are read.
+
+        Breaks of lines may be other ones, as in a folded text.
+        """
         first = self.offset(start)
-        return self.source.text[first : first + end - start] == self[start:end]
+        last = self.offset(end - 1) + 1 if end > start else first
+        alike = self.source.text[first:last].split() == self[start:end].split()
+        return (first, last) if alike else None
 
     def place(self, position: int = 0) -> tuple[int, int]:
         """Line and column in the file, counted from 1."""
