@@ -154,7 +154,7 @@ def test_hostile_names_stay_data():
     (command,) = github_of([problem]).splitlines()
     assert command.startswith("::error file=a%2Cb%3Ac.yaml,line=1,col=")
     assert json.loads(json_of(result))["findings"][0]["message"].startswith(name)
-    assert json.loads(sarif_of(result, "1"))["version"] == "2.1.0"
+    assert '"uri": "a%2Cb%3Ac.yaml"' in sarif_of(result, "1")
 
 
 WORDS = st.sampled_from(

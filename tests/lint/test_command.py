@@ -120,6 +120,7 @@ def test_other_formats(run):
     (result,) = sarif["runs"][0]["results"]
     assert result["ruleId"] == sarif["runs"][0]["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5, "startColumn": 36}
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": "rules.yml"}
     jsonschema.validate(sarif, SARIF)
 
 

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
+from urllib.parse import quote
 
 from tritonobs.findings import Severity
 from tritonobs.lint.checks import CHECKS
@@ -51,7 +52,8 @@ def sarif_of(result: Result, version: str) -> str:
     rules = [_rule(name) for name in used]
     held = [_sarif(one, used.index(one.id)) for one in result.problems]
     driver = {"name": "tritonobs lint", "version": version, "rules": rules}
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": held}]}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": held}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=False, indent=2)
 
 
@@ -99,7 +101,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 def _sarif(problem: Problem, index: int) -> dict[str, Any]:
     place = problem.finding.place
-    physical: dict[str, Any] = {"artifactLocation": {"uri": place.file}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file)}}
     if place.line:
         physical["region"] = {"startLine": place.line, "startColumn": place.column}
     hint = f" ({problem.finding.hint})" if problem.finding.hint else ""
