@@ -31,12 +31,14 @@ _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
 _STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
 _SNAPSHOT = ("matplotlib",)
+_LINT = ("promql_parser",)
 
 # Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
 GROUPS = {
     "Configure": {
         "validate": ("offline", "Check a fleet file and report every mistake."),
         "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
+        "lint": ("lint", "Find what is wrong with rules, boards and autoscalers for Triton."),
         "limits": ("limits", "List, set and verify limits."),
         "discover": ("discover", "Write a fleet file of what running servers serve."),
         "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
@@ -192,7 +194,8 @@ def _without(missing: ModuleNotFoundError) -> str:
     """One sentence: what is missing, and the command that brings it."""
     name = (missing.name or str(missing)).partition(".")[0]
     # The extra, because modules and packages differ in name (cv2 is in opencv-python-headless).
-    extra = "stack" if name in _STACK else "snapshot" if name in _SNAPSHOT else "cli"
+    extras = {"stack": _STACK, "snapshot": _SNAPSHOT, "lint": _LINT}
+    extra = next((extra for extra, modules in extras.items() if name in modules), "cli")
     return f"this command needs {name}: pip install 'tritonobs[{extra}]'"
 
 

@@ -1,0 +1,188 @@
+"""`--fix`: only what is certain, only where it stands, and a second run finds nothing of it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tritonobs.lint.fixes import fix
+from tritonobs.lint.linter import Options, lint_files
+
+RULES = """\
+# Rules of the detector.   Two spaces stay.
+groups:
+- name:   detector   # a comment
+  rules:
+    - {alert: Busy, expr: 'nv_gpu_utilization > 80'}
+    - alert: Queue
+      expr: |
+        # per request
+        sum by (model) (delta(nv_inference_queue_duration_us[5m]))
+          / (1 + sum by (model) (delta(nv_inference_request_success[5m])))  > 500000
+    - alert: Failures
+      expr: "sum by (model) (irate(nv_inference_request_failure{reason=\\"backend\\"}[5m])) > 0"
+    - alert: Low
+      expr: sum by (model) (rate(nv_inference_request_success_total[5m])) > 5
+    - record: model:mean:us
+      expr: rate(nv_inference_queue_duration_us[5m]) / clamp_min(rate(nv_inference_request_success[5m]), 1)
+"""
+MENDED = """\
+# Rules of the detector.   Two spaces stay.
+groups:
+- name:   detector   # a comment
+  rules:
+    - {alert: Busy, expr: 'nv_gpu_utilization > 0.8'}
+    - alert: Queue
+      expr: |
+        # per request
+        sum by (model) (increase(nv_inference_queue_duration_us[5m]))
+          / (sum by (model) (increase(nv_inference_request_success[5m])))  > 500000
+    - alert: Failures
+      expr: "sum by (model) (rate(nv_inference_request_failure{reason=\\"BACKEND\\"}[5m])) > 0"
+    - alert: Low
+      expr: sum by (model) (rate(nv_inference_request_success[5m])) > 5
+    - record: model:mean:us
+      expr: rate(nv_inference_queue_duration_us[5m]) / (rate(nv_inference_request_success[5m]))
+"""
+MEAN = (
+    "sum by (model) (rate(nv_inference_queue_duration_us[$__interval]))"
+    " / sum by (model) (rate(nv_inference_request_success[$__interval]))"
+)
+
+
+def _mended(path: Path) -> tuple[int, list[str]]:
+    """How many problems were mended, and the ids that are left."""
+    done = fix(lint_files([(path, True)], Options()).problems)
+    return len(done), [one.id for one in lint_files([(path, True)], Options()).problems]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "with a byte order mark"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_certain_fixes_are_written_and_the_rest_stays(tmp_path, mark, ending):
+    """Comments, spaces, line ends and quotes are as they were."""
+    path = tmp_path / "rules.yml"
+    path.write_bytes(mark + RULES.replace("\n", ending).encode())
+    path.chmod(0o640)
+
+    count, left = _mended(path)
+
+    assert path.read_bytes() == mark + MENDED.replace("\n", ending).encode()
+    assert (count, left, path.stat().st_mode & 0o777) == (8, [], 0o640)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_second_run_changes_nothing(tmp_path):
+    """Not even the time of the file."""
+    path = tmp_path / "rules.yml"
+    path.write_text(MENDED)
+    before = path.stat().st_mtime_ns
+
+    assert _mended(path) == (0, [])
+    assert path.stat().st_mtime_ns == before
+
+
+FIXABLE = {
+    "nv_gpu_utilization > 80": "nv_gpu_utilization > 0.8",
+    'sum by (model) (rate(nv_inference_request_success_total{model=~"a|b\\\\d"}[5m]))': (
+        'sum by (model) (rate(nv_inference_request_success{model=~"a|b\\\\d"}[5m]))'
+    ),
+    "rate(nv_inference_count[5m])\n  / clamp_min(\n    rate(nv_inference_exec_count[5m]), 1\n  )": (
+        "rate(nv_inference_count[5m])\n  / (\n    rate(nv_inference_exec_count[5m])\n  )"
+    ),
+    'irate(nv_inference_request_failure{reason="backend", job=\'é"\'}[5m]) > 0 # 毫秒': (
+        'rate(nv_inference_request_failure{reason="BACKEND", job=\'é"\'}[5m]) > 0 # 毫秒'
+    ),
+}
+
+
+@pytest.mark.parametrize("style", ["'", '"', "|", ">", None])
+@pytest.mark.parametrize(("written", "right"), FIXABLE.items(), ids=range(len(FIXABLE)))
+def test_whatever_way_a_text_is_written_the_fix_is_the_same(tmp_path, written, right, style):
+    """What YAML reads afterwards is the mended expression, and the other rule is as it was."""
+    rules = [{"alert": "A", "expr": written}, {"alert": "B", "expr": "up == 0"}]
+    path = tmp_path / "rules.yml"
+    path.write_text(
+        yaml.dump({"groups": [{"rules": rules}]}, default_style=style, allow_unicode=True, width=100)
+    )
+
+    _mended(path)
+
+    read = yaml.safe_load(path.read_text())["groups"][0]["rules"]
+    assert [one["expr"] for one in read] == [right, "up == 0"]
+
+
+def test_a_board_keeps_its_layout(tmp_path):
+    """The unit and the window of a panel are mended in the text, and nothing else is written anew."""
+    panel = {"title": "é", "fieldConfig": {"defaults": {"unit": "ms"}}, "targets": [{"expr": MEAN}]}
+    text = json.dumps({"title": "b", "schemaVersion": 39, "panels": [panel]}, indent=3, ensure_ascii=False)
+    path = tmp_path / "board.json"
+    path.write_text(text + "\n")
+
+    count, left = _mended(path)
+
+    assert path.read_text() == text.replace('"ms"', '"µs"').replace("$__interval", "$__rate_interval") + "\n"
+    assert (count, left) == (3, [])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"targets": [{"expr": MEAN}, {"expr": f"{MEAN} / 1000"}]},
+        {"fieldConfig": {"defaults": {"unit": "ms", "max": 500}}},
+        {"fieldConfig": {"defaults": {"unit": "ms", "thresholds": {"steps": [{"value": 500}]}}}},
+    ],
+    ids=["two expressions", "an axis", "a threshold"],
+)
+def test_a_unit_stays_where_something_else_is_written_in_it(tmp_path, more):
+    """The finding stays, too."""
+    panel = {"title": "p", "fieldConfig": {"defaults": {"unit": "ms"}}, "targets": [{"expr": MEAN}], **more}
+    path = tmp_path / "board.json"
+    path.write_text(json.dumps({"title": "b", "schemaVersion": 39, "panels": [panel]}))
+
+    assert "wrong-unit" in _mended(path)[1]
+    assert '"unit": "ms"' in path.read_text()
+
+
+def test_what_is_written_in_another_way_is_not_touched(tmp_path):
+    """An escape within the word that would change: the finding stays."""
+    path = tmp_path / "rules.yml"
+    path.write_text('groups: [{rules: [{alert: A, expr: "nv_gpu_utilization > 8\\x30"}]}]')
+    before = path.read_bytes()
+
+    assert _mended(path) == (0, ["ratio-and-percent"])
+    assert path.read_bytes() == before
+
+
+def test_a_guard_stays_where_a_series_that_is_not_a_number_would_spoil_the_sum(tmp_path):
+    """Within a sum, and in a scaler."""
+    path = tmp_path / "query.promql"
+    path.write_text(
+        "avg(rate(nv_inference_queue_duration_us[5m]) / (1 + rate(nv_inference_request_success[5m])))"
+    )
+    before = path.read_bytes()
+
+    assert _mended(path) == (0, ["average-of-averages", "guarded-denominator"])
+    assert path.read_bytes() == before
+
+
+def test_a_fix_that_would_break_the_expression_is_not_made(tmp_path):
+    """Brackets around the number that goes."""
+    path = tmp_path / "query.promql"
+    path.write_text(
+        "rate(nv_inference_queue_duration_us[5m]) / ((1) + rate(nv_inference_request_success[5m]))"
+    )
+
+    assert _mended(path) == (0, ["guarded-denominator"])
+
+
+def test_a_fix_writes_through_a_link(tmp_path):
+    """The link stays one."""
+    path, link = tmp_path / "rules.yml", tmp_path / "link.yml"
+    path.write_text(RULES)
+    link.symlink_to(path)
+
+    _mended(link)
+
+    assert link.is_symlink()
+    assert path.read_text() == MENDED
