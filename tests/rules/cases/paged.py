@@ -1,4 +1,4 @@
-"""The page about a limit: of pipelines and not of their members, while it goes on, not of what counts twice."""
+"""The page about a limit: of pipelines, not of their members; while it goes on; not of what counts twice."""
 
 from support.promtool import Case, absent, all_fire, reads
 from support.simulate import World
