@@ -46,8 +46,11 @@ def overflows(says, *checks, at=(10, 40, 70), passed_on=None):
     return Case(says=says, world=world, rules=(KEPT,), given=(f"{EXCEEDED}:rate", PASSED_ON), checks=checks)
 
 
-def told(alert, record, labels, severity):
-    """The alert about what began at minutes 10 and 40, and more than three hours later."""
+def told(alert, record, labels, severity, *, until):
+    """The alert about what began at minutes 10 and 40, and more than three hours later.
+
+    It stays for an hour after minute 45, and until this minute.
+    """
     levels = [level for minute in (10, 40, 232) for level in ((minute, None), (minute + 5, 1))]
     world = World(minutes=300).gauge(record, [*levels, (999, None)], **labels).gauge(OWNER, 1, **NMS)
     labels = {**labels, "severity": severity}
@@ -59,7 +62,7 @@ def told(alert, record, labels, severity):
         checks=(
             silent(alert, 39, since=22),
             fires(alert, 70, **labels),
-            fires(alert, 103, **labels),
+            fires(alert, until, **labels),
             silent(alert, 230, since=112),
             fires(alert, 236, **labels),
             silent(alert, 300, since=244),
@@ -68,13 +71,14 @@ def told(alert, record, labels, severity):
 
 
 CASES = (
-    told("TritonModelUnloaded", "subject:tritonobs_model_unloaded:info", NMS, "critical"),
-    told("TritonWorkerDead", "model_instance:tritonobs_worker_dead:info", WORKER, "critical"),
+    told("TritonModelUnloaded", "subject:tritonobs_model_unloaded:info", NMS, "critical", until=108),
+    told("TritonWorkerDead", "model_instance:tritonobs_worker_dead:info", WORKER, "critical", until=108),
     told(
         "TritonInvalidInputSurge",
         "model_version_stage_reason:tritonobs_invalid_surge:rate",
         INPUT,
         "warning",
+        until=105.5,
     ),
     begins("subject:tritonobs_model_unloaded:info", NMS, kept=4.75, short=0.75),
     begins("model_instance:tritonobs_worker_dead:info", WORKER, kept=4.75, short=0.25),

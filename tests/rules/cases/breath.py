@@ -80,5 +80,16 @@ CASES = tuple(
             minutes=1624,
             says="what was before half a day does not",
         ),
+        *(
+            breaths(
+                name,
+                [(1440, by)],
+                [*falling(1440, 1980, 1.0), *falling(1980, 2160, 2.0, 1.0)],
+                lambda record: reads(record, 2158, ({"model": "nms"}, 2)),
+                minutes=2160,
+                says=f"three hours are compared with half a day alone, not with a day of {by:+g} before",
+            )
+            for by in (5.0, -5.0)
+        ),
     )
 )

@@ -42,7 +42,22 @@ def counted(minutes, after):
     return world.gauge(ANSWERED, [(20, 100), (20 + minutes, None), (999, after)], replica="a")
 
 
+def away_for_a_day():
+    """Servers that were not read for a day, and then had answered more than before, or less."""
+    world = World(minutes=1478, scrape_seconds=120)
+    for replica, last, after in (("a", 20, 500), ("b", 20, 50), ("c", 60, 500)):
+        world.gauge(ANSWERED, [(last, 100), (1474, None), (1e9, after)], replica=replica)
+    return world
+
+
 CASES = (
+    Case(
+        says="what a server had counted more than a day before is forgotten",
+        world=away_for_a_day(),
+        rules=("replica:triton_requests_uncounted:sum",),
+        given=(ANSWERED,),
+        checks=(reads("replica:triton_requests_uncounted:sum", 1478, ({"replica": "c"}, 400)),),
+    ),
     Case(
         says="what came while a server was not read for more than an hour is said with its number",
         world=counted(80, 500),

@@ -21,6 +21,7 @@ FAILED, SEEN = (
 UNLOADED, NOT_LOADED, MISSING = "TritonModelUnloaded", "TritonVersionNotLoaded", "TritonModelMissing"
 ANSWERS = "model_instance:tritonobs_worker_answers:info"
 STOPPED, DROP, DEAD = "TritonTrafficStopped", "TritonTrafficDrop", "TritonWorkerDead"
+DEAD_INSTANCE = "model_instance:tritonobs_worker_dead:info"
 HOUR, DAY = 60, 24 * 60
 UP = {"job": "triton", "replica": "triton-1"}
 LEFT = "replica:triton_unreachable:info"
@@ -155,6 +156,16 @@ def dead():
     return world
 
 
+def taken_away():
+    """Instances that beat until minute 20, of models that answer so much a minute without a failure."""
+    world = World(minutes=36)
+    for model, a_minute in (("many", 18), ("enough", 10.2), ("fewer", 9.6), ("few", 4.2), ("hardly", 3.6)):
+        own = {"model": model, "version": "1"}
+        world.gauge(BEATS, [(20, 1), (99, 0)], **own, replica="r", model_instance="i")
+        world.gauge(DONE_THERE, a_minute / 60, **own, replica="r").gauge(FAILED, 0, **own, reason="BACKEND")
+    return world
+
+
 def missing():
     """Versions that server `a` had, and has not; `b` has them."""
     world = World(minutes=10)
@@ -238,6 +249,16 @@ CASES = (
             # It answers again, and for less than five minutes.
             told(DEAD, 39.5, *DEAD_STILL, "answers_again"),
             told(DEAD, 44.75, *DEAD_STILL),
+        ),
+    ),
+    Case(
+        says="an instance was taken away where ten a minute are answered, or later twenty in five minutes",
+        world=taken_away(),
+        rules=(DEAD_INSTANCE,),
+        given=(BEATS, DONE_THERE, FAILED, ANSWERS),
+        checks=tuple(
+            reads(f"count by (model) ({DEAD_INSTANCE})", minute, *(({"model": model}, 1) for model in models))
+            for minute, models in ((34.5, ("fewer", "few", "hardly")), (35.5, ("hardly",)))
         ),
     ),
     Case(

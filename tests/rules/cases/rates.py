@@ -7,6 +7,8 @@ NMS = {"model": "nms", "version": "1"}
 TRITON = {"job": "triton", "instance": "triton-1:8002", "replica": "triton-1", **NMS}
 RATES = ((0.01, 0.1), (1, 0.01), (1000, 0.01))
 TRAFFIC = "model_version:triton_requests"
+COMPUTED = "model_version:triton_compute_duration_seconds:rate1m"
+ANSWERS = "model_instance:tritonobs_worker_answers:info"
 
 
 def at_rate(qps, tolerance):
@@ -93,4 +95,39 @@ def staged(qps):
     )
 
 
-CASES = (*(at_rate(*rate) for rate in RATES), *(staged(qps) for qps, _ in RATES))
+def computed():
+    """Two servers that compute for one second and for two in each; what comes in and out takes a little."""
+    world = World(minutes=5)
+    for turn in (1, 2):
+        for part, seconds in (("input", 0.1), ("infer", 1), ("output", 0.01)):
+            own = {**TRITON, "replica": f"triton-{turn}"}
+            world.counter(f"nv_inference_compute_{part}_duration_us", 1e6 * seconds * turn, **own)
+    return world
+
+
+def answering():
+    """Workers with a request every two seconds, with one until two minutes before, and with none."""
+    world = World(minutes=10)
+    for slot, level in enumerate((0.5, [(8, 0.5), (99, 0)], 0)):
+        own = {**TRITON, "worker": f"nms_0_{slot}-100-1a2b3c"}
+        world.counter("tritonobs_stage_duration_seconds_count", level, **own, stage="total")
+        world.counter("tritonobs_stage_duration_seconds_count", 1, **own, stage="decode")
+    return world
+
+
+CASES = (
+    *(at_rate(*rate) for rate in RATES),
+    *(staged(qps) for qps, _ in RATES),
+    Case(
+        says="servers compute for as long as all of them together, with what goes in and out",
+        world=computed(),
+        rules=(COMPUTED,),
+        checks=(reads(COMPUTED, 5, (NMS, 3.33)),),
+    ),
+    Case(
+        says="a worker answers that ended a request within a minute",
+        world=answering(),
+        rules=(ANSWERS,),
+        checks=(reads(ANSWERS, 10, ({**NMS, "replica": "triton-1", "model_instance": "nms_0_0"}, 1)),),
+    ),
+)
