@@ -178,7 +178,7 @@ local exceeds =
             (
               (%(reach)s < on (%(subject)s) %(ceiling)s * (%(most)s))
               or on (%(subject)s)
-              (%(ceiling)s * (%(most)s) and on (%(subject)s) %(reach)s)
+              (%(ceiling)s * (%(most)s) and on (%(subject)s) %(known)s)
             ) %(waits)s,
             "part", "breath", "", ""
           )
@@ -193,6 +193,7 @@ local exceeds =
           '%(limitBreath)s * ' + '%.10g' % of.reach[name] + ' * ' + name
           for name in std.objectFields(of.reach)
         ]) + ')',
+        known: std.join(' and on (%(subject)s) ', std.objectFields(of.reach)),
       });
     local over(rate, window) = fit(|||
       (
