@@ -56,10 +56,11 @@ local again =
       |||, { now: if config.recordsAtOnce then record + ' > 0' else '(\n' + expr + ')', labels: labels, held: held }),
     };
 
-// Every recurring alert, with the record of its condition. TritonServerDown ends when the server has answered for five minutes.
+// Every recurring alert, with the record of its condition. Of TritonServerDown every outage counts, also within one alert: the
+// message says how many there were.
 local returning =
   function(config) {
-    down: again(config, 'replica:triton_outage:info', '%(replica_only)s', 'evaluation', '5m'),
+    down: again(config, 'replica:triton_outage:info', '%(replica_only)s', 'evaluation', '0s'),
     limit: again(config, 'subject:tritonobs_limit_exceeded:rate', '%(subject)s', 'evaluation', config.limitKeepFiring, apart=true),
     dead: again(config, 'model_instance:tritonobs_worker_dead:info', '%(subject)s, %(replica)s, model_instance', 'evaluation', '5m', '15s'),
     unloaded: again(config, 'subject:tritonobs_model_unloaded:info', '%(subject)s', 'evaluation', '5m', '1m'),

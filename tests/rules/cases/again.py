@@ -84,7 +84,6 @@ CASES = (
     begins("model_instance:tritonobs_worker_dead:info", WORKER, kept=4.75, short=0.25),
     begins("model_version_stage_reason:tritonobs_invalid_surge:rate", INPUT, kept=1, short=0.75),
     begins(f"{EXCEEDED}:rate", NMS, kept=0.75, short=0.25, counts=True),
-    begins("replica:triton_outage:info", {"replica": "a"}, kept=4.75, short=0.25, counts=True),
     overflows(
         "the second overflow within three hours is one that comes back, for an hour after the last",
         absent(KEPT, 39),

@@ -30,6 +30,7 @@ _OFFERED: Final = "subject:triton_requests_offered:"
 _IRATE: Final = _OFFERED + "irate"
 _ABOUT: Final = (
     _OFFERED,
+    "subject:tritonobs_qps_limit:near",
     "subject:tritonobs_limit_near:",
     "subject:tritonobs_limit_exceeded:",
     "subject:tritonobs_limit_exceeded_begins:",
