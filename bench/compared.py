@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,44 +97,30 @@ def _cells(seen: dict[str, Any]) -> tuple[str, str, str]:
     )
 
 
-def _sloth(shop: Shop) -> tuple[dict[str, Any], ...]:
+def _sloth(slo: Slo) -> list[dict[str, Any]]:
+    made = sloth_shape.rules(slo.model, slo.name, float(slo.objective_ratio), **_counters(slo))
+    return [
+        # Sloth leaves the label that routes read to its users.
+        {**rule, "labels": {**rule["labels"], "severity": rule["labels"]["sloth_severity"]}}
+        if "alert" in rule
+        else rule
+        for rule in made
+    ]
+
+
+def _pyrra(slo: Slo) -> list[dict[str, Any]]:
+    name = f"{slo.model}-{slo.name}"
+    made = pyrra_shape.rules(name, float(slo.objective_ratio), **_counters(slo))
+    return [{**rule, "alert": f"{rule['alert']}-{name}"} if "alert" in rule else rule for rule in made]
+
+
+def _groups(of: Callable[[Slo], list[dict[str, Any]]], shop: Shop) -> tuple[dict[str, Any], ...]:
+    """A group for each SLO about a model: so people write them who have no versions in their rules."""
     return tuple(
-        {
-            "name": f"{slo.model}-{slo.name}",
-            "interval": _INTERVAL,
-            "rules": [
-                # Sloth leaves the label that routes read to its users.
-                {**rule, "labels": {**rule["labels"], "severity": rule["labels"]["sloth_severity"]}}
-                if "alert" in rule
-                else rule
-                for rule in sloth_shape.rules(
-                    slo.model, slo.name, float(slo.objective_ratio), **_counters(slo)
-                )
-            ],
-        }
-        for slo in _slos(shop)
+        {"name": f"{slo.model}-{slo.name}", "interval": _INTERVAL, "rules": of(slo)}
+        for slo in shop.plan.slos
+        if not slo.version
     )
-
-
-def _pyrra(shop: Shop) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {
-            "name": f"{slo.model}-{slo.name}",
-            "interval": _INTERVAL,
-            "rules": [
-                {**rule, "alert": f"{rule['alert']}-{slo.model}-{slo.name}"} if "alert" in rule else rule
-                for rule in pyrra_shape.rules(
-                    f"{slo.model}-{slo.name}", float(slo.objective_ratio), **_counters(slo)
-                )
-            ],
-        }
-        for slo in _slos(shop)
-    )
-
-
-def _slos(shop: Shop) -> list[Slo]:
-    """One for each promise about a model: so people write them who have no versions in their rules."""
-    return [slo for slo in shop.plan.slos if not slo.version]
 
 
 def _counters(slo: Slo) -> dict[str, str]:
@@ -150,8 +137,8 @@ def _counters(slo: Slo) -> dict[str, str]:
 
 _SETS = {
     "tritonobs": lambda shop: product_rules(shop.scrape_seconds),
-    "Sloth": _sloth,
-    "Pyrra": _pyrra,
+    "Sloth": partial(_groups, _sloth),
+    "Pyrra": partial(_groups, _pyrra),
 }
 
 

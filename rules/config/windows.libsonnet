@@ -22,10 +22,6 @@ local scrapes = 4;
     // The window for the histograms of stages: 1 m, or the short window if that is longer.
     mediumWindow: duration.text(std.max(60, config.shortSeconds)),
     mediumSeconds: duration.seconds(config.mediumWindow),
-    // The distance between two samples that differ in a record, and twice that: the longer of the scrape and the evaluation
-    // interval.
-    step: duration.text(stepSeconds),
-    steps: duration.text(2 * stepSeconds),
     // Offsets that read a record one scrape and two scrapes before the latest one. A ruler that writes late shows the
     // previous evaluation where no offset is given, so its offsets are one step longer.
     local read = if config.recordsAtOnce then 0 else 1,
@@ -33,6 +29,7 @@ local scrapes = 4;
     stepsBefore: duration.text((read + 2) * stepSeconds),
     local evaluationSeconds = duration.seconds(config.evaluationInterval),
     evaluationSeconds: evaluationSeconds,
+    // The distance between two samples that differ in a record.
     local stepSeconds = std.max(config.scrapeSeconds, evaluationSeconds),
     // How long a smaller excess of a limit must last, measured by a mean over a medium window. Both together are 150 s.
     sustainedSeconds: std.max(2 * stepSeconds, 150 - config.mediumSeconds),
