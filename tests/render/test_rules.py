@@ -65,7 +65,7 @@ def test_one_knob_moves_all_that_follows_from_it():
     slow = mixin_knobs({"scrapeSeconds": 30})
 
     assert (written["shortSeconds"], written["mediumWindow"]) == (120, "2m")
-    assert (slow["shortWindow"], slow["evaluationInterval"], slow["step"]) == ("2m", "30s", "30s")
+    assert (slow["shortWindow"], slow["evaluationInterval"]) == ("2m", "30s")
     assert (slow["serverDownFor"], slow["sloInterval"], slow["gapHeldWindow"]) == ("1m30s", "30s", "1h30s")
 
 
