@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
-from tritonobs.lab.drill.drill import CALM
-from tritonobs.lab.drill.registry import DRILLS
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.report import seconds
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.drill import CALM
+from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.report import seconds
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.snapshot import take_snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import triage
-from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

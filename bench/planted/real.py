@@ -24,12 +24,12 @@ import psutil
 import requests
 
 from planted.fault import Truth
-from tritonobs.lab.drill.drill import steady
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.drill import steady
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.triage.saved import save_snapshot
+from tritonobs.extensions.triage.snapshot import take_snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.saved import save_snapshot
-from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.delivery.commit import Answer, Pace
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Delivery
-from tritonobs.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
 from tritonobs.tasks.supervisor import Supervisor
 

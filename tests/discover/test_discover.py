@@ -12,7 +12,7 @@ import pytest
 
 from support.serving import serving
 from tritonobs.clients.triton import TritonClient
-from tritonobs.discover.survey import (
+from tritonobs.extensions.discover.survey import (
     FoundModel,
     FoundReplica,
     FoundVersion,
@@ -149,7 +149,7 @@ def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch
 def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its counts are not those of this server: the draft says so instead of using it."""
     wanted = f"{url}/other"
-    monkeypatch.setattr("tritonobs.discover.survey._usual_page", lambda _: wanted)
+    monkeypatch.setattr("tritonobs.extensions.discover.survey._usual_page", lambda _: wanted)
     guessed = discover(TritonClient(url), watch_seconds=0.0)
 
     told = (

@@ -10,18 +10,18 @@ import pytest
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tritonobs.lab.load.result import LoadResult
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 

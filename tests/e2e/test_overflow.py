@@ -3,9 +3,9 @@
 import pytest
 
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab import demo as story
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab import demo as story
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
 from tritonobs.timings.stages import read_stages
 
 pytestmark = pytest.mark.e2e

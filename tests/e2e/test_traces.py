@@ -18,8 +18,8 @@ from support.programs import Program, free_port
 from support.traced_models import add_timed
 from support.traced_rig import FLEET, SOON, TracedRig, traced_rig
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import pytest
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import Backtest, Episode, backtest_limit, episodes_of, joined
+from tritonobs.extensions.history.backtest import Backtest, Episode, backtest_limit, episodes_of, joined
 from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:

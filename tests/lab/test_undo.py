@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from tritonobs.lab import undo
-from tritonobs.lab.undo import Undo
+from tritonobs.extensions.lab import undo
+from tritonobs.tasks.undo import Undo
 
 
 def _kick(number: signal.Signals) -> None:

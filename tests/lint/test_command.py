@@ -160,7 +160,7 @@ def test_standard_input_is_read(run):
 
 def test_standard_input_has_a_limit_and_an_encoding(run, monkeypatch):
     """Both are wrong usage, with a sentence."""
-    monkeypatch.setattr("tritonobs.lint.linter.MAX_BYTES", 10)
+    monkeypatch.setattr("tritonobs.extensions.lint.linter.MAX_BYTES", 10)
     assert "more than 10 characters" in run("-", stdin=RULES)[2]
 
     class Latin(io.StringIO):

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tritonobs.lint.fixes import fix
-from tritonobs.lint.linter import Options, lint_files
+from tritonobs.extensions.lint.fixes import fix
+from tritonobs.extensions.lint.linter import Options, lint_files
 
 RULES = """\
 # Rules of the detector.   Two spaces stay.

@@ -10,8 +10,8 @@ from support.linting import alert, panel, query
 from support.watched import Watched
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import Unreachable
-from tritonobs.lint.linter import Linter, Options
-from tritonobs.lint.live import Live
+from tritonobs.extensions.lint.linter import Linter, Options
+from tritonobs.extensions.lint.live import Live
 from tritonobs.programs import binaries
 
 PAGE = Path(__file__).parent.parent / "cli" / "transcripts" / "page-1.prom"

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from support.fails_closed import open_paths
-from tritonobs.cli.build import kubernetes_artifacts
+from tritonobs.cli.fleet_file import load_plan
+from tritonobs.extensions.kubernetes.autoscaling import adapter_rules, autoscaling_objects
+from tritonobs.extensions.kubernetes.build import artifacts
 from tritonobs.plan.build import build_plan
-from tritonobs.render.kubernetes.autoscaling import adapter_rules, autoscaling_objects
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def test_a_planted_way_is_found(made: Made, rules: Rules, which, plant, says: st
 def test_objects_and_rules_are_built(tmp_path: Path) -> None:
     """With base and chart; the adapter's rules beside them, because they are values of another chart."""
     (tmp_path / "fleet.yaml").write_text(FLEET)
-    paths = {one.path for one in kubernetes_artifacts(tmp_path / "fleet.yaml")}
+    paths = {one.path for one in artifacts(load_plan(tmp_path / "fleet.yaml"), tmp_path / "fleet.yaml")}
 
     assert "kubernetes/base/horizontalpodautoscaler-triton-large.yaml" in paths
     assert "kubernetes/chart/objects/scaledobject-triton-llm.yaml" in paths
@@ -185,6 +186,6 @@ def test_without_pools_there_is_none_of_it(tmp_path: Path) -> None:
     """What nobody asked for is not built."""
     text = "fleet: s\nreplicas: {kubernetes: {selector: app=triton}}\nmodels: {m: {}}\n"
     (tmp_path / "fleet.yaml").write_text(text)
-    paths = [one.path for one in kubernetes_artifacts(tmp_path / "fleet.yaml")]
+    paths = [one.path for one in artifacts(load_plan(tmp_path / "fleet.yaml"), tmp_path / "fleet.yaml")]
 
     assert not [one for one in paths if "autoscaler" in one or "scaledobject" in one or "adapter" in one]

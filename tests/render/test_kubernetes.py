@@ -12,15 +12,16 @@ import pytest
 import yaml
 
 from support.fleets import many_models
-from tritonobs.cli.build import in_cluster, kubernetes_artifacts
+from tritonobs.cli.fleet_file import load_plan
 from tritonobs.errors import RenderFailed
+from tritonobs.extensions.kubernetes import objects, operator
+from tritonobs.extensions.kubernetes.build import artifacts, in_cluster
+from tritonobs.extensions.kubernetes.layout import all_objects, render_kubernetes
+from tritonobs.extensions.kubernetes.objects import stored
+from tritonobs.extensions.kubernetes.operator import pod_selector
+from tritonobs.extensions.kubernetes.workload import HOME, FleetFile
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.render.kubernetes import objects, operator
-from tritonobs.render.kubernetes.layout import all_objects, render_kubernetes
-from tritonobs.render.kubernetes.objects import stored
-from tritonobs.render.kubernetes.operator import pod_selector
-from tritonobs.render.kubernetes.workload import HOME, FleetFile
 from tritonobs.render.rules import render_objectives, render_rules
 from tritonobs.spec.load import load_fleet, read_fleet
 
@@ -282,6 +283,6 @@ def test_addresses_are_those_of_the_cluster(tmp_path: Path) -> None:
 
 def _artifacts(folder: Path, text: str) -> list[Any]:
     (folder / "fleet.yaml").write_text(text)
-    made = list(kubernetes_artifacts(folder / "fleet.yaml"))
+    made = list(artifacts(load_plan(folder / "fleet.yaml"), folder / "fleet.yaml"))
     assert all(PurePosixPath(one.path).is_relative_to("kubernetes") for one in made)
     return [one for one in made if "fleet-file" not in one.path]

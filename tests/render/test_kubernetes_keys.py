@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.cli.build import in_cluster
 from tritonobs.errors import RenderFailed
+from tritonobs.extensions.kubernetes.build import in_cluster
+from tritonobs.extensions.kubernetes.layout import all_objects, render_kubernetes
+from tritonobs.extensions.kubernetes.workload import HOME, FleetFile
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.render.kubernetes.layout import all_objects, render_kubernetes
-from tritonobs.render.kubernetes.workload import HOME, FleetFile
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

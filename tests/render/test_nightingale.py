@@ -12,8 +12,8 @@ import yaml
 from support.n9e import KEPT, Kept, convert_interval, import_own, import_prometheus, misread
 from tritonobs import names
 from tritonobs.errors import RenderFailed
+from tritonobs.extensions.nightingale.render import PATH, RECORDS_PATH, render_nightingale, translated
 from tritonobs.plan.build import build_plan
-from tritonobs.render.nightingale import PATH, RECORDS_PATH, render_nightingale, translated
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
 

@@ -9,8 +9,8 @@ import pytest
 from starlette.applications import Starlette
 
 from tritonobs import names
+from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.serve.app import manual_page, manual_routes
-from tritonobs.triage.checks import CHECKS
 
 
 def _get(path: str) -> tuple[int, str]:

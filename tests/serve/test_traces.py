@@ -19,7 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from support.programs import Program, ServeProgram, free_port
 from support.serving import Serving
 from support.spans import posted, request
-from tritonobs.traces.otlp import MOST_BYTES
+from tritonobs.extensions.traces.otlp import MOST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from tritonobs.lint.checks.registry import Settings
-from tritonobs.lint.linter import Linter, Options, Result
+from tritonobs.extensions.lint.checks.registry import Settings
+from tritonobs.extensions.lint.linter import Linter, Options, Result
 
 
 def linted(text: str, file: str = "rules.yml", **settings: Any) -> Result:

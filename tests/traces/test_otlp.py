@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from support.spans import BEGIN_NS, body, posted, request
-from tritonobs.traces.otlp import MOST_BYTES, MOST_SPANS, read_json, unpacked
-from tritonobs.traces.protobuf import read_protobuf
+from tritonobs.extensions.traces.otlp import MOST_BYTES, MOST_SPANS, read_json, unpacked
+from tritonobs.extensions.traces.protobuf import read_protobuf
 
 NESTED = b'{"resourceSpans":' + b"[" * 200_000
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage.calm import Calm, calm_baseline
 from tritonobs.timings.ask import Readings
 from tritonobs.timings.promql import Scope, Span
-from tritonobs.triage.calm import Calm, calm_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,6 @@ answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signa
 from __future__ import annotations
 
 import errno
-import importlib
 import io
 import os
 import signal
@@ -21,6 +20,7 @@ import click
 import tritonobs
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
+from tritonobs.registry import Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
 
 if TYPE_CHECKING:
@@ -29,41 +29,87 @@ if TYPE_CHECKING:
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
-_STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
-_SNAPSHOT = ("matplotlib",)
-_LINT = ("promql_parser",)
 
-# Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
+_HEART = (
+    Command(
+        under="Configure",
+        name="validate",
+        help="Check a fleet file and report every mistake.",
+        at="tritonobs.cli.offline:validate",
+        order=10,
+    ),
+    Command(
+        under="Configure",
+        name="build",
+        help="Write Prometheus, Alertmanager and Grafana configuration for a fleet.",
+        at="tritonobs.cli.build:build",
+        order=20,
+    ),
+    Command(
+        under="Configure",
+        name="limits",
+        help="List, set and verify limits.",
+        at="tritonobs.cli.limits:limits",
+        order=30,
+    ),
+    Command(
+        under="Configure",
+        name="serve",
+        help="Serve limits as series and deliver alerts to DingTalk.",
+        at="tritonobs.cli.serve:serve",
+        order=50,
+    ),
+    Command(
+        under="Configure",
+        name="notify",
+        help="Send a test message to a robot through the real path.",
+        at="tritonobs.cli.serve:notify",
+        order=60,
+    ),
+    Command(
+        under="Configure",
+        name="schema",
+        help="Print the JSON Schema of the fleet file, for editors.",
+        at="tritonobs.cli.offline:schema",
+        order=70,
+    ),
+    Command(
+        under="Configure",
+        name="completion",
+        help="Print the shell completion script.",
+        at="tritonobs.cli.completion:completion",
+        order=80,
+    ),
+    Command(
+        under="On call",
+        name="top",
+        help="Show every model of the fleet, live.",
+        at="tritonobs.cli.top:top",
+        order=20,
+    ),
+    Command(
+        under="On call",
+        name="stages",
+        help="Show where the time of a request goes, stage by stage.",
+        at="tritonobs.cli.live:stages",
+        order=30,
+    ),
+)
+"""The commands that no extension adds."""
+_HEADINGS = ("Configure", "On call", "Practice")
+
+# As --help lists them. The module of a command loads when the command is used.
 GROUPS = {
-    "Configure": {
-        "validate": ("offline", "Check a fleet file and report every mistake."),
-        "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
-        "lint": ("lint", "Find what is wrong with rules, boards and autoscalers for Triton."),
-        "limits": ("limits", "List, set and verify limits."),
-        "discover": ("discover", "Write a fleet file of what running servers serve."),
-        "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
-        "notify": ("serve", "Send a test message to a robot through the real path."),
-        "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
-        "completion": ("completion", "Print the shell completion script."),
-    },
-    "On call": {
-        "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
-        "top": ("top", "Show every model of the fleet, live."),
-        "stages": ("live", "Show where the time of a request goes, stage by stage."),
-        "traces": ("traces", "Every model's P99 and slowest requests, from Triton's own traces."),
-        "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
-    },
-    "Practice": {
-        "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
-        "tools": ("stack", "Install Prometheus and Alertmanager from distribution packages, without root."),
-        "up": ("stack", "Start Triton, Prometheus, Alertmanager and serve on this machine."),
-        "status": ("stack", "Show which parts of the local stack run and answer."),
-        "down": ("stack", "Stop the local stack."),
-        "load": ("load", "Send real images or prompts; the rate does not depend on responses."),
-        "drill": ("drill", "Rehearse an alert: inject a fault on a practice stack."),
-    },
+    heading: {
+        one.name: one
+        for one in sorted(
+            (*(one for one in _HEART if one.under == heading), *commands(heading)), key=lambda one: one.order
+        )
+    }
+    for heading in _HEADINGS
 }
-COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
+"""Heading → command by its name. A heading without commands is not shown."""
+COMMANDS = {name: one for below in GROUPS.values() for name, one in below.items()}
 
 
 class LazyGroup(click.Group):
@@ -79,8 +125,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"tritonobs.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = resolved(COMMANDS[cmd_name].at)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -89,7 +134,7 @@ class LazyGroup(click.Group):
 
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        found = [(name, text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        found = [(name, one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
         return [CompletionItem(name, help=text) for name, text in found]
 
     def resolve_command(
@@ -109,9 +154,11 @@ class LazyGroup(click.Group):
         """The list of commands, from the table above rather than from the modules."""
         del ctx
         width = max(map(len, COMMANDS))
-        for title, commands in GROUPS.items():
+        for title, below in GROUPS.items():
+            if not below:
+                continue
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
+                formatter.write_dl([(name.ljust(width), one.help) for name, one in below.items()])
 
 
 @click.group(
@@ -194,8 +241,10 @@ def _without(missing: ModuleNotFoundError) -> str:
     """One sentence: what is missing, and the command that brings it."""
     name = (missing.name or str(missing)).partition(".")[0]
     # The extra, because modules and packages differ in name (cv2 is in opencv-python-headless).
-    extras = {"stack": _STACK, "snapshot": _SNAPSHOT, "lint": _LINT}
-    extra = next((extra for extra, modules in extras.items() if name in modules), "cli")
+    found = (
+        extra for one in extensions().values() for extra, modules in one.extras.items() if name in modules
+    )
+    extra = next(found, "cli")
     return f"this command needs {name}: pip install 'tritonobs[{extra}]'"
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
-from tritonobs.cli.limits_history import backtest, suggest
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Group, Parsed
 from tritonobs.limits import change
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import limits_at
+from tritonobs.registry import commands, resolved
 from tritonobs.report.console import print_table
 from tritonobs.report.formats import json_text
 from tritonobs.report.limits import history_line, limits_table, token_limits_table
@@ -31,8 +31,8 @@ def limits() -> None:
     """List, set and verify limits; find one that fits, and try it on the past."""
 
 
-limits.add_command(suggest)
-limits.add_command(backtest)
+for _one in commands("limits"):
+    limits.add_command(resolved(_one.at), _one.name)
 
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")

@@ -60,9 +60,9 @@ def schema(*, as_markdown: bool) -> None:
 def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
     """What the file says otherwise than what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.discover.compare import unknown_names  # noqa: PLC0415
     from tritonobs.plan.build import build_plan  # noqa: PLC0415
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
+    from tritonobs.timings.compare import unknown_names  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
     return tuple(unknown_names(plan, PrometheusClient(prometheus_url), str(fleet)))

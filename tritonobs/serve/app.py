@@ -19,7 +19,6 @@ from starlette.types import ASGIApp
 from tritonobs import assets
 from tritonobs.errors import TimedOut
 from tritonobs.serve.server import KnownHosts, forgiving
-from tritonobs.serve.traces import trace_routes
 from tritonobs.serve.webhook import pass_on, receive
 from tritonobs.tasks.threads import Threads
 
@@ -89,7 +88,7 @@ def make_app(daemon: Daemon) -> ASGIApp:
             Route("/sd/triton", discovery),
             Route("/healthz", healthy),
             Route("/readyz", ready),
-            *trace_routes(daemon.traces),
+            *(route for part in daemon.parts for route in part.routes()),
             *manual_routes(),
         ],
         middleware=[

@@ -25,11 +25,11 @@ from tritonobs.serve.config import Served, Watcher, load_served
 from tritonobs.serve.exposition import Found, ObjectivePage, Targets
 from tritonobs.serve.hosts import is_loopback
 from tritonobs.serve.leading import Leading, lease_of
+from tritonobs.serve.parts import parts
+from tritonobs.serve.room import Room
 from tritonobs.serve.server import Listen, listening, until_told, url_of
-from tritonobs.serve.traces import Room
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-from tritonobs.traces.receiver import Receiver
 
 _log = logging.getLogger(__name__)
 _RELAYED_AT_ONCE = 16
@@ -65,7 +65,7 @@ class Daemon:
         self.relay = Relay()
         self._dingtalk = dingtalk
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
-        self.traces = Receiver(served.plan, self.supervisor)
+        self.parts = parts(served.plan, self.supervisor)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
 
@@ -84,7 +84,8 @@ class Daemon:
         self.served = served = replace(self._loaded, plan=self.found.filled(self._loaded.plan))
         self.delivery.apply(served.plan, served.templates)
         self.limits.apply(served.plan)
-        self.traces.apply(served.plan)
+        for part in self.parts:
+            part.apply(served.plan)
 
     async def close(self) -> None:
         """Answer every waiting call; take no more."""
@@ -98,7 +99,8 @@ class Daemon:
         self.supervisor.close()
         self._dingtalk.close()
         self.relay.close()
-        self.traces.close()
+        for part in self.parts:
+            part.close()
 
 
 def run(

@@ -10,8 +10,8 @@ from support.programs import PrometheusProgram
 from support.watched import without_data
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.picture.answers import options
-from tritonobs.picture.board import read_board
+from tritonobs.extensions.picture.answers import options
+from tritonobs.extensions.picture.board import read_board
 from tritonobs.programs import binaries
 from tritonobs.render.grafana import load_boards
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.ports import free_ports
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.ports import free_ports
 
 pytestmark = pytest.mark.e2e
 

@@ -12,7 +12,7 @@ from tritonobs.clients.prometheus import Series
 if TYPE_CHECKING:
     from conftest import Fleet
 
-    from tritonobs.triage.judge import Verdict
+    from tritonobs.extensions.triage.judge import Verdict
 
 BORN = 9_700.0
 MODEL = {"model": "nms", "version": "1"}
@@ -42,7 +42,7 @@ def _trend(fleet: Fleet, name: str, before: float, *after: float, **labels: str)
 
 
 def _verdict(fleet: Fleet) -> Verdict:
-    from tritonobs.triage.judge import triage  # noqa: PLC0415 (the fixture judges without a window)
+    from tritonobs.extensions.triage.judge import triage  # noqa: PLC0415 (the fixture judges without a window)
 
     return triage(replace(fleet.snapshot(), trend_seconds=20.0))
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import FiringAlert
-from tritonobs.report.triage import verdict_text
-from tritonobs.triage.judge import triage
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.tables import verdict_text
 
 if TYPE_CHECKING:
     from conftest import Fleet
 
-    from tritonobs.triage.judge import Verdict
+    from tritonobs.extensions.triage.judge import Verdict
 
 LABELS = {"model": "inspect", "version": "", "slo": "latency"}
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs import report
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage import tables
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -93,7 +93,7 @@ def test_half_a_character_in_a_name_breaks_no_link(fleet: Fleet) -> None:
     verdict = fleet.verdict()
     odd = replace(verdict, causes=(replace(verdict.causes[0], place=("m\ud800", "1")),))
 
-    urls = dict(report.links(odd, {}, prometheus_url="http://p", grafana_url="http://g", serve_url=""))
+    urls = dict(tables.links(odd, {}, prometheus_url="http://p", grafana_url="http://g", serve_url=""))
 
     assert "var-model=m%ED%A0%80&" in urls["board of m\ud800"]
 

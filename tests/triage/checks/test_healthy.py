@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.triage import checks
-from tritonobs.triage.checks import CHECKS, EXPLAINS
+from tritonobs.extensions.triage import checks
+from tritonobs.extensions.triage.checks import CHECKS, EXPLAINS
 
 if TYPE_CHECKING:
     from conftest import Fleet

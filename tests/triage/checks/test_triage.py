@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tritonobs.clients.prometheus import Series
-from tritonobs.report import json_text, verdict_text
-from tritonobs.report.html import verdict_page
-from tritonobs.triage.judge import triage
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.page import verdict_page
+from tritonobs.extensions.triage.tables import verdict_text
+from tritonobs.report import json_text
 
 if TYPE_CHECKING:
     from conftest import Fleet

@@ -1,0 +1,162 @@
+"""What a running Prometheus says of expressions: whether series are there, and whether there is a result."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from tritonobs.errors import BadAnswer
+from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
+from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
+from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.tree import Call, Matcher, Node, Selector, Unparsed, walk
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient, Reading
+    from tritonobs.extensions.lint.expression import Expression
+
+NOT_HERE: Final = "not-here"
+EMPTY_HERE: Final = "empty-here"
+FAILS_HERE: Final = "fails-here"
+ALWAYS_HERE: Final = "always-here"
+_DAY: Final = "[1d:5m]"
+_LOOKS: Final = 24 * 60 / 5
+_MOST_OF: Final = 0.95
+_MOST_VALUES: Final = 5
+_ALIKE: Final = 0.01
+_VARIABLE = re.compile(r"\$\{?(\w+)|\[\[(\w+)")
+_WINDOWS: Final = frozenset(("__rate_interval", "__interval", "__range"))
+_REFUSED = re.compile(r".* refused: ")
+_USES: Final = frozenset(("alert", "record", "panel", "plain", "scaler"))
+
+
+class Live:
+    """Asks each question once. What has variables of Grafana, but for windows, is not asked about."""
+
+    def __init__(self, prometheus: PrometheusClient) -> None:
+        self._prometheus = prometheus
+        self._held: Catalogue = catalogue()
+        self._there: dict[str, bool] = {}
+
+    def __call__(self, expression: Expression) -> Iterator[tuple[str, Hit]]:
+        """What this Prometheus says of an expression, each with the id of the finding.
+
+        Raises:
+            ClientError: there is no answer.
+        """
+        if expression.use not in _USES or _variables(expression) - _WINDOWS:
+            return
+        try:
+            tree = expression.tree
+        except Unparsed:
+            return
+        known = [
+            (one, above)
+            for one, above in walk(tree)
+            if isinstance(one, Selector) and self._held.find(one.name)
+        ]
+        gone = [hit for one, above in known if not _absent(above) and (hit := self._missing(one))]
+        yield from ((NOT_HERE, hit) for hit in gone)
+        if known and not gone:
+            yield from self._results(expression, tree)
+        if known and expression.use == "alert" and (hit := self._always(expression)):
+            yield ALWAYS_HERE, hit
+
+    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
+        """What the expression gives here, and what it gives when mended; nothing where they are alike.
+
+        Raises:
+            ClientError: there is no answer.
+        """
+        if _variables(expression) - _WINDOWS or any("$" in one.text for one in edits):
+            return ""
+        written = expression.plain
+        try:
+            before, after = self._prometheus.query(written), self._prometheus.query(edited(written, edits))
+        except BadAnswer:
+            return ""
+        return _compared(before, after)
+
+    def _always(self, expression: Expression) -> Hit | None:
+        """An alert that has fired for a day."""
+        firing = f'ALERTS{{alertname={_quoted(expression.name)},alertstate="firing"}}'
+        found = self._prometheus.query(f"max(sum_over_time({firing}{_DAY}))")
+        if not found or found[0].value < _MOST_OF * _LOOKS:
+            return None
+        return Hit(start=0, message="it has fired here for a day without a pause: who acts on it?")
+
+    def _missing(self, one: Selector) -> Hit | None:
+        """Why a selector has no series, or None if it has some."""
+        if self._is_there(_selector(one.name, one.matchers)):
+            return None
+        if not self._is_there(one.name):
+            return Hit(start=one.start, message=f"no server of this Prometheus has {one.name}")
+        for matcher in one.matchers:
+            if not self._is_there(_selector(one.name, (matcher,))):
+                found = self._prometheus.query(f"group by ({matcher.name}) ({one.name})")
+                values = sorted({reading.labels.get(matcher.name, "") for reading in found} - {""})
+                few = ", ".join(values[:_MOST_VALUES]) + (", …" if len(values) > _MOST_VALUES else "")
+                message = f"no {one.name} has {matcher.name}{matcher.op}{_quoted(matcher.value)} here"
+                return Hit(start=matcher.start, message=message, hint=f"there are: {few or 'none'}")
+        return Hit(start=one.start, message=f"no {one.name} has all of these labels here")
+
+    def _results(self, expression: Expression, tree: Node) -> Iterator[tuple[str, Hit]]:
+        # An alert that does not fire has no result: what it compares has to have one.
+        parts = [node for node, _, _, _ in compared(tree)] if expression.use == "alert" else [tree]
+        for node in parts:
+            text = expression.plain[node.start : node.end]
+            try:
+                there = bool(self._prometheus.query(text))
+            except BadAnswer as error:
+                yield FAILS_HERE, Hit(start=node.start, message=_REFUSED.sub("", str(error)))
+                continue
+            quiet = any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in walk(node))
+            if not there and not quiet and not _filters(node):
+                message = "every series is there, and the result is empty: two sides that do not match?"
+                yield EMPTY_HERE, Hit(start=node.start, message=message)
+
+    def _is_there(self, selector: str) -> bool:
+        if selector not in self._there:
+            self._there[selector] = bool(self._prometheus.query(f"count({selector})"))
+        return self._there[selector]
+
+
+def _variables(expression: Expression) -> set[str]:
+    """The names of the variables of Grafana in an expression."""
+    return {one[1] or one[2] for one in _VARIABLE.finditer(expression.text)} if expression.grafana else set()
+
+
+def _compared(before: Sequence[Reading], after: Sequence[Reading]) -> str:
+    """The result with the greatest difference, before and after."""
+    if not before or not after:
+        counts = (f"{len(one):,} series" if one else "nothing" for one in (before, after))
+        return "here it gives {}, and {} when mended".format(*counts) if before or after else ""
+    old = {frozenset(one.labels.items()): one.value for one in before}
+    pairs = [(old.get(frozenset(one.labels.items()), math.nan), one.value) for one in after]
+    apart = [(abs(new - was) / max(abs(new), abs(was)), was, new) for was, new in pairs if was != new]
+    finite = [one for one in apart if math.isfinite(one[0])]
+    share, was, new = max(finite, default=(0.0, 0.0, 0.0))
+    return f"here it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
+
+
+def _filters(node: Node) -> bool:
+    """Whether the result may be empty because a condition is not met."""
+    return any(True for below, _ in walk(node) for _ in compared(below)) or any(
+        getattr(below, "op", "") in ("and", "unless") for below, _ in walk(node)
+    )
+
+
+def _absent(above: tuple[Node, ...]) -> bool:
+    return any(isinstance(one, Call) and one.func.startswith("absent") for one in above)
+
+
+def _selector(name: str, matchers: tuple[Matcher, ...]) -> str:
+    conditions = ",".join(f"{one.name}{one.op}{_quoted(one.value)}" for one in matchers)
+    return f"{name}{{{conditions}}}" if conditions else name
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
