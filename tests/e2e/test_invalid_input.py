@@ -42,7 +42,7 @@ def _rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _send(stack: Running, mix: str) -> dict[str, LoadResult]:
-    """Traffic for both pipelines at once, and until the rules have seen all of it: nothing changes any more."""
+    """Traffic for both pipelines at once, and until the rules have seen all: nothing changes any more."""
 
     def load(model: str) -> LoadResult:
         plan = LoadPlan(

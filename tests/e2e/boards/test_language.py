@@ -58,7 +58,7 @@ def test_a_full_cache_and_requests_put_back_are_told(language, language_watched)
     seen = set()
 
     def missing():
-        # Each at some time: a starved server takes the callers' prompts in turn, and its cache empties between.
+        # Each at some time: on a starved machine the cache empties now and then.
         firing = language_watched.client.query('ALERTS{alertstate="firing", model="llm"}')
         seen.update(one.labels["alertname"] for one in firing)
         return wanted - seen
