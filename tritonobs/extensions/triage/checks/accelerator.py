@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 
 _FULL = 0.95
@@ -13,6 +14,7 @@ _SLOWED = 0.85
 _BUSY = 0.3
 
 
+@check(order=150, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Every GPU that is full, or whose clock fell while it had work."""
     slower = any(case.slower for case in view.cases)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, Unit, growth, titled
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.loads import Arrival, arrivals
 from tritonobs.extensions.triage.signs import explain_errors, taken
 from tritonobs.extensions.triage.view import View
@@ -36,6 +37,12 @@ class _Worse:
     since: float
 
 
+@check(
+    order=40,
+    explains=LATE | {"error_surge", "reload", "slow_replica", "upstream_drop"},
+    same_model={"reload", "slow_replica"},
+    callers={"error_surge", "slow_stage"},
+)
 def judge(view: View) -> Iterator[Cause]:
     """Models that were loaded again, or in a new version, and fail more or take longer ever since."""
     for arrival in arrivals(view):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tritonobs.clients.triton import ModelConfig
 from tritonobs.extensions.triage.case import Change
 from tritonobs.extensions.triage.cause import Cause, Evidence, growth
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
@@ -19,6 +20,7 @@ _FULL = 0.5
 _SHARE = 0.2
 
 
+@check(order=190, explains={"bad_deploy", "queue_saturation", "reload"}, same_model={"bad_deploy", "reload"})
 def judge(view: View) -> Iterator[Cause]:
     """Queues as long as the dynamic batcher's delay, in front of batches that stay small."""
     configs = {config.name: config for replica in view.snapshot.replicas for config in replica.configs}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, growth
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.stage.series import OUTPUT_TOKEN
 from tritonobs.timings.promql import labels_of
@@ -15,6 +16,7 @@ from tritonobs.units import format_latency
 _MORE, _SLOWER = 1.5, 1.3
 
 
+@check(order=100, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Models whose running requests and whose time between tokens grew together."""
     for (model, version), running in view.rows("llm_running", names.MODEL, names.VERSION).items():

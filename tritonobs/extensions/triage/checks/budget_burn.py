@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, stages_command, titled, triage_command
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import burning_alerts
 from tritonobs.extensions.triage.view import View
 
@@ -12,6 +13,7 @@ from tritonobs.extensions.triage.view import View
 _CONFIDENCE = 0.5
 
 
+@check(order=270)
 def judge(view: View) -> Iterator[Cause]:
     """Objectives whose alert fires and which the requests of this window missed."""
     for burn in burning_alerts(view):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
@@ -14,6 +15,7 @@ _USEFUL = 0.2
 _FALL = 0.6
 
 
+@check(order=160, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Models whose share of cached answers fell clearly."""
     for subject in view.subjects():

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import taken
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.stages import QUEUE
@@ -14,6 +15,8 @@ _GROWTH = 1.2
 _MOST = 0.6
 
 
+# Where others take the processors, one part suffers most, and is not the cause.
+@check(order=220, explains={"queue_saturation", "slow_machine", "slow_stage"})
 def judge(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""
     # Triton reads /proc/stat: all cores of the host, not those of its container (server#7506).

@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.outcomes import Worker
 from tritonobs.units import format_latency
 
 
+# A worker less takes no processors.
+@check(
+    order=20,
+    explains=(LATE - {"cpu_starved"})
+    | {"bad_deploy", "error_surge", "reload", "slow_replica", "upstream_drop"},
+    same_model={"bad_deploy", "reload"},
+)
 def judge(view: View) -> Iterator[Cause]:
     """Workers of a loaded model whose heartbeat stopped while their replica is scraped."""
     at = view.snapshot.incident.end

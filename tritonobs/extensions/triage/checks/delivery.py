@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 
 _ON_THE_WAY = frozenset({"tritonobs", "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
 """Jobs of `prometheus.yml` as built."""
 
 
+@check(order=260)
 def judge(view: View) -> Iterator[Cause]:
     """Every break on the way from an alert to a person."""
     for target in view.snapshot.targets:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import INPUT_REASONS
 from tritonobs.extensions.triage.trends import BAD
 from tritonobs.extensions.triage.view import View
@@ -21,6 +22,7 @@ _PASSED_ON = 1.2
 """Pipelines and what they call are counted at different moments."""
 
 
+@check(order=50, explains={"upstream_drop"})
 def judge(view: View) -> Iterator[Cause]:
     """Models that answer notably more errors, or refuse notably more input; what a callee did is left out."""
     for fault in (_ERRORS, _INVALID):

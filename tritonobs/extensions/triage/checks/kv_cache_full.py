@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
 
 
+@check(order=90, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Models with a server whose cache is full while requests wait there, and was not before."""
     full_before = view.rows("kv_cache_blocked", names.MODEL, names.VERSION, before=True)

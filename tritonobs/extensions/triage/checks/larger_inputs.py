@@ -15,6 +15,7 @@ from tritonobs.extensions.triage.cause import (
     stage_labels,
     timing_evidence,
 )
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.units import format_latency
 
@@ -25,6 +26,7 @@ _SLOWER = 1.1
 _UNITS: dict[str, Unit] = {"megapixels": "megapixels", "bytes": "bytes"}
 
 
+@check(order=60, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Stages whose inputs and whose time grew together."""
     for model, version, stage, kind in view.rows(

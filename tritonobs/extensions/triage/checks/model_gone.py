@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tritonobs import names
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.promql import labels_of
@@ -16,6 +17,11 @@ _UNLOADED = "unloaded"
 _LONGEST_REASON = 300
 
 
+@check(
+    order=30,
+    explains={"bad_deploy", "dead_worker", "error_surge", "reload", "upstream_drop"},
+    same_model={"bad_deploy", "dead_worker", "reload"},
+)
 def judge(view: View) -> Iterator[Cause]:
     """Models with traffic before and no series now; versions that could not be loaded."""
     failed = dict(_failed(view))

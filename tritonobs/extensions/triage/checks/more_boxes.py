@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, growth, stage_labels, timing_evidence
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 
 _KIND = "boxes"
@@ -13,6 +14,7 @@ _GROWTH = 1.5
 _STAGE_GROWTH = 1.2
 
 
+@check(order=70, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Stages that count boxes, where boxes and time grew together."""
     for model, version, stage, kind in view.rows(

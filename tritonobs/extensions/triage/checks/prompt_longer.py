@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, growth
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.stage.series import FIRST_TOKEN
 from tritonobs.timings.promql import labels_of
@@ -14,6 +15,7 @@ from tritonobs.units import format_latency
 _LONGER, _LATER = 1.3, 1.2
 
 
+@check(order=80, explains=LATE | {"batch_too_large", "kv_cache_full"})
 def judge(view: View) -> Iterator[Cause]:
     """Models whose prompts and whose time to the first token grew together."""
     for model, version, kind in view.rows("request_tokens", names.MODEL, names.VERSION, names.KIND):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, set_limit, suggest_limit, titled
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
@@ -19,6 +20,7 @@ _BURST_REQUESTS = 10
 _USUAL_INTERVAL_SECONDS, _HALF_MINUTE = 15.0, 30.0
 
 
+@check(order=110, explains=LATE | {"batch_delay", "traffic_surge"})
 def judge(view: View) -> Iterator[Cause]:
     """Limits that were exceeded: all the time; those of models also for half a minute, or in bursts."""
     limits = view.rows("limits", names.MODEL, names.VERSION)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs.extensions.triage.case import Case, Change
 from tritonobs.extensions.triage.cause import Cause, Evidence, suggest_limit
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import drain_steps, draining
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
@@ -18,6 +19,7 @@ _GROWTH = 2.0
 _FURTHER_ON = 0.5
 
 
+@check(order=210, explains=())
 def judge(view: View) -> Iterator[Cause]:
     """Queues that take a good part of a request, and more than they used to."""
     for case in view.cases:

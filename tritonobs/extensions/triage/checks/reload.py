@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import explain_errors
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
@@ -16,6 +17,12 @@ _LONGER, _LONGER_SECONDS = 1.25, 0.001
 _WINDOWS = 1.5
 
 
+# First requests after a load are slow, but not those of everything on a machine.
+@check(
+    order=200,
+    explains={"cache_collapse", "error_surge", "queue_saturation", "slow_stage"},
+    callers={"error_surge", "slow_stage"},
+)
 def judge(view: View) -> Iterator[Cause]:
     """Models that got new workers between the windows, where requests were slower or failed since.
 

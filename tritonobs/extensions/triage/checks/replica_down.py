@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 
 # Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
@@ -14,6 +15,10 @@ _GONE = ("connection refused", "no such host", "no route to host", "connection r
 _HANGS = ("deadline exceeded", "timeout", "timed out")
 
 
+@check(
+    order=10,
+    explains=LATE | {"dead_worker", "error_surge", "scrape_problem", "traffic_surge", "upstream_drop"},
+)
 def judge(view: View) -> Iterator[Cause]:
     """Replicas that refuse connections or hang; one whose own API answers has only lost its scrapes."""
     # By host, because the ports of the API and of the metrics differ. That tells replicas apart only where

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View, requests
 
 
+@check(order=250, explains={"dead_worker", "upstream_drop"})
 def judge(view: View) -> Iterator[Cause]:
     """Targets that are not scraped or give nothing, models that stopped reporting, records that were lost."""
     for target in view.replica_targets():

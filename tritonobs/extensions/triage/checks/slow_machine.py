@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tritonobs import names
 from tritonobs.extensions.triage.case import EVERYWHERE_GROWTH, Case
 from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
@@ -19,6 +20,7 @@ _CONFIDENCE = 0.5
 _MOST_NAMED = 3
 
 
+@check(order=230, explains={"queue_saturation"})
 def judge(view: View) -> Iterator[Cause]:
     """The slower models whose parts all grew, and the replicas on which they did."""
     for case in view.cases:

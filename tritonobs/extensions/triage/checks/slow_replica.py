@@ -7,6 +7,7 @@ from statistics import median
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
@@ -19,6 +20,7 @@ _FEWEST_REQUESTS = 20
 """To a replica in a window: one slow request of five is not a slow machine."""
 
 
+@check(order=140, explains=LATE)
 def judge(view: View) -> Iterator[Cause]:
     """Replicas whose mean request time stands out from the middle of the others."""
     now, before = _means(view), _means(view, before=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case, Change
 from tritonobs.extensions.triage.cause import Cause, Evidence, part, stage_labels, timing_evidence
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import CALL, COMPUTE, OTHER, QUEUE, Row
@@ -24,6 +25,7 @@ _UNNAMED = frozenset({CALL, OTHER})
 """Time beside the stages: the way to a called model, and what no stage accounts for."""
 
 
+@check(order=180, explains={"queue_saturation", "slow_machine"})
 def judge(view: View) -> Iterator[Cause]:
     """Stages that carry a good part of what requests take longer, not counting fuller batches.
 

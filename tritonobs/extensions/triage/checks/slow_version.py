@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tritonobs.extensions.triage.cause import Cause, Evidence, stages_command
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View, requests
 from tritonobs.timings.measured import Timings
 from tritonobs.timings.promql import labels_of
@@ -16,6 +17,7 @@ _FEWEST_REQUESTS = 20
 """The first requests of a version are always slow."""
 
 
+@check(order=130, explains=LATE | {"bad_deploy", "reload"}, same_model={"bad_deploy"})
 def judge(view: View) -> Iterator[Cause]:
     """Models whose newest version takes longer than an older one, at the same time or before."""
     now, before = _versions(view), _versions(view, before=True)

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 
 _LABELS = (names.MODEL, names.VERSION, names.KIND)
 
 
+@check(order=120, explains=LATE | {"batch_too_large", "kv_cache_full"})
 def judge(view: View) -> Iterator[Cause]:
     """Limits that the busiest minute exceeded. A limit without a version counts all versions together."""
     limits = view.rows("token_limits", *_LABELS)

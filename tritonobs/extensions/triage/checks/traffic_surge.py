@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tritonobs.extensions.triage.case import Case
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, suggest_limit, titled
+from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.signs import drain_steps, draining, explain_errors
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
@@ -15,6 +16,7 @@ _BUSY = 0.5
 _ABOVE_USUAL = 1.2
 
 
+@check(order=170, explains=LATE | {"batch_delay"})
 def judge(view: View) -> Iterator[Cause]:
     """Models that clients call, with much more traffic that is served worse."""
     for case in view.cases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import stage_tables
@@ -13,6 +14,7 @@ _FALL = 0.4
 _BUSY = 0.2
 
 
+@check(order=240, explains=())
 def judge(view: View) -> Iterator[Cause]:
     """Models that clients call, that still serve, but are asked far less."""
     for table in stage_tables(view.before, model=view.snapshot.model, version=view.snapshot.version):
