@@ -157,50 +157,6 @@ SHARD_ALERTS: Final = ("TritonobsShardMissing",)
 AGENTS_JOB: Final = "tritonobs-agents"
 AGENT_ALERTS: Final = ("TritonobsAgentMissing",)
 """Only where agents share the servers."""
-ALERTS: Final = (
-    *(ALERT_QPS_ABOVE_LIMIT, "TritonQpsNearLimit", "TritonQpsSpike", "TritonQpsWillExceedLimit"),
-    *("TritonLimitSourceLost", "TritonLimitRefused", "TritonLimitsDisagree"),
-    *("TritonTokensAboveLimit", "TritonTokensNearLimit", "TritonKvCacheFull", "TritonPreemptions"),
-    *(
-        "TritonServerDown",
-        "TritonServersLost",
-        "TritonRequestsUncounted",
-        "TritonModelUnloaded",
-        "TritonVersionNotLoaded",
-        "TritonModelMissing",
-        "TritonWorkerDead",
-        "TritonTrafficStopped",
-        "TritonTrafficDrop",
-    ),
-    *(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long")),
-    *("TritonErrorBudgetExhausted", "TritonSliMissing", "TritonQueueWaitHigh", "TritonSaturated"),
-    *(
-        "TritonBatchInefficient",
-        "TritonStageSlow",
-        "TritonErrorReasonSurge",
-        "TritonInvalidInputSurge",
-        "TritonCacheCollapse",
-    ),
-    *("TritonModelReloaded", "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"),
-    *("TritonRestartLoop", "TritonReplicaSlow", "TritonHostMemoryPressure", "TritonServerScrapedTwice"),
-    *("TritonAcceleratorMemoryPressure", "TritonAcceleratorFault"),
-    *("TritonAcceleratorThrottled", "TritonAcceleratorSaturated", WATCHDOG, "TritonobsServeDown"),
-    *(
-        "TritonobsFleetFileInvalid",
-        "TritonobsDeliveryFailing",
-        "TritonobsRobotMuted",
-        "TritonobsRulesFailing",
-        "TritonobsTaskFailing",
-        "TritonobsTracesLost",
-        "TritonobsTracesIncomplete",
-        "TritonobsNobodyDelivers",
-        "TritonPoolShort",
-        "TritonAutoscalerBlind",
-        "TritonAutoscalerAtMaximum",
-        "TritonAutoscalerFlapping",
-        "TritonobsRulesLate",
-    ),
-)
 
 # --- NVIDIA's dcgm-exporter, where it runs ---
 DCGM_SM_CLOCK: Final = "DCGM_FI_DEV_SM_CLOCK"

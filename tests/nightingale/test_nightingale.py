@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from support.n9e import KEPT, Kept, convert_interval, import_own, import_prometheus, misread
-from tritonobs import names
 from tritonobs.errors import RenderFailed
 from tritonobs.extensions.nightingale.render import PATH, RECORDS_PATH, render_nightingale, translated
 from tritonobs.plan.build import build_plan
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
+from tritonobs.spec.rules import ALERTS
 
 if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
@@ -61,7 +61,7 @@ def _module_kept() -> dict[str, Kept]:
 
 def test_every_alert_is_kept_once(kept: dict[str, Kept]) -> None:
     """Also those that stand among the records they read."""
-    assert sorted(kept) == sorted(names.ALERTS)
+    assert sorted(kept) == sorted(ALERTS)
 
 
 def test_its_fields_are_those_it_knows() -> None:

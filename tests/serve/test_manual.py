@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 
 from tritonobs import assets, names
 from tritonobs.serve.app import manual_page, manual_routes
+from tritonobs.spec.rules import ALERTS
 
 
 def _get(path: str) -> tuple[int, str]:
@@ -40,7 +41,7 @@ def _get(path: str) -> tuple[int, str]:
     return sent[0]["status"], body.decode()
 
 
-@pytest.mark.parametrize("alert", [*names.ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS])
+@pytest.mark.parametrize("alert", [*ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS])
 def test_every_alert_has_its_page_in_both_languages(alert: str) -> None:
     """The link in a message leads to meaning, diagnosis and what to do, not to somebody's GitHub."""
     page = _get(f"/runbooks/{alert}")[1]

@@ -20,6 +20,7 @@ from tritonobs.plan.objectives import (
     shown,
 )
 from tritonobs.plan.rules import labels_selected, matchers, replica_label, selects
+from tritonobs.spec.rules import ALERTS
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.source import Step
 from tritonobs.spec.words import listed, quoted
@@ -50,7 +51,7 @@ def rules_findings(spec: Spec) -> Iterator[Finding]:
 
 def _severities(spec: Spec) -> Iterator[Finding]:
     shards = () if spec.rules.tier == "all" else names.SHARD_ALERTS
-    alerts = (*names.ALERTS, *shards, *(names.AGENT_ALERTS if spec.prometheus.agents else ()))
+    alerts = (*ALERTS, *shards, *(names.AGENT_ALERTS if spec.prometheus.agents else ()))
     for alert in spec.rules.severities:
         if alert not in alerts:
             message = f"is not an alert; alerts are {listed(alerts)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
-from tritonobs import assets
+from tritonobs import assets, names
 from tritonobs.spec.section import MOST_BOUNDS, LabelName, Section
 from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
 from tritonobs.spec.words import found
@@ -133,6 +133,16 @@ else:
         __doc__="From where on alerts fire. What is left out has the value of the mixin.",
         **_thresholds(),
     )
+
+
+def _alerts() -> tuple[str, ...]:
+    """Those of every fleet."""
+    pages = {page.stem for page in assets.folder("runbooks").glob("*.md")} - {"README"}
+    return tuple(sorted(pages - {*names.SHARD_ALERTS, *names.AGENT_ALERTS}))
+
+
+ALERTS: Final = _alerts()
+"""The alerts of the mixin, without those of shards and agents: each has a runbook of its name."""
 
 
 def threshold_knobs() -> dict[str, Knob]:
