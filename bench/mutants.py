@@ -1,7 +1,7 @@
 """Change the rules one small way at a time: which changes does no case notice, nor the test of clusters?
 
-`make mutants`, or `python bench/mutants.py --only TritonQps`. Exit code 1 when too many survive. A run keeps what
-it found of each rule in a file: only rules that changed, or whose cases did, are tried again.
+`make mutants`, or `python bench/mutants.py --only TritonQps`. Exit code 1 when too many survive. A run keeps
+what it found of each rule in a file: only rules that changed, or whose cases did, are tried again.
 """
 
 from __future__ import annotations
