@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.stage import series
 from tritonobs.stage.calls import timed
 from tritonobs.stage.forks import Losses, tell_in_children
+from tritonobs.stage.handles import IN_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ class Cells:
         # Reentrant: a signal handler may record while its own thread is in here.
         self._lock = threading.RLock()
         self._lost = Losses()
-        self.record = recorder(self._open, self.drop, timed)
+        self.record = recorder(self._open, self.drop, timed, IN_PYTHON)
         tell_in_children(self)
 
     def declare(self, keys: Iterable[Key | str]) -> None:
