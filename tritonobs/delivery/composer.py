@@ -18,7 +18,7 @@ from tritonobs import names
 from tritonobs.clients.dingtalk import Markdown
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.template import fill, house_template
-from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, Words, bare_view, called, view
+from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, Words, bare_view, called, plain, view
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 
@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 _HOUSE = house_template()
 _MOST_TITLE = 120
+_MOST_LINES, _LONGEST_LINE = 6, 300
 
 
 def _now() -> datetime:
@@ -48,9 +49,14 @@ class Composer:
         return [alert.labels.get(names.MODEL, "") for alert in alerts if alert.firing]
 
     def write(
-        self, alerts: Sequence[Alert], shares: Shares, robot: Robot, most_bytes: int
+        self,
+        alerts: Sequence[Alert],
+        shares: Shares,
+        robot: Robot,
+        most_bytes: int,
+        above: Sequence[str] = (),
     ) -> tuple[DigestPage, ...]:
-        """The messages that name every alert, each of at most `most_bytes`.
+        """The messages that name every alert, each of at most `most_bytes`; the first begins with `above`.
 
         Of an alert that cannot be shown the name is written; the others are not affected.
         """
@@ -71,6 +77,7 @@ class Composer:
             place=fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}",
             template=self.templates.get(robot.name),
             keyword=robot.keyword,
+            above=tuple(filter(None, (plain(line, _LONGEST_LINE) for line in above[:_MOST_LINES]))),
         )
         views = [self._view(alert, shares, reader, robot) for alert in alerts]
         try:
@@ -139,12 +146,16 @@ class DigestPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How one robot's messages look. `keyword` is put into them where the robot asks for one."""
+    """How one robot's messages look. `keyword` is put into them where the robot asks for one.
+
+    `above` are lines of plain text above the alerts: what is wrong, and what to do.
+    """
 
     words: Words
     place: str
     template: Template | None = None
     keyword: str = ""
+    above: tuple[str, ...] = ()
 
 
 def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple[DigestPage, ...]:
@@ -156,6 +167,7 @@ def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple
         page = _page(ordered, style, most_bytes, near)
         pages.append(page)
         near = len(page.states)
+        style = replace(style, above=())
         ordered = [alert for alert in ordered if alert.state not in page.states]
     return tuple(pages)
 
@@ -169,6 +181,9 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
     full = _last(named, lambda count: fits(named, count), 1)
     shown = _shortened(alerts[:named], full)
     message = _message(shown, style)
+    if style.above and len(message.body()) > most_bytes:
+        # A robot may take very short messages only: what fires comes first.
+        return _page(alerts, replace(style, above=()), most_bytes, near)
     if style.template is not None and len(message.body()) > most_bytes:
         _log.warning("the message template needs more than %d bytes for one alert, ours is used", most_bytes)
         return _page(alerts, replace(style, template=None), most_bytes, near)
@@ -201,7 +216,9 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
     headline = _headline(alerts, style)
     text = _filled(alerts, headline, people.text, style)
     first = alerts[0]
-    title = " ".join(part for part in (style.keyword, headline, first.name, first.subject) if part)
+    # What a telephone shows of a message.
+    about = style.above[:1] or (first.name, first.subject)
+    title = " ".join(part for part in (style.keyword, headline, *about) if part)
     return Markdown(
         title=title[:_MOST_TITLE],
         text=text,
@@ -214,10 +231,12 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
 def _filled(alerts: Sequence[AlertView], headline: str, mentions: str, style: Style) -> str:
     if style.template is not None:
         try:
-            return fill(style.template, headline=headline, alerts=alerts, mentions=mentions)
+            return fill(
+                style.template, headline=headline, alerts=alerts, mentions=mentions, above=style.above
+            )
         except ValueError as error:
             _log.warning("the message template failed, ours is used instead: %s", error)
-    return fill(_HOUSE, headline=headline, alerts=alerts, mentions=mentions)
+    return fill(_HOUSE, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
 
 
 def _headline(alerts: Sequence[AlertView], style: Style) -> str:

@@ -58,14 +58,21 @@ def try_template(text: str) -> Template:
     return template
 
 
-def fill(template: Template, *, headline: str, alerts: Sequence[AlertView], mentions: str) -> str:
-    """The text of one message.
+def fill(
+    template: Template,
+    *,
+    headline: str,
+    alerts: Sequence[AlertView],
+    mentions: str,
+    above: Sequence[str] = (),
+) -> str:
+    """The text of one message; `above` are lines about all of its alerts.
 
     Raises:
         ValueError: the template failed, or names one of the alerts nowhere.
     """
     try:
-        text = template.render(headline=headline, alerts=alerts, mentions=mentions).strip()
+        text = template.render(headline=headline, alerts=alerts, mentions=mentions, above=above).strip()
     except Exception as error:  # noqa: BLE001 (a user's template may raise anything at all)
         raise ValueError(f"{type(error).__name__}: {error}") from None
     lost = next((alert for alert in alerts if alert.name not in text or alert.subject not in text), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,10 +16,11 @@ from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.payload import MOST_BYTES
+from tritonobs.delivery.payload import MOST_BYTES, Alert
 from tritonobs.delivery.robots import Delivery
 from tritonobs.errors import TritonobsError
 from tritonobs.limits.in_force import LiveLimits
+from tritonobs.plan.notify import Robot
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
 from tritonobs.serve.exposition import Found, ObjectivePage, Targets
@@ -49,8 +50,14 @@ class Daemon:
         self.stopping = False
         self.metrics = DeliveryMetrics()
         self.supervisor = Supervisor()
+        self.parts = parts(served.plan, self.supervisor)
         self.delivery = Delivery(
-            served.plan, served.templates, dingtalk, metrics=self.metrics, supervisor=self.supervisor
+            served.plan,
+            served.templates,
+            dingtalk,
+            metrics=self.metrics,
+            supervisor=self.supervisor,
+            above=self._above,
         )
         self.supervisor.keep("fleet file", Watcher(path, served, self.apply, self.metrics).watch)
         self.leading = Leading(lease, self.delivery.begin)
@@ -65,9 +72,13 @@ class Daemon:
         self.relay = Relay()
         self._dingtalk = dingtalk
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
-        self.parts = parts(served.plan, self.supervisor)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
+
+    async def _above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+        """What the parts say above the alerts of a message."""
+        said = await asyncio.gather(*(part.above(alerts, robot) for part in self.parts))
+        return tuple(line for lines in said for line in lines)
 
     def objectives(self) -> bytes:
         """The plan's part of the metrics page, with the limits from wherever else they come."""

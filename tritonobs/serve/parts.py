@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from starlette.routing import Route
 
+from tritonobs.delivery.payload import Alert
 from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
 from tritonobs.registry import extensions, resolved
 from tritonobs.tasks.supervisor import Supervisor
 
@@ -16,6 +19,9 @@ class Part(Protocol):
 
     def routes(self) -> list[Route]:
         """Its routes, asked for once."""
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+        """Lines above these alerts in a message of this robot: what is wrong, and what to do."""
 
     def apply(self, plan: Plan) -> None:
         """Use another plan: the fleet file changed, or other replicas were found."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from prometheus_client import disable_created_metrics
@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from tritonobs.delivery.payload import Alert
 from tritonobs.errors import TimedOut
 from tritonobs.extensions.traces import slowest
 from tritonobs.extensions.traces.forward import Body
@@ -25,6 +26,7 @@ from tritonobs.extensions.traces.otlp import MOST_BYTES
 from tritonobs.extensions.traces.receiver import JSON, Receiver, reads
 from tritonobs.extensions.traces.slowest import SPAN_SECONDS
 from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
 from tritonobs.serve.hosts import known_names
 from tritonobs.serve.room import Room
 from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
@@ -108,6 +110,11 @@ class Traced:
     def routes(self) -> list[Route]:
         """What servers post, what Prometheus scrapes, and the slowest requests."""
         return trace_routes(self._receiver)
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+        """Traces say nothing of alerts."""
+        del alerts, robot
+        return ()
 
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
