@@ -1,62 +1,19 @@
-"""The result of a check: one explanation, its confidence and its evidence.
+"""What checks say in the same way: places, evidence, commands.
 
-Names and numbers in its sentences are formatted the same way in all checks. The commands in its next steps
-are quoted so that they can be pasted with any model name. Pure.
+Names and numbers in sentences are formatted the same way in all checks. Commands in next steps are quoted so
+that they can be pasted with any model name. Pure.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
 
 from tritonobs.extensions.triage.case import Case
+from tritonobs.timings.cause import Evidence
 from tritonobs.timings.measured import Subject, Timing
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import Row
 from tritonobs.units import format_number
-
-Unit = Literal["seconds", "ratio", "per_second", "count", "megapixels", "bytes", "boxes", "timestamp", ""]
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """A number, before and now; None where there was none to see."""
-
-    what: str
-    before: float | None
-    now: float | None
-    unit: Unit = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """One explanation of what is wrong.
-
-    `check` is the id of the check, its page and its heading; `judge` sets it. `place` is the model, its
-    version and the path to a stage, as far as they apply; `("", "")` is the fleet. `confidence` is 0 to 1.
-    `trend` names the numbers whose change says since when: a key of the snapshot's trends and the labels of
-    the series. `asked` names the questions the evidence came from. `ends` says that the change is the end of
-    that series, `falls` that it is one downwards.
-    """
-
-    check: str = ""
-    place: tuple[str, ...]
-    sentence: str
-    confidence: float
-    evidence: tuple[Evidence, ...] = ()
-    next_steps: tuple[str, ...] = ()
-    trend: tuple[str, Mapping[str, str]] | None = None
-    asked: tuple[str, ...] = ()
-    since: float | None = None
-    ends: bool = False
-    falls: bool = False
-
-    @property
-    def model(self) -> str:
-        """The model it is about, or "" for the fleet."""
-        return self.place[0] if self.place else ""
 
 
 def part(case: Case, row: Row) -> str:

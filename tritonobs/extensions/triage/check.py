@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tritonobs.extensions.triage.cause import Cause
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause
 
 LATE: Final = frozenset({"slow_stage", "queue_saturation", "cpu_starved", "slow_machine"})
 """Waiting, busy processors and slow stages: where most faults end, and where few begin."""

@@ -12,13 +12,13 @@ from typing import Literal
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.checks import CHECKS, EXPLAINS, OF_ITS_CALLERS, OF_THE_SAME_MODEL
 from tritonobs.extensions.triage.signs import burning_still
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import INSTANT
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.ask import Unseen
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import Span
 
 Status = Literal["wrong", "healthy", "blind"]

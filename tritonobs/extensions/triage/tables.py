@@ -11,8 +11,8 @@ from tritonobs.report.formats import NOTHING, clock, latency, number, rate, shar
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from tritonobs.extensions.triage.cause import Cause, Evidence
     from tritonobs.extensions.triage.judge import Slowdown, Verdict
+    from tritonobs.timings.cause import Cause, Evidence
 
 _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}

@@ -11,9 +11,9 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Final
 
-from tritonobs.extensions.triage.cause import Cause
 from tritonobs.extensions.triage.check import DECLARED
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, Unit, growth, titled
+from tritonobs.extensions.triage.cause import growth, titled
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.loads import Arrival, arrivals
 from tritonobs.extensions.triage.signs import explain_errors, taken
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_clock, format_latency

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tritonobs.clients.triton import ModelConfig
 from tritonobs.extensions.triage.case import Change
-from tritonobs.extensions.triage.cause import Cause, Evidence, growth
+from tritonobs.extensions.triage.cause import growth
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
 from tritonobs.units import format_latency

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, growth
+from tritonobs.extensions.triage.cause import figure, growth
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.stage.series import OUTPUT_TOKEN
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_latency
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, stages_command, titled, triage_command
+from tritonobs.extensions.triage.cause import figure, stages_command, titled, triage_command
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import burning_alerts
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 
 # It says that something is wrong and not what, so nearly every other finding comes first.
 _CONFIDENCE = 0.5

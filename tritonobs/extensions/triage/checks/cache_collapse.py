@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 

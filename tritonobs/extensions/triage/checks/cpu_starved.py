@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import taken
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.stages import QUEUE
 
 _GROWTH = 1.2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.cause import titled
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.outcomes import Worker
 from tritonobs.units import format_latency
 

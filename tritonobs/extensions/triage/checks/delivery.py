@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 
 _ON_THE_WAY = frozenset({"tritonobs", "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
 """Jobs of `prometheus.yml` as built."""

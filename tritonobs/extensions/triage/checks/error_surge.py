@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.cause import titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import INPUT_REASONS
 from tritonobs.extensions.triage.trends import BAD
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 

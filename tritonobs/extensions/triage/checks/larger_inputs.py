@@ -6,17 +6,10 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.cause import (
-    Cause,
-    Evidence,
-    Unit,
-    figure,
-    growth,
-    stage_labels,
-    timing_evidence,
-)
+from tritonobs.extensions.triage.cause import figure, growth, stage_labels, timing_evidence
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.units import format_latency
 
 _GROWTH = 1.3

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.clients.triton import RepositoryEntry
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.extensions.triage.cause import figure, titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.promql import labels_of
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, growth, stage_labels, timing_evidence
+from tritonobs.extensions.triage.cause import growth, stage_labels, timing_evidence
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 
 _KIND = "boxes"
 _GROWTH = 1.5

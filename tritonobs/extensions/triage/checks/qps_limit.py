@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, set_limit, suggest_limit, titled
+from tritonobs.extensions.triage.cause import figure, set_limit, suggest_limit, titled
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.questions import peak_seconds

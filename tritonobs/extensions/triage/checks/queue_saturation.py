@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.cause import Cause, Evidence, suggest_limit
+from tritonobs.extensions.triage.cause import suggest_limit
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import drain_steps, draining
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
 from tritonobs.units import format_latency

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.cause import titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.signs import explain_errors
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_clock, format_duration

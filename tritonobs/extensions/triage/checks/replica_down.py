@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 
 # Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
 # something answers there.

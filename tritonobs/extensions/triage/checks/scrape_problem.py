@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.cause import titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View, requests
+from tritonobs.timings.cause import Cause, Evidence
 
 
 @check(order=250, explains={"dead_worker", "upstream_drop"})

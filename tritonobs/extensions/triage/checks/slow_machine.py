@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import EVERYWHERE_GROWTH, Case
-from tritonobs.extensions.triage.cause import Cause, Evidence, titled
+from tritonobs.extensions.triage.cause import titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import QUEUE
 from tritonobs.units import format_latency

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import Cause, Evidence
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_latency

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.cause import Cause, Evidence, part, stage_labels, timing_evidence
+from tritonobs.extensions.triage.cause import part, stage_labels, timing_evidence
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import CALL, COMPUTE, OTHER, QUEUE, Row
 from tritonobs.units import format_latency

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tritonobs.extensions.triage.cause import Cause, Evidence, stages_command
+from tritonobs.extensions.triage.cause import stages_command
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View, requests
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Timings
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_latency, version_order

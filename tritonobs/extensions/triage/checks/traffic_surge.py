@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs.extensions.triage.case import Case
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, suggest_limit, titled
+from tritonobs.extensions.triage.cause import figure, suggest_limit, titled
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.signs import drain_steps, draining, explain_errors
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 
 _FACTOR = 1.5

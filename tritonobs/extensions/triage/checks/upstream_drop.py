@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs.extensions.triage.cause import Cause, Evidence, figure, titled
+from tritonobs.extensions.triage.cause import figure, titled
 from tritonobs.extensions.triage.check import check
 from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.stages import stage_tables
 
