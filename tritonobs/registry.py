@@ -16,6 +16,7 @@ from typing import Any, Final
 NAMES: Final = (
     "discover",
     "history",
+    "incidents",
     "kubernetes",
     "lab",
     "lint",

@@ -1,0 +1,232 @@
+"""When a chat hears of an incident, and what: as data, the words are elsewhere. Pure: the time is given.
+
+The first message goes at once, the end once, and between them only what matters. Every alert that fires is in
+a message: with the first, with the next, or in one of its own after a while. What was told is known from what
+the chat accepted, so a message that failed is due again, with what has come since.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from tritonobs.extensions.incidents.incident import (
+    CauseKey,
+    Change,
+    Episode,
+    Incident,
+    What,
+    cause_key,
+    changes,
+)
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.timings.cause import Cause
+
+REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
+    {"critical": 14_400.0, "warning": 43_200.0, "info": 259_200.0}
+)
+"""Alertmanager's own, as `render/routing.py` configures it."""
+MOST_NAMED: Final = 50_000
+MOST_TOLD: Final = 500
+"""Alerts and incidents that a chat is known to have; the oldest are forgotten first."""
+
+_Entry = TypeVar("_Entry")
+State = tuple[str, str, str]
+"""`Alert.state`: which alert, which beginning, on or off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How much an incident may say.
+
+    An incident has at most one message in `update_seconds`; but a higher severity is told at once, because a
+    page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
+    An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is no news
+    by itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
+    message goes with the next one, or with `verdict_alone` makes one.
+    """
+
+    update_seconds: float = 300.0
+    hold_seconds: float = 0.0
+    settle_seconds: float = 60.0
+    name_within_seconds: float = 900.0
+    repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
+    verdict_alone: bool = False
+
+
+class Kind(enum.Enum):
+    """Which message of a conversation it is."""
+
+    FIRST = "first"
+    UPDATE = "update"
+    REPEAT = "repeat"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What a chat is to hear of an incident now.
+
+    `changes` are what matters since the last message. `cause` is what explains it, where this chat has not
+    heard that, or is reminded. `new` are alerts that fire and were not told, `going_on` those that were,
+    `over` those whose end was not told; the end names all that are over.
+    """
+
+    kind: Kind
+    incident: Incident
+    changes: tuple[Change, ...]
+    cause: Cause | None
+    new: tuple[Episode, ...]
+    going_on: tuple[Episode, ...]
+    over: tuple[Episode, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, as triage says it; "" where it does not, or this chat has heard it."""
+        return self.cause.sentence if self.cause else ""
+
+    @property
+    def next_step(self) -> str:
+        """What to do first; "" where nobody knows."""
+        return next(iter(self.cause.next_steps), "") if self.cause else ""
+
+    @property
+    def since(self) -> float:
+        """When the trouble began, a Unix time."""
+        return self.incident.since
+
+    @property
+    def states(self) -> frozenset[State]:
+        """Which alerts it names, in which state."""
+        return frozenset(one.alert.state for one in (*self.new, *self.going_on, *self.over))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a chat knows of an incident: how it was in the last message, when, and what is said only once."""
+
+    incident: Incident
+    at: float
+    causes: frozenset[CauseKey] = frozenset()
+    eased: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """What a chat has accepted. `Chat()` has heard nothing."""
+
+    told: Mapping[str, Told] = field(default_factory=dict)
+    named: Mapping[str, State] = field(default_factory=dict)
+    """The last state of each alert that was named, by its fingerprint."""
+
+
+def due(
+    chat: Chat, incidents: Iterable[Incident], now: float, fleet: Fleet, policy: Policy | None = None
+) -> tuple[Message, ...]:
+    """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
+
+    `incidents` are as this chat knows them (`chat_incidents`), also those that are over.
+    """
+    found = []
+    for incident in incidents:
+        kind = _due(chat, incident, now, fleet, policy or Policy())
+        if kind is not None:
+            found.append(_message(chat, incident, kind, fleet))
+    return tuple(found)
+
+
+def accepted(chat: Chat, message: Message, now: float, states: Collection[State] | None = None) -> Chat:
+    """The chat after it took a message, or the parts of it that name `states`: the rest is due at once."""
+    every = message.states
+    chat = named(chat, every if states is None else every.intersection(states))
+    if states is not None and not every <= set(states):
+        return chat
+    incident, before = message.incident, _told(chat, message.incident)
+    said = {cause_key(message.cause)} if message.cause else set()
+    told = Told(
+        incident=incident,
+        at=now,
+        causes=frozenset(said) | (before.causes if before else frozenset()),
+        eased=(before.eased if before else False) or incident.eased is not None,
+        ended=incident.closed,
+    )
+    others = {name: one for name, one in chat.told.items() if name not in {incident.id, *incident.joined}}
+    return replace(chat, told=_newest({**others, incident.id: told}, MOST_TOLD))
+
+
+def named(chat: Chat, states: Iterable[State]) -> Chat:
+    """The chat after it took messages that name these states, also those of alerts outside of incidents."""
+    fresh = {state[0]: state for state in states}
+    others = {key: state for key, state in chat.named.items() if key not in fresh}
+    return replace(chat, named=_newest({**others, **fresh}, MOST_NAMED))
+
+
+def _due(chat: Chat, incident: Incident, now: float, fleet: Fleet, policy: Policy) -> Kind | None:
+    """Which message is due, if one is."""
+    told = _told(chat, incident)
+    if told is None:
+        # What was over before it could be told is not told: so it is with alerts, too.
+        waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
+        return Kind.FIRST if incident.ended is None and waited else None
+    if incident.closed:
+        return None if told.ended else Kind.END
+    if incident.ended is not None:
+        # Nothing fires: it ends, or goes on, within minutes.
+        return None
+    matter = _matter(told, incident, now, fleet, policy)
+    if What.SEVERITY in matter or told.ended:
+        return Kind.UPDATE
+    late = (one for one in incident.alerts if one.firing and one.key not in chat.named)
+    waits = any(now >= one.seen + policy.name_within_seconds for one in late)
+    if (matter or waits) and now >= told.at + policy.update_seconds:
+        return Kind.UPDATE
+    return Kind.REPEAT if now >= told.at + policy.repeat_seconds[incident.now] else None
+
+
+def _matter(told: Told, incident: Incident, now: float, fleet: Fleet, policy: Policy) -> set[What]:
+    """What of the changes since the last message is worth one."""
+    found = {change.what for change in changes(told.incident, incident, fleet)} - {What.JOINED, What.ENDED}
+    cause = incident.cause
+    if cause is None or cause_key(cause) in told.causes or not (told.causes or policy.verdict_alone):
+        found.discard(What.CAUSE)
+    else:
+        # The last message may have had another cause than the first, so it is compared with all of them.
+        found.add(What.CAUSE)
+    eased = incident.eased
+    if told.eased or eased is None or now < eased + policy.settle_seconds:
+        found.discard(What.EASED)
+    return found
+
+
+def _message(chat: Chat, incident: Incident, kind: Kind, fleet: Fleet) -> Message:
+    told = _told(chat, incident)
+    heard = told.causes if told else frozenset()
+    cause = incident.cause
+    if cause and cause_key(cause) in heard and kind is not Kind.REPEAT:
+        cause = None
+    firing = [one for one in incident.alerts if one.firing]
+    known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}
+    ends = (one for one in incident.alerts if not one.firing)
+    return Message(
+        kind=kind,
+        incident=incident,
+        changes=changes(told.incident if told else None, incident, fleet),
+        cause=cause,
+        new=tuple(one for one in firing if one.key not in known),
+        going_on=tuple(one for one in firing if one.key in known),
+        over=tuple(one for one in ends if kind is Kind.END or chat.named.get(one.key) != one.alert.state),
+    )
+
+
+def _told(chat: Chat, incident: Incident) -> Told | None:
+    """What was told of the incident, or of one that turned out to be it."""
+    return next((chat.told[name] for name in (incident.id, *incident.joined) if name in chat.told), None)
+
+
+def _newest(entries: dict[str, _Entry], most: int) -> dict[str, _Entry]:
+    surplus = len(entries) - most
+    return dict(list(entries.items())[surplus:]) if surplus > 0 else entries
