@@ -18,7 +18,18 @@ from tritonobs import names
 from tritonobs.clients.dingtalk import Markdown
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.template import fill, house_template
-from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, Words, bare_view, called, plain, view
+from tritonobs.delivery.view import (
+    LANGUAGES,
+    AlertView,
+    Link,
+    Reader,
+    Words,
+    bare_view,
+    called,
+    plain,
+    view,
+    web_address,
+)
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 
@@ -54,7 +65,7 @@ class Composer:
         shares: Shares,
         robot: Robot,
         most_bytes: int,
-        above: Sequence[str] = (),
+        above: Sequence[Said] = (),
     ) -> tuple[DigestPage, ...]:
         """The messages that name every alert, each of at most `most_bytes`; the first begins with `above`.
 
@@ -77,7 +88,7 @@ class Composer:
             place=fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}",
             template=self.templates.get(robot.name),
             keyword=robot.keyword,
-            above=tuple(filter(None, (plain(line, _LONGEST_LINE) for line in above[:_MOST_LINES]))),
+            above=tuple(line for said in above[:_MOST_LINES] if (line := _line(said)).text),
         )
         views = [self._view(alert, shares, reader, robot) for alert in alerts]
         try:
@@ -136,6 +147,29 @@ def _evidence(alert: Alert, shares: Shares, reader: Reader, cluster_label: str) 
     return reader.words.evidence.format(phase) if phase else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line above the alerts of a message, as it was said: names are data. `url` is where `word` leads."""
+
+    text: str
+    word: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The same, safe inside a line of Markdown."""
+
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+def _line(said: Said) -> Line:
+    url = web_address(said.url)
+    links = (Link(word=plain(said.word, _LONGEST_LINE), url=url),) if said.word and url else ()
+    return Line(text=plain(said.text, _LONGEST_LINE), links=links)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestPage:
     """One message of a digest and the alerts it names."""
@@ -148,14 +182,14 @@ class DigestPage:
 class Style:
     """How one robot's messages look. `keyword` is put into them where the robot asks for one.
 
-    `above` are lines of plain text above the alerts: what is wrong, and what to do.
+    `above` are lines above the alerts, safe inside a line of Markdown.
     """
 
     words: Words
     place: str
     template: Template | None = None
     keyword: str = ""
-    above: tuple[str, ...] = ()
+    above: tuple[Line, ...] = ()
 
 
 def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple[DigestPage, ...]:
@@ -217,7 +251,7 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
     text = _filled(alerts, headline, people.text, style)
     first = alerts[0]
     # What a telephone shows of a message.
-    about = style.above[:1] or (first.name, first.subject)
+    about = (style.above[0].text,) if style.above else (first.name, first.subject)
     title = " ".join(part for part in (style.keyword, headline, *about) if part)
     return Markdown(
         title=title[:_MOST_TITLE],

@@ -14,7 +14,7 @@ from jinja2 import Template
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
-from tritonobs.delivery.composer import Composer, DigestPage
+from tritonobs.delivery.composer import Composer, DigestPage, Said
 from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -30,7 +30,7 @@ _SEND_SECONDS = 10.0
 _WRITE_SECONDS = 20.0
 _ABOVE_SECONDS = 2.0
 """How long a message waits for what stands above its alerts."""
-Above = Callable[[Sequence[Alert], Robot], Awaitable[Sequence[str]]]
+Above = Callable[[Sequence[Alert], Robot], Awaitable[Sequence[Said]]]
 """Lines above the alerts of a robot's message: what is wrong, and what to do. Names in them are data."""
 
 
@@ -145,7 +145,7 @@ class Delivery:
             lambda: composer.write(alerts, shares, robot, most_bytes, above), seconds=_WRITE_SECONDS
         )
 
-    async def _lines(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+    async def _lines(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """What stands above these alerts; nothing where nobody says it in time."""
         if self._above is None:
             return ()

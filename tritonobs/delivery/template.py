@@ -64,9 +64,9 @@ def fill(
     headline: str,
     alerts: Sequence[AlertView],
     mentions: str,
-    above: Sequence[str] = (),
+    above: Sequence[object] = (),
 ) -> str:
-    """The text of one message; `above` are lines about all of its alerts.
+    """The text of one message; `above` are lines with `text` and `links`.
 
     Raises:
         ValueError: the template failed, or names one of the alerts nowhere.

@@ -15,6 +15,7 @@ from tritonobs.plan.check_rules import rules_findings, slo_findings
 from tritonobs.plan.declared import declared_limits, token_limits
 from tritonobs.plan.fleet import (
     Addresses,
+    Incidents,
     Plan,
     PrometheusSettings,
     Traces,
@@ -94,6 +95,10 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         traces=Traces(
             receiver_url=spec.traces.receiver or spec.addresses.serve, forward=spec.traces.forward or ""
+        ),
+        incidents=Incidents(
+            triage=spec.incidents.triage,
+            folder=base / spec.incidents.folder if spec.incidents.folder else None,
         ),
         notify=build_notify(spec.notify, spec.own_alertmanager, base),
         kubernetes=build_kubernetes(spec, base),

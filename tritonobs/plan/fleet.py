@@ -154,6 +154,14 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Incidents:
+    """Whether the cause of alerts is looked for, and the folder in which incidents are kept, if one is."""
+
+    triage: bool = True
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Everything the rest of tritonobs needs to know of a fleet."""
 
@@ -172,6 +180,7 @@ class Plan:
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
     rules: RuleSettings = field(default_factory=RuleSettings)
     traces: Traces = field(default_factory=Traces)
+    incidents: Incidents = field(default_factory=Incidents)
     token_limits: tuple[TokenLimit, ...] = ()
     replica_source: ReplicaSource | None = None
     """How the replicas are found where the file does not name them; `replicas` then are those found."""

@@ -15,6 +15,7 @@ from prometheus_client import disable_created_metrics
 from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
+from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import MOST_BYTES, Alert
 from tritonobs.delivery.robots import Delivery
@@ -75,7 +76,7 @@ class Daemon:
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
 
-    async def _above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+    async def _above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """What the parts say above the alerts of a message."""
         said = await asyncio.gather(*(part.above(alerts, robot) for part in self.parts))
         return tuple(line for lines in said for line in lines)

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from starlette.routing import Route
 
+from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
@@ -20,7 +21,7 @@ class Part(Protocol):
     def routes(self) -> list[Route]:
         """Its routes, asked for once."""
 
-    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """Lines above these alerts in a message of this robot: what is wrong, and what to do."""
 
     def apply(self, plan: Plan) -> None:

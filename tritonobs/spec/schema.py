@@ -11,7 +11,7 @@ from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec, OwnAlertmanager
 from tritonobs.spec.replicas import Replicas
 from tritonobs.spec.rules import RulesSpec
-from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, Section
+from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, File, Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
 
@@ -76,6 +76,20 @@ class PrometheusSpec(Section):
         max_length=100,
         description="The vmagents that share the servers and write to one VictoriaMetrics, which is "
         "`addresses.prometheus`; the first is member 0.",
+    )
+
+
+class IncidentsSpec(Section):
+    """Alerts that belong together, and what `triage` finds about them."""
+
+    triage: bool = Field(
+        default=True,
+        description="Whether `tritonobs serve` looks for the cause, and messages begin with it.",
+    )
+    folder: File | None = Field(
+        default=None,
+        description="A folder in which `tritonobs serve` keeps incidents and what `triage` read, for "
+        "`tritonobs incidents`; nothing is kept when left out.",
     )
 
 
@@ -303,6 +317,9 @@ class Spec(Section):
     )
     traces: TracesSpec = Field(
         default_factory=TracesSpec, description="Triton's own traces of a sample of requests."
+    )
+    incidents: IncidentsSpec = Field(
+        default_factory=IncidentsSpec, description="Alerts that belong together, and their cause."
     )
     notify: NotifySpec = Field(
         default_factory=NotifySpec, description="Receivers of alerts, and the messages they get."

@@ -17,6 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
 from tritonobs.errors import TimedOut
 from tritonobs.extensions.traces import slowest
@@ -111,7 +112,7 @@ class Traced:
         """What servers post, what Prometheus scrapes, and the slowest requests."""
         return trace_routes(self._receiver)
 
-    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[str]:
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """Traces say nothing of alerts."""
         del alerts, robot
         return ()

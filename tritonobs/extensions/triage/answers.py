@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
+from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.judge import Verdict, triage
-from tritonobs.extensions.triage.saved import load_snapshot
+from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
 from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Timings
@@ -26,18 +29,33 @@ def readings(path: Path) -> tuple[Timings, float]:
     return View(snapshot).now, snapshot.incident.seconds
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A verdict, and a function that saves the readings behind it in a file, as `triage --save` does."""
+
+    verdict: Verdict
+    save: Callable[[Path], None]
+
+
 def verdict(
     prometheus: PrometheusClient,
     alertmanager: AlertmanagerClient,
     replicas: Sequence[TritonClient],
     *,
     incident: Span,
-    baseline: Span,
-) -> Verdict:
-    """What is wrong in `incident`, compared with `baseline`.
+    baseline: Span | None = None,
+    called: Mapping[str, str] | None = None,
+) -> Looked:
+    """What is wrong in `incident`, compared with `baseline`, or with the time right before.
+
+    `called` are names of replicas by the host and port of their addresses.
 
     Raises:
         ClientError: Prometheus did not answer.
     """
-    sources = Sources(prometheus=prometheus, alertmanager=alertmanager, replicas=tuple(replicas))
-    return triage(take_snapshot(sources, incident=incident, baseline=baseline))
+    before = baseline or windows(incident.end, incident.seconds, "previous")[1]
+    sources = Sources(
+        prometheus=prometheus, alertmanager=alertmanager, replicas=tuple(replicas), called=called or {}
+    )
+    snapshot = take_snapshot(sources, incident=incident, baseline=before)
+    return Looked(verdict=triage(snapshot), save=partial(save_snapshot, snapshot))

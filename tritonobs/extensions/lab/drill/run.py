@@ -301,7 +301,7 @@ class Watch:
             rig = self._rig
             verdict = self._judge(
                 rig.prometheus, rig.alertmanager, rig.asked, incident=incident, baseline=baseline
-            )
+            ).verdict
         except ClientError as failure:
             self.cause, self.sentence, self.named = "?", str(failure), False
             return True
