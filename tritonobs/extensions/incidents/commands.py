@@ -12,7 +12,7 @@ from tritonobs.cli.values import Group, format_option, running_fleet
 from tritonobs.errors import FileUnusable
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.recorder import Recorder
-from tritonobs.extensions.incidents.words import day
+from tritonobs.extensions.incidents.words import lasted
 
 _FLEET = Path("fleet.yaml")
 FLEET = click.option(
@@ -50,8 +50,7 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
             Line(
                 cells=(
                     entry.id,
-                    day(entry.since),
-                    account.status(entry),
+                    "goes on" if entry.ended is None else lasted(entry.since, entry.ended),
                     entry.worst,
                     account.place(entry),
                     account.sentence(entry),
@@ -60,7 +59,7 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
             )
             for entry in entries
         )
-        titles = ("incident", "began", "status", "severity", "place", "cause")
+        titles = ("incident", "lasted", "severity", "place", "cause")
         columns = tuple(Column(title=title, wrap=title in {"place", "cause"}) for title in titles)
         print_table(Table(title=f"{len(entries)} incidents", columns=columns, lines=tuple(lines)))
     else:
