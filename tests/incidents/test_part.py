@@ -109,7 +109,8 @@ def _begin(monkeypatch, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _today(monkeypatch):
-    """It is shortly after the alerts began."""
+    """It is shortly after the alerts began, and rounds are short."""
+    monkeypatch.setattr(module, "_ROUND_SECONDS", 0.05)
     shift = BEGAN + 60 - time.time()
     real = time.time
     monkeypatch.setattr(module.time, "time", lambda: real() + shift)
@@ -256,7 +257,7 @@ def test_what_was_read_is_kept_for_pages_and_only_for_them(begin, tmp_path):
     async def test(one, robots):
         warning = alert("TritonQueueWaitHigh", "other", severity="warning")
         await one.above([alert(), warning], robots["oncall"])
-        await one.above([alert()], robots["oncall"])
+        await asyncio.sleep(0.3)
 
     begin(judged, test, "folder: kept")
 
@@ -272,10 +273,14 @@ def test_a_folder_that_cannot_be_written_is_said_once(begin, tmp_path, caplog):
     (tmp_path / "kept").write_text("a file")
 
     async def test(one, robots):
-        return [await one.above([alert(), alert("B", "other")], robots["oncall"]) for _ in range(2)]
+        lines = await one.above([alert()], robots["oncall"])
+        await asyncio.sleep(0.2)
+        await one.above([alert("TritonServerDown", "other")], robots["oncall"])
+        await asyncio.sleep(0.2)
+        return lines
 
     with caplog.at_level(logging.WARNING):
-        first, _ = begin(Judged(cause()), test, "folder: kept")
+        first = begin(Judged(cause()), test, "folder: kept")
 
     assert texts(first)[0].startswith("inspect gets")
     assert [record.message[:26] for record in caplog.records].count(
@@ -317,3 +322,22 @@ def test_the_fleet_files_folder_counts_from_the_fleet_file(tmp_path):
     spec = read_text(FLEET.format(incidents="folder: kept"), "fleet.yaml").spec
 
     assert build_plan(spec, tmp_path).incidents.folder == Path(tmp_path / "kept")
+
+
+def test_the_next_process_goes_on_with_what_was_kept(begin, tmp_path):
+    """The incident keeps its id although its alert is told with another start."""
+    judged = Judged(cause())
+
+    async def first(one, robots):
+        await one.above([alert()], robots["oncall"])
+        await asyncio.sleep(0.3)
+        return [incident.id for incident in one.incidents]
+
+    async def second(one, robots):
+        await asyncio.sleep(0.3)
+        await one.above([alert(began=BEGAN + 20)], robots["oncall"])
+        return [incident.id for incident in one.incidents]
+
+    kept = begin(judged, first, "folder: kept")
+
+    assert begin(judged, second, "folder: kept") == kept

@@ -22,12 +22,12 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
-from tritonobs.errors import TritonobsError
-from tritonobs.extensions.incidents.incident import Incident, What
+from tritonobs.extensions.incidents.folder import Folder
+from tritonobs.extensions.incidents.incident import Incident
 from tritonobs.extensions.incidents.join import State, Step, join
 from tritonobs.extensions.incidents.pages import routes
 from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.extensions.incidents.recorder import Moment, Recorder, entry_of, resumed
+from tritonobs.extensions.incidents.recorder import Recorder
 from tritonobs.extensions.incidents.words import said
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
@@ -50,8 +50,7 @@ _LEAD_SECONDS = 60.0
 """Trouble begins before its first alert."""
 _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
-_JOIN_SECONDS = 1.0
-_DISK_SECONDS = 10.0
+_JOIN_SECONDS = 5.0
 _SERVER_SECONDS = 2.0
 
 
@@ -76,14 +75,14 @@ class Incidents:
         self._state = State()
         self._step: Step | None = None
         self._joining = asyncio.Lock()
-        self._threads = {name: Threads(name) for name in ("incidents", "cause", "incidents folder")}
+        self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
+        self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
-        self._looked_at = self._heard_at = self._began_at = -_LOOK_AGAIN_SECONDS
-        self._judge: Callable[..., Any] | None = answer("verdict")
+        self._began_at = self._heard_at = -_LOOK_AGAIN_SECONDS
         self._asked: _Asked | None = None
-        self._unwritten = ""
-        self._resumed = False
+        self._tasks: set[asyncio.Task[Step]] = set()
+        self._folder: Folder | None = None
         self.apply(plan)
         supervisor.keep("incidents", self._round)
 
@@ -97,6 +96,11 @@ class Incidents:
         """The plan in use."""
         return self._plan
 
+    @property
+    def recorder(self) -> Recorder | None:
+        """The folder in which incidents are kept, if there is one."""
+        return self._folder.recorder if self._folder else None
+
     def routes(self) -> list[Route]:
         """The pages of incidents."""
         return routes(self)
@@ -104,21 +108,28 @@ class Incidents:
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
         self._plan, self._fleet = plan, Fleet.of(plan)
-        self.recorder = Recorder(plan.incidents.folder) if plan.incidents.folder else None
+        folder = plan.incidents.folder
+        if folder is None or self._folder is None or self._folder.recorder.folder != folder:
+            self._folder = Folder(Recorder(folder)) if folder else None
         if self._asked:
             self._asked.close()
         self._asked = _clients(plan)
 
     def close(self) -> None:
         """Look no more."""
-        if self._look:
-            self._look.cancel()
+        for task in (self._look, *self._tasks):
+            if task:
+                task.cancel()
         if self._asked:
             self._asked.close()
 
     async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """The causes of the incidents that these alerts belong to, as far as they are known in time."""
-        step = await self._heard(alerts)
+        # What was heard is joined also where the message goes without it.
+        task = asyncio.create_task(self._heard(alerts))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        step = await asyncio.shield(task)
         firing = {alert.fingerprint for alert in alerts if alert.firing}
         if any(one.cause is None for one in _of(step.incidents, firing)) and self._may_look():
             # A look that takes longer goes on, and its result is in the next message.
@@ -127,18 +138,20 @@ class Incidents:
         return said(incidents, self._plan, robot)
 
     async def _round(self) -> None:
-        """Look again while an incident lasts; incidents end without a call, too."""
+        """Look again while an incident lasts, and keep what changed; incidents end without a call, too."""
         await asyncio.sleep(_ROUND_SECONDS)
-        if self.recorder and not self._resumed:
-            await self._resume(self.recorder)
-        if not self._state.alerts and not self._state.open:
+        if self._folder and not self._state.alerts and not self._state.open:
+            self._state = await self._folder.resumed(time.time()) or self._state
+        # What was kept waits for its alerts to be told again: without one, an incident would be over.
+        if not self._state.alerts:
             return
         await self._heard(())
         since = time.monotonic() - self._began_at
-        if self._state.open and self._may_look():
-            news = self._heard_at > self._began_at
-            if news or since > _LOOK_AGAIN_SECONDS:
-                await self._begin_look()
+        news = self._heard_at > self._began_at
+        if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
+            await self._begin_look()
+        if self._folder:
+            await self._folder.keep(self.incidents, self._looked, time.time())
 
     def _may_look(self) -> bool:
         if self._judge is None or not self._plan.incidents.triage:
@@ -167,11 +180,10 @@ class Incidents:
             )
 
         try:
-            self._looked = await self._threads["cause"].run(look, seconds=_LOOK_SECONDS)
+            self._looked = await self._look_threads.run(look, seconds=_LOOK_SECONDS)
+            await self._heard((), self._looked.verdict)
         except Exception as error:  # noqa: BLE001 (messages do without)
             _log.info("no cause was found: %s: %s", type(error).__name__, error)
-            return
-        await self._heard((), self._looked.verdict)
 
     async def _heard(self, alerts: Iterable[Alert], verdict: Any = None) -> Step:  # noqa: ANN401 (as above)
         """Join these alerts and this verdict to what is known."""
@@ -180,46 +192,13 @@ class Incidents:
             self._heard_at = time.monotonic()
         async with self._joining:
             state, fleet, now = self._state, self._fleet, time.time()
-            step = await self._threads["incidents"].run(
+            step = await self._join_threads.run(
                 lambda: join(state, now, news, fleet, verdict), seconds=_JOIN_SECONDS
             )
             self._state, self._step = step.state, step
-        if step.changes and self.recorder:
-            await self._record(step, self.recorder)
+        if self._folder:
+            self._folder.note(step.changes)
         return step
-
-    async def _record(self, step: Step, recorder: Recorder) -> None:
-        """Keep what changed, and what was read. A folder that cannot be written is said once."""
-        now, looked = time.time(), self._looked
-        changed = {change.incident: change.what for change in step.changes}
-
-        def keep() -> None:
-            for one in step.incidents:
-                if one.id not in changed:
-                    continue
-                recorder.keep(entry_of(one, now))
-                if looked is not None and one.worst == "critical":
-                    moment = _moment(changed[one.id])
-                    recorder.save(one.id, moment, looked.save, now)
-
-        try:
-            await self._threads["incidents folder"].run(keep, seconds=_DISK_SECONDS)
-            self._unwritten = ""
-        except TritonobsError as error:
-            if str(error) != self._unwritten:
-                _log.warning("incidents are not kept: %s", error)
-            self._unwritten = str(error)
-
-    async def _resume(self, recorder: Recorder) -> None:
-        """Go on with the incidents that another process, or the one before, has kept."""
-        self._resumed = True
-        try:
-            entries, _ = await self._threads["incidents folder"].run(recorder.entries, seconds=_DISK_SECONDS)
-        except TritonobsError as error:
-            _log.warning("incidents that were kept are not read: %s", error)
-            return
-        if not self._state.alerts:
-            self._state = resumed(entries, time.time())
 
 
 def _clients(plan: Plan) -> _Asked:
@@ -247,9 +226,3 @@ def _clients(plan: Plan) -> _Asked:
 def _of(incidents: Iterable[Incident], keys: set[str]) -> tuple[Incident, ...]:
     """Those that have one of these alerts."""
     return tuple(one for one in incidents if one.keys & keys)
-
-
-def _moment(what: What) -> Moment:
-    if what is What.ENDED:
-        return Moment.END
-    return Moment.FIRST if what is What.BEGAN else Moment.WORST
