@@ -70,6 +70,7 @@ def _commands(state: Path) -> tuple[str, ...]:
         fleet, where = f" {shlex.quote(str(state / 'fleet.yaml'))}", f" --state {shlex.quote(str(state))}"
     return (
         f"{program} triage{fleet} --since 5m",
+        f"{program} incidents list{f' --fleet{fleet}' if fleet else ''}",
         f"{program} top{fleet}",
         f"{program} status{where}",
         f"{program} down{where}",

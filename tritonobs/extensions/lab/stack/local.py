@@ -173,6 +173,8 @@ def write_practice_fleet(
     for section in _sections(document):
         for key in [key for key in section if str(key).endswith("_file")]:
             section[key] = str((source.parent / str(section[key])).absolute())
+    # Beside the copy, so that the practice stack shows what `tritonobs incidents` shows.
+    document.setdefault("incidents", {})["folder"] = "incidents"
     if robot:
         _play(document, robot)
     target.parent.mkdir(parents=True, exist_ok=True)
