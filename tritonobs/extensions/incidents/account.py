@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tritonobs.escapes import shown
+from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
 from tritonobs.extensions.incidents.words import clock, day, lasted
+from tritonobs.units import format_number
 
 _UNKNOWN = "no cause is known"
 _MOST_NAMES = 3
@@ -80,8 +82,21 @@ def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
         yield f"  {clock(event.at)}  {event.what}"
     if entry.left_out:
         yield f"  ... and {entry.left_out} more alerts"
+    if entry.cost:
+        yield f"  {_cost(entry.cost)}"
     for moment, path in readings.items():
         yield f"  > tritonobs triage --load {path}  (what was read: {moment.value})"
+
+
+def _cost(bill: Cost) -> str:
+    """`Noticed after 20s by TritonQpsAboveLimit; 143 requests failed, 20 were later than promised`."""
+    counts = [
+        f"{format_number(number)} {what}"
+        for number, what in ((bill.failed, "requests failed"), (bill.late, "were later than promised"))
+        if number is not None
+    ]
+    noticed = f"Noticed after {lasted(0, bill.noticed_seconds)} by {bill.found_by}"
+    return "; ".join(part for part in (noticed, ", ".join(counts)) if part)
 
 
 def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
@@ -96,6 +111,7 @@ def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
         *(f"- {clock(event.at)} {_plain(event.what)}" for event in timeline(entry)),
         *([f"- … and {entry.left_out} more alerts"] if entry.left_out else []),
         "",
+        *(["## Impact", "", f"- {_plain(_cost(entry.cost))}", ""] if entry.cost else []),
         "## Causes",
         "",
         *(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tritonobs.errors import TritonobsError
+from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import Change, Incident, What
 from tritonobs.extensions.incidents.join import State
 from tritonobs.extensions.incidents.recorder import Moment, Recorder, entry_of, resumed
@@ -35,7 +36,13 @@ class Folder:
             moment = _MOMENTS.get(change.what, Moment.WORST)
             self._changed.setdefault(change.incident, set()).add(moment)
 
-    async def keep(self, incidents: Iterable[Incident], looked: Any, now: float) -> None:  # noqa: ANN401 (what triage answers)
+    async def keep(
+        self,
+        incidents: Iterable[Incident],
+        bills: Mapping[str, Cost],
+        looked: Any,  # noqa: ANN401 (what triage answers)
+        now: float,
+    ) -> None:
         """Write what changed, and of pages also what was read; one that cannot be written is said once."""
         changed, self._changed = self._changed, {}
         written = [one for one in incidents if one.id in changed]
@@ -44,7 +51,7 @@ class Folder:
 
         def write() -> None:
             for one in written:
-                self.recorder.keep(entry_of(one, now))
+                self.recorder.keep(entry_of(one, now, bills.get(one.id)))
                 for moment in changed[one.id] if looked is not None and one.worst == _PAGE else ():
                     self.recorder.save(one.id, moment, looked.save, now)
 

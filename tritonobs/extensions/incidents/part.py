@@ -22,6 +22,8 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents.bill import bill
+from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.folder import Folder
 from tritonobs.extensions.incidents.incident import Incident
 from tritonobs.extensions.incidents.join import State, Step, join
@@ -52,6 +54,7 @@ _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
 _JOIN_SECONDS = 5.0
 _SERVER_SECONDS = 2.0
+_MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,8 @@ class Incidents:
         self._step: Step | None = None
         self._joining = asyncio.Lock()
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
+        self._bill_threads = Threads("cost")
+        self._bills: dict[str, Cost] = {}
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
@@ -135,7 +140,25 @@ class Incidents:
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
         incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
-        return said(incidents, self._plan, robot)
+        if any(one.ended is not None and one.id not in self._bills for one in incidents):
+            await self._add_up(incidents)
+        return said(incidents, self._bills, self._plan, robot)
+
+    async def _add_up(self, incidents: Iterable[Incident]) -> None:
+        """What those that ended cost, where Prometheus says it in time."""
+        asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
+        ended = [one for one in incidents if one.ended is not None][:_MOST_BILLS]
+
+        def read() -> dict[str, Cost]:
+            assert asked is not None  # noqa: S101 (made by `apply`)
+            return {one.id: bill(asked.prometheus, plan, one, fleet, now) for one in ended}
+
+        try:
+            found = await self._bill_threads.run(read, seconds=_PATIENCE_SECONDS)
+        except Exception as error:  # noqa: BLE001 (messages do without)
+            _log.info("no cost was read: %s: %s", type(error).__name__, error)
+            return
+        self._bills = dict([*self._bills.items(), *found.items()][-_MOST_KEPT_BILLS:])
 
     async def _round(self) -> None:
         """Look again while an incident lasts, and keep what changed; incidents end without a call, too."""
@@ -151,7 +174,7 @@ class Incidents:
         if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
             await self._begin_look()
         if self._folder:
-            await self._folder.keep(self.incidents, self._looked, time.time())
+            await self._folder.keep(self.incidents, self._bills, self._looked, time.time())
 
     def _may_look(self) -> bool:
         if self._judge is None or not self._plan.incidents.triage:

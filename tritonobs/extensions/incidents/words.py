@@ -11,10 +11,11 @@ from decimal import Decimal
 from typing import Final
 
 from tritonobs.delivery.composer import Said
+from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import Incident
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
-from tritonobs.units import format_duration
+from tritonobs.units import format_duration, format_number
 
 _MOST_INCIDENTS = 3
 
@@ -27,7 +28,10 @@ class Words:
     since: str
     next_step: str
     over: str
+    failed: str
+    late: str
     incident: str
+    comma: str
 
 
 LANGUAGES: Final[Mapping[str, Words]] = {
@@ -36,34 +40,49 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         since="{}, since {}",
         next_step="Next: {}",
         over="It is over after {}",
+        failed="{} requests failed",
+        late="{} were later than promised",
         incident="incident",
+        comma=", ",
     ),
     "zh": Words(
         cause="诊断：{}",
         since="{}（自 {} 起）",
         next_step="下一步：{}",
         over="已结束，历时 {}",
+        failed="{} 个请求失败",
+        late="{} 个超过承诺时间",
         incident="事件",
+        comma="，",
     ),
 }
 
 
-def said(incidents: Iterable[Incident], plan: Plan, robot: Robot) -> tuple[Said, ...]:
+def said(
+    incidents: Iterable[Incident], bills: Mapping[str, Cost], plan: Plan, robot: Robot
+) -> tuple[Said, ...]:
     """Lines above the alerts of a message: of each incident its cause, since when, and what to do.
 
-    An incident in which nothing fires any more says how long it lasted. One without a cause says nothing
-    while it goes on.
+    An incident in which nothing fires any more says how long it lasted, and what it cost where that is among
+    the `bills`, by id. One without a cause says nothing while it goes on.
     """
     words, zone = LANGUAGES[robot.language], zoneinfo.ZoneInfo(plan.notify.timezone)
     return tuple(
-        line for one in tuple(incidents)[:_MOST_INCIDENTS] for line in _lines(one, plan, words, zone)
+        line
+        for one in tuple(incidents)[:_MOST_INCIDENTS]
+        for line in _lines(one, bills.get(one.id), plan, words, zone)
     )
 
 
-def _lines(one: Incident, plan: Plan, words: Words, zone: tzinfo) -> Sequence[Said]:
+def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzinfo) -> Sequence[Said]:
     url = f"{plan.addresses.serve_link}/incidents/{one.id}"
     if one.ended is not None:
-        return (Said(words.over.format(lasted(one.since, one.ended)), words.incident, url),)
+        parts = [words.over.format(lasted(one.since, one.ended))]
+        if bill and bill.failed is not None:
+            parts.append(words.failed.format(format_number(bill.failed)))
+        if bill and bill.late is not None:
+            parts.append(words.late.format(format_number(bill.late)))
+        return (Said(words.comma.join(parts), words.incident, url),)
     if one.cause is None:
         return ()
     sentence = words.cause.format(one.cause.sentence)
