@@ -40,7 +40,7 @@ class Prometheus:
         """The rows, as readings."""
         self.asked.append(expression)
         return tuple(
-            Reading(labels={"model": model, "version": version, "slo": slo}, value=value)
+            Reading(labels={"model": model, "version": version, "slo": slo}, value=value, time=BEGAN)
             for model, version, slo, value in self.rows
         )
 
