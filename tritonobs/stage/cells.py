@@ -27,11 +27,19 @@ COMPILED: Final[bool] = Recorder.__module__.endswith("._record")
 _LONGEST_LABEL: Final = 128
 
 
+PATH: Final = "compiled" if COMPILED else "python"
+
+
+def asked_for_python() -> bool:
+    """Whether the environment asks for the record path in Python."""
+    return bool(os.environ.get("TRITONOBS_PURE_PYTHON"))
+
+
 def record_path() -> str:
     """Which record path this process uses, and why where it is not the compiled one."""
     if COMPILED:
         return "compiled"
-    if os.environ.get("TRITONOBS_PURE_PYTHON"):
+    if asked_for_python():
         return "Python, because TRITONOBS_PURE_PYTHON is set"
     return "Python, because none was compiled at installation, which needs a C compiler and Python.h"
 

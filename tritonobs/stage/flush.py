@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.stage import series
+from tritonobs.stage.cells import PATH
 from tritonobs.stage.loading import Loading
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class Flusher(threading.Thread):
         self._broken: set[str] = set()
         self._told: set[str] = set()
         self._heartbeat: Any = None
+        self._info: Any = None
         self._beat = 0.0
         self._changed = 0.0
 
@@ -124,7 +126,7 @@ class Flusher(threading.Thread):
         except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
             _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
         if not self._abandoned:
-            self._heartbeat = None
+            self._heartbeat = self._info = None
             self._series.clear()
             # Series leave Triton's page with their family; deleting metrics alone leaves them.
             self._families.clear()
@@ -140,7 +142,12 @@ class Flusher(threading.Thread):
             self._as_histogram = False
         # A Triton built without metrics refuses each family; one refusal is enough to know.
         self._set_heartbeat()
-        return series.HEARTBEAT not in self._broken
+        if series.HEARTBEAT in self._broken:
+            return False
+        self._info = self._metric(series.STAGE_INFO, series.STAGE_INFO, "GAUGE", {"path": PATH})
+        if self._info is not None:
+            self._call(series.STAGE_INFO, self._info.increment, 1)
+        return True
 
     def _flush(self, *, hold: bool) -> None:
         """Hand over what grew; with `hold`, a new label set stands at 0 for a scrape first."""

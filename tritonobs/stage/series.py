@@ -11,6 +11,7 @@ STAGE_SIZE: Final = "tritonobs_stage_size"
 REQUESTS: Final = "tritonobs_requests_total"
 STAGE_ERRORS: Final = "tritonobs_stage_errors_total"
 STAGE_ITEMS: Final = "tritonobs_stage_items_total"
+STAGE_INFO: Final = "tritonobs_stage_info"
 HEARTBEAT: Final = "tritonobs_heartbeat_timestamp_seconds"
 FLUSH_ERRORS: Final = "tritonobs_flush_errors_total"
 FLUSH_SECONDS: Final = "tritonobs_flush_seconds_total"
@@ -25,6 +26,7 @@ FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
         ("stage", "reason", "outcome"),
     ),
     STAGE_ITEMS: ("Things a stage worked on, by kind.", ("stage", "kind")),
+    STAGE_INFO: ("1; path is how this worker records: compiled, or python (slower).", ("path",)),
     HEARTBEAT: ("When this worker last handed over its numbers, in Unix time.", ()),
     FLUSH_ERRORS: ("Metric calls that failed; a family that failed is not used again.", ()),
     FLUSH_SECONDS: ("Time spent in metric calls, in seconds.", ()),
