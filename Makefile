@@ -1,6 +1,6 @@
 # What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz mutants down clean
+.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz extensions mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -89,6 +89,9 @@ fuzz: setup ## the nightly round: 10,000 examples of all that is read, 50 interr
 	$(BIN)/pytest -m hypothesis --hypothesis-profile nightly --timeout=0 --numprocesses auto
 	TRITONOBS_INTERRUPTS=50 TRITONOBS_KILLS=100 $(BIN)/pytest --timeout=0 --numprocesses auto \
 	  tests/lab/stack/test_interrupts.py tests/lab/drill/test_interrupts.py tests/e2e/attack/test_kill.py
+
+extensions: setup ## take each extension out of a copy: layers, types and unit tests of the rest, an hour on two cores
+	$(BIN)/python tools/without.py --each --all
 
 mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
 	$(BIN)/python bench/mutants.py --write

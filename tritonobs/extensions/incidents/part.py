@@ -46,9 +46,9 @@ _PAUSE_SECONDS = 15.0
 """From the beginning of a look to that of the next."""
 _LOOK_AGAIN_SECONDS = 60.0
 """The same while nothing new was heard."""
-_SHORTEST_SECONDS, _LONGEST_SECONDS = 120.0, 3600.0
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 60.0, 3600.0
 """Of the span that a look compares with the time before it."""
-_LEAD_SECONDS = 60.0
+_LEAD_SECONDS = 30.0
 """Trouble begins before its first alert."""
 _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
