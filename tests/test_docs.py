@@ -134,3 +134,39 @@ def test_every_promise_about_security_names_its_test():
 
     assert (len(tables), len(points)) == (3, 4)
     assert [one for one in (*rows, *points) if "`tests/" not in one] == []
+
+
+ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|fig)\.(?=\s+[^A-Z])")
+
+
+def _sentences(entry):
+    """How many sentences the text of an entry has: code, addresses, numbers and abbreviations end none."""
+    text = re.sub(r"^```.*?^```$", "code", entry, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`]*`", "code", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    text = ABBREVIATIONS.sub("abbreviation", text)
+    return len(re.findall(r"[.!?][)\]\"\u201d*]*(?=\s|$)", text.strip()))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        pytest.param("It is one, at 0.5.0 and 4.1 of 21.6 s.\n", 1, id="numbers with dots"),
+        pytest.param("Small counts, e.g. three, i.e. few, are one etc. and no more.", 1, id="abbreviations"),
+        pytest.param("`a. b. c` and [a page](../a. b.md) are names.", 1, id="code and addresses"),
+        pytest.param("One (in brackets). vmalert is two! Is this three?\nFour.", 4, id="marks"),
+        pytest.param('It says "stop." Then it stops.\n\nA paragraph. `code` is one.', 4, id="quotes"),
+    ],
+)
+def test_sentences_are_counted(text, sentences):
+    """What the next test counts."""
+    assert _sentences(text) == sentences
+
+
+def test_a_decision_has_at_most_three_sentences():
+    """What its page promises: what was decided, why, and what would change it."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    entries = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)+)", page, re.MULTILINE))
+
+    assert len(entries) == page.count("\n## ")
+    assert [title for title, entry in entries.items() if not 1 <= _sentences(entry) <= 3] == []
