@@ -261,7 +261,7 @@ function(config)
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
           summary: 'Limits written as annotations are refused.',
-          description: say.number + ' annotations cannot be meant as limits: the last good value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
+          description: say.number + ' annotations are not valid limits: the last valid value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
           summary_zh: '以注解写的限额被拒绝。',
           description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',
           board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),

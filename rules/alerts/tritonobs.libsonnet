@@ -55,7 +55,7 @@ function(config)
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
       summary: 'DingTalk mutes a robot.',
-      description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, with whatever else uses it, and is mute for ten minutes; alerts wait. Give alerts a robot of their own, or a second one.',
+      description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, those of its other users included, and is muted for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
       summary_zh: '钉钉已禁言机器人 {{ $labels.robot }}。',
       description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）一分钟内发送超过 20 条消息，被禁言十分钟；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,

@@ -141,7 +141,7 @@ def run() -> None:
             sys.stdout.flush()
         except OSError as error:
             status = _lost(error)
-        # Nobody can be told that stderr is full; the status stands.
+        # That stderr is full cannot be reported; the exit status stands.
         try:
             sys.stderr.flush()
         except OSError:
@@ -205,7 +205,7 @@ def _returned() -> object:
     try:
         return group(standalone_mode=False)
     except SystemExit:
-        # Where nobody reads on, click puts another stdout in place and ends with 1: findings, here.
+        # Where the reader has gone, click replaces stdout and ends with 1, which means findings here.
         if sys.stdout is not written:
             raise BrokenPipeError from None
         raise

@@ -241,7 +241,7 @@ class Lease:
         self._namespace, self._name = namespace, name
         self.identity = identity
         self.holder = ""
-        """Who held it when it was last looked at."""
+        """The holder when the Lease was last read."""
         self._clock = clock
         self._seen = ""
         self._seen_at = clock()

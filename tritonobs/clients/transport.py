@@ -52,7 +52,7 @@ def checked_url(url: str) -> str:
         ValueError: it is not usable, as `web_parts` has it.
     """
     if web_parts(url) is None:
-        # Of an address that cannot be read nobody knows which part is a password.
+        # In an address that cannot be parsed, any part may be a password.
         shown = (
             "text with an @, which may hold a password," if "@" in url else _SECRET_VALUE.sub(_HIDDEN, url)
         )

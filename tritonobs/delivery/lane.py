@@ -39,7 +39,7 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 class Outcome(enum.Enum):
-    """What became of a message."""
+    """The result of sending a message."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -109,7 +109,7 @@ class Lane:
         return max(opens, self._sent[-1] + rest / (allowed - used))
 
     async def send(self, message: Markdown) -> Outcome:
-        """What became of it; unless it was taken, `trouble` says why and `ready_at` when to try again."""
+        """Send a message. If it was not accepted, `trouble` says why and `ready_at` when to try again."""
         async with self._busy:
             # Those before us in the queue may have sent what was left when we looked.
             if not self.remaining(asyncio.get_running_loop().time() + _TICK_SECONDS):

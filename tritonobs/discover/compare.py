@@ -1,4 +1,4 @@
-"""A fleet file held against what runs: models, versions and stages it names that Prometheus does not know."""
+"""A fleet file compared with what runs: models, versions and stages that Prometheus does not know."""
 
 from __future__ import annotations
 

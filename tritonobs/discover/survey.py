@@ -154,7 +154,7 @@ def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], second
 
 
 def _is_its_page(page: MetricsPage, first: tuple[ModelStats, ...], last: _Traffic) -> bool:
-    """Whether a page nobody named shows what this server counted: no less than before, no more than after."""
+    """Whether a page that was not named is this server's: its counts lie between those before and after."""
     return all(
         item.successes
         <= page.total(names.TRITON_SUCCESS, **{names.MODEL: item.name})
@@ -247,7 +247,7 @@ def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], lis
 
 
 def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Bucket bounds as the fleet file has them; none if there are none, or nobody can read them."""
+    """Bucket bounds as the fleet file has them; none if there are none, or they are not valid."""
     try:
         return tuple(shown(Decimal(repr(bound))) for bound in parse_bounds(parameters[name]))
     except (KeyError, ValueError):

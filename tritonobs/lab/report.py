@@ -63,7 +63,7 @@ def stack_table(rows: Iterable[Health]) -> Table:
 
 
 def load_tables(result: LoadResult) -> tuple[Table, ...]:
-    """What was sent and what came of it; how long it took; what went wrong."""
+    """Requests sent and their results; how long they took; errors."""
     tables = [_counts(result), _latencies(result)]
     if result.errors:
         tables.append(_errors(result))

@@ -46,7 +46,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What became of it: the new entries of the log, and warnings about the file as it is now."""
+    """The result of a change: the new entries of the log, and warnings about the file as it is now."""
 
     entries: tuple[Entry, ...]
     warnings: tuple[Finding, ...]

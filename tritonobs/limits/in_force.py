@@ -50,7 +50,8 @@ _AUTHOR = Author(who="unknown", source=ANNOTATION, reason="annotated in Kubernet
 class LiveLimits(Collector):
     """What the daemon knows of limits beyond the fleet file it loaded. Its tasks are the supervisor's.
 
-    `speaks` says whether this daemon, of several, is the one that tells objects what became of their limits.
+    `speaks` says whether this daemon, of several, is the one that writes the state of their limits to
+    objects.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class LiveLimits(Collector):
 
     def _restart(self, plan: Plan) -> None:
         self._leave()
-        # Kept even where nobody can be asked: `collect` then tells 0, which alerts can see.
+        # Kept even where no API server can be reached: `collect` then gives 0, which alerts can see.
         self._watched = watched = plan.kubernetes.watched
         if watched is None:
             return

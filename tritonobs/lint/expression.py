@@ -50,7 +50,7 @@ class Expression:
         """The tree.
 
         Raises:
-            Unparsed: it does not parse, whatever its variables are.
+            Unparsed: it does not parse with any value of its variables.
         """
         try:
             return parse(self.plain)

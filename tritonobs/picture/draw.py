@@ -221,7 +221,7 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
 
 
 def columns_of(moments: Sequence[float], step_seconds: float) -> list[tuple[float, float]]:
-    """Where each column starts, and its moment; that of a gap is no number."""
+    """Where each column starts, and its moment; the moment of a gap is NaN."""
     columns: list[tuple[float, float]] = []
     for previous, time in zip([math.inf, *moments], moments):  # noqa: B905 (one is longer)
         # A rate is about the time before its moment.

@@ -156,7 +156,7 @@ class AnnotatedObject(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """What all annotations come to: limits, who wrote each, and what cannot be meant; by annotation."""
+    """The result of all annotations: limits, who wrote each, and what is not valid; by annotation."""
 
     limits: Mapping[str, QpsLimit]
     writers: Mapping[str, str]

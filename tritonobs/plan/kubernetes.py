@@ -147,7 +147,7 @@ def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
     )
     return Kubernetes(
         server=server,
-        # A rules file holds the limits of the fleet file: what annotations say would reach nobody.
+        # A rules file holds the limits of the fleet file: annotations would have no effect.
         watched=watched if said.watch and spec.limits_source == "serve" else None,
         objects=build_objects(said.objects, servers_namespace(spec)) if said.objects else None,
     )

@@ -110,7 +110,7 @@ def _group(plan: Plan) -> tuple[str, ...]:
 
 def _inner(plan: Plan) -> Iterator[Config]:
     yield from _tests(plan.notify)
-    # `none` in rules.severities keeps an alert visible in Prometheus and sends it to nobody.
+    # `none` in rules.severities keeps an alert visible in Prometheus and sends it to no receiver.
     yield {"matchers": [matcher("severity", ("none",))], "receiver": NO_RECEIVER}
     for route in plan.notify.routes:
         yield from _route(route, _group(plan))

@@ -74,7 +74,7 @@ def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
 def _resolved(how: Resolved) -> Iterator[Replica]:
     try:
         answers = socket.getaddrinfo(
-            # As Prometheus is told to: a server with both kinds of addresses is one server.
+            # As in Prometheus' configuration: a server with both kinds of addresses is one server.
             how.name,
             how.port,
             family=socket.AF_INET,

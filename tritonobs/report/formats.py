@@ -58,7 +58,7 @@ def bounded(seconds: float | None, lowest: float | None, highest: float | None) 
 
 
 def few(known: float | None, lowest: float | None, highest: float | None) -> str:
-    """A quantile for which there are too few requests: at least the highest that is told."""
+    """A quantile for which there are too few requests: at least the highest that is known."""
     if known is None or (lowest is not None and known <= lowest):
         return NOTHING
     text = bounded(known, lowest, highest)

@@ -69,7 +69,7 @@ def load_served(path: Path, like: Served | None = None) -> Served:
         served = _load(path, files, signature)
         if served.files == files:
             break
-        # It names files that were not looked at before they were read.
+        # It names files whose signature was not taken before they were read.
         files = served.files
     return served
 

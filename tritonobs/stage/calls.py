@@ -48,7 +48,7 @@ def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) 
                         sent = yield item
                     except GeneratorExit:
                         raise
-                    except BaseException as error:  # noqa: BLE001 (whatever was thrown)
+                    except BaseException as error:  # noqa: BLE001 (any exception that was thrown)
                         step = items.athrow(error)
                     else:
                         step = items.asend(sent)

@@ -235,7 +235,7 @@ def _buckets(
 
 
 def _own(receiver: Receiver) -> Iterator[Metric]:
-    """What became of what was sent here."""
+    """Counters of what the receiver did with the spans that were sent to it."""
     rate = GaugeMetricFamily(
         names.TRACE_RATE,
         "Every so many requests to the model are traced, as its server says; 0 while none are.",
@@ -274,7 +274,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
         return
     forwarded = CounterMetricFamily(
         names.TRACE_FORWARDED.removesuffix("_total"),
-        "Bodies for the collector, by what became of them.",
+        "Bodies for the collector, by outcome.",
         labels=(names.OUTCOME,),
     )
     for outcome, count in (

@@ -47,10 +47,10 @@ class Slowdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The judgement. `causes` come first to last as they should be looked at; `following` follow from them.
+    """The judgement. `causes` are in the order in which to look at them; `following` are their consequences.
 
-    `status` is "blind" when nothing was found but not everything could be looked at. `still_burning` tells of
-    error budgets whose alerts fire for what was before the incident's window.
+    `status` is "blind" when nothing was found but not everything could be read. `still_burning` lists error
+    budgets whose alerts fire for bad requests before the incident's window.
     """
 
     status: Status

@@ -372,7 +372,7 @@ class Roster:
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:
-            # On a replica that is not scraped a heartbeat is old because nobody looks.
+            # On a replica that is not scraped a heartbeat is old because it is not read.
             asked = self._view.rows("alive", *WORKER_LABELS)
             return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}

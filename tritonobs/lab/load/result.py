@@ -44,7 +44,7 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageCount:
-    """What became of the requests that carried one kind of image."""
+    """Results of the requests that carried one kind of image."""
 
     kind: str
     sent: int

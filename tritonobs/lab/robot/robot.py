@@ -56,7 +56,7 @@ class Fault(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call to a robot: when, and what came of it (an errcode, or the fault's words)."""
+    """One call to a robot: when, and its result (an errcode, or the words of the fault)."""
 
     at: float
     outcome: int | str
@@ -328,7 +328,7 @@ class RobotDouble:
             self.rules.muted_until = 0.0
 
     def wait_for(self, wanted: Callable[[RobotDouble], bool], *, timeout_seconds: float) -> bool:
-        """Whether `wanted` came true in time; looked at after every call."""
+        """Whether `wanted` became true in time; checked after every call."""
         with self._changed:
             return self._changed.wait_for(lambda: wanted(self), timeout_seconds)
 

@@ -38,7 +38,7 @@ class Sequence:
 
 
 class Engine(threading.Thread):
-    """Serves sequences until `stop`; `meter` is told what happens, only ever by this thread."""
+    """Serves sequences until `stop`; only this thread calls `meter`, with what happens."""
 
     def __init__(
         self,
