@@ -156,7 +156,7 @@ POWER = Signal(
 
 TEMPERATURE = Signal(
     title="Temperature",
-    short="heat",
+    short="temp",
     unit="celsius",
     expr=_named(f"device:accelerator_temperature:celsius{_SELECTED}"),
     legend=_LEGEND,

@@ -14,7 +14,7 @@ _RATIO_STEPS = (
 
 RATIO = Signal(
     title="Error ratio",
-    short="bad",
+    short="errors",
     unit="percentunit",
     expr="model_version:triton_requests_bad_per_requests:ratio_rate5m{%(subject)s}",
     legend="{{model}} {{version}}",

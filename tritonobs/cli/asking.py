@@ -1,4 +1,4 @@
-"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` kept.
+"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` wrote.
 
 An unknown model or cluster is wrong usage; the error lists the known ones.
 """
@@ -102,7 +102,7 @@ def loaded(path: Path) -> Snapshot:
     """The snapshot in a file.
 
     Raises:
-        BadParameter: the file is none.
+        BadParameter: the file is not a snapshot.
     """
     from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
     from tritonobs.triage.saved import load_snapshot  # noqa: PLC0415

@@ -118,7 +118,7 @@ def in_cluster(plan: Plan) -> Plan:
 
 
 def _named(spec: Spec) -> tuple[Path, ...]:
-    """The plain files that the fleet file names by relative paths; others are the image's business."""
+    """The plain files that the fleet file names by relative paths; others belong into the image."""
     files = [robot.template_file for robot in spec.notify.dingtalk.values()]
     files.append(spec.notify.alertmanager_file)
     named = tuple(dict.fromkeys(file for file in files if file))
@@ -132,7 +132,7 @@ def _named(spec: Spec) -> tuple[Path, ...]:
 
 
 def check_built(artifacts: Sequence[Artifact]) -> dict[str, bool]:
-    """Let every checker that is here judge the artifacts, and say which of them did.
+    """Run every installed checker on the artifacts, and print which of them ran.
 
     Raises:
         RenderFailed: one of them refuses.

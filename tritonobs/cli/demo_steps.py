@@ -27,7 +27,7 @@ _TRACED_SECONDS = 120.0
 
 
 def run_steps(running: Running) -> None:
-    """Traffic within the limit, above it, and gone: what Prometheus, the alert and the robot make of it."""
+    """Traffic within the limit, above it, and stopped, with the reactions of Prometheus, alert and robot."""
     plan = running.plan
     url = plan.replicas[0].http_url
     limit = float(
@@ -56,7 +56,7 @@ def run_steps(running: Running) -> None:
             print_table(stage_table(table))
         heading(f"5. The slowest request to {scenario.ENSEMBLE}, which has no timers, from Triton's traces")
         _show_slowest(TracesClient(running.address("serve")))
-        # Counted while requests still come, so that the end of the alert is surely among the later ones.
+        # Counted while requests still come, so that the end of the alert is certainly among the later ones.
         before = len(observer.messages())
     stopped_at = time.time()
 

@@ -68,7 +68,7 @@ def _ratio(value: object) -> Decimal:
     show_default=True,
     help="Last step.",
 )
-# Fewer than five rates tell no knee (`history.suggest`).
+# Fewer than five rates show no knee (`history.suggest`).
 @click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True, help="How many steps.")
 @click.option(
     "--step", "seconds", type=Duration(), default="10s", show_default=True, help="Length of a step."
@@ -204,7 +204,7 @@ def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operati
 
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
-    """Steps of load, each waited for; ends early once a step is far too much."""
+    """Steps of load, one after the other; ends early when a step is far too much."""
     from tritonobs.history.suggest import Operation, far_too_much  # noqa: PLC0415
     from tritonobs.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
     from tritonobs.lab.load.run import LoadPlan, run_load  # noqa: PLC0415

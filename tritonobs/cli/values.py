@@ -163,19 +163,19 @@ def running_url(part: str, otherwise: str) -> str:
 
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:
-    """The servers there are now; none, and a line that says why, where they cannot be found."""
+    """The servers that run now; where they cannot be found, none and a printed reason."""
     from tritonobs.errors import TritonobsError  # noqa: PLC0415
     from tritonobs.replicas.find import find_replicas  # noqa: PLC0415 (brings requests)
 
     try:
         return find_replicas(plan)
     except TritonobsError as error:
-        say(f"the servers cannot be asked themselves: {error}", err=True)
+        say(f"the servers cannot be asked directly: {error}", err=True)
         return ()
 
 
 def _service(part: str) -> list[str] | None:
-    """The words a part of the running stack was started with."""
+    """The command line of a part of the running stack."""
     import psutil  # noqa: PLC0415
 
     from tritonobs.errors import TritonobsError  # noqa: PLC0415
@@ -189,7 +189,7 @@ def _service(part: str) -> list[str] | None:
             (each for each in native.known(Folders(root=STATE.absolute())) if each.name == part), None
         )
         service = native.describe(found) if found else None
-    # The process may end, or belong to another user, while it is asked for its words.
+    # The process may end, or belong to another user, while its command line is read.
     except (TritonobsError, psutil.Error):
         return None
     return list(service.argv) if service else None

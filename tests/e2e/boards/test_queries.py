@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
 GATHERED = {"cluster"}
 # Cards and language models have stacks of their own.
 LIVE = tuple(name for name in names.BOARDS if name not in {"accelerators", "language"})
-# The stack has one replica and no Kubernetes, and its models report no bytes: the panels say so. Tests of rules
-# and boards have them.
+# The stack has one replica and no Kubernetes, and its models report no bytes: the panels say so. Tests of
+# rules and boards have them.
 SAID = {
     "Replica compared with its peers, 5 min",
     "Input bytes, 1 min",
