@@ -23,7 +23,7 @@ _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
 _MULTIPLE, _FEWEST_FOR_MULTIPLE, _NOTABLE_FOR_MULTIPLE = 2.0, 30, 0.001
-"""A stage that takes twice as long is one, for so many requests in each window: chance does not do that."""
+"""A stage that takes twice as long counts, with this many requests in each window: not by chance."""
 _WORTH_COMPARING = 0.01
 EVERYWHERE_GROWTH = 1.1
 """When three quarters of a request's time grew by this much, it is not one stage."""
@@ -154,8 +154,8 @@ class Case:
     def multiplied(self, change: Change, batches: float) -> bool:
         """Whether a stage takes a multiple of its time, however small a part of the request it is.
 
-        `batches` is how much fuller its batches are. Time beside stages, left between two numbers, doubles by
-        itself: this says nothing of it.
+        `batches` is how much fuller its batches are. Time beside stages is left out: a difference of two
+        numbers doubles by itself.
         """
         now, before = change.now.timing, change.before.timing if change.before else None
         if self.before is None or before is None or not now.mean or not before.mean:
@@ -251,7 +251,7 @@ class Spread:
 
 
 def _place(parts: int) -> int:
-    """Where in order the part is that nine of ten stay below; of eight or nine, all but the worst."""
+    """The index of the part that nine of ten stay below; of eight or nine, all but the worst."""
     return min(math.ceil(_MOST_PARTS * parts) - 1, parts - 2 if parts >= _ENOUGH_PARTS else parts - 1)
 
 

@@ -57,7 +57,7 @@ class View:
 
     @cached_property
     def usual(self) -> Spread:
-        """What the baseline did by itself."""
+        """The normal variation of the baseline."""
         return Spread(series=self.snapshot.usual)
 
     @cached_property
@@ -235,7 +235,7 @@ class View:
 
     @cached_property
     def replicas(self) -> set[str]:
-        """The replicas of which any model is known, in either window."""
+        """The replicas with a known model, in either window."""
         return {
             replica
             for side in (False, True)

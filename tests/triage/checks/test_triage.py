@@ -97,9 +97,9 @@ def test_the_verdict_as_page_escapes_names(fleet: Fleet) -> None:
 def test_the_verdict_says_which_baseline_was_taken(fleet: Fleet) -> None:
     """Where it is not the one that was asked for."""
     snapshot = replace(
-        fleet.snapshot(), baseline_note="the time right before was troubled itself; compared with x"
+        fleet.snapshot(), baseline_note="the time right before had problems itself; compared with x"
     )
 
     text = verdict_text(triage(snapshot))
 
-    assert text.splitlines()[2] == "(the time right before was troubled itself; compared with x)"
+    assert text.splitlines()[2] == "(the time right before had problems itself; compared with x)"

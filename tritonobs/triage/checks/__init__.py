@@ -75,13 +75,13 @@ CHECKS: Final[Mapping[str, Callable[[View], Iterator[Cause]]]] = {
 }
 """Of two equally sure causes the earlier comes first."""
 
-# Waiting, busy processors and slow stages are where most faults end, and seldom where they begin.
+# Waiting, busy processors and slow stages are consequences of most faults, and seldom causes.
 _LATE = frozenset({"slow_stage", "queue_saturation", "cpu_starved", "slow_machine"})
 _ALWAYS = frozenset({"budget_burn"})
 _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "replica_down": _LATE
     | {"scrape_problem", "dead_worker", "traffic_surge", "upstream_drop", "error_surge"},
-    # A worker less takes no processors.
+    # A dead worker does not make processors busy.
     "dead_worker": (_LATE - {"cpu_starved"})
     | {"error_surge", "bad_deploy", "reload", "upstream_drop", "slow_replica"},
     "model_gone": frozenset({"error_surge", "upstream_drop", "dead_worker", "bad_deploy", "reload"}),
@@ -101,7 +101,7 @@ _FOLLOWS: Final[Mapping[str, frozenset[str]]] = {
     "accelerator": _LATE,
     "cache_collapse": _LATE,
     "slow_stage": frozenset({"queue_saturation", "slow_machine"}),
-    # Where others take the processors, one part suffers most, and is not the cause.
+    # On busy processors one part slows down most, and is not the cause.
     "cpu_starved": frozenset({"slow_stage", "slow_machine", "queue_saturation"}),
     "slow_machine": frozenset({"queue_saturation"}),
     "batch_delay": frozenset({"queue_saturation", "bad_deploy", "reload"}),

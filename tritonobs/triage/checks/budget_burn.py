@@ -8,7 +8,7 @@ from tritonobs.triage.cause import Cause, Evidence, figure, stages_command, titl
 from tritonobs.triage.signs import burning_alerts
 from tritonobs.triage.view import View
 
-# It says that something is wrong and not what, so nearly every other finding comes first.
+# It says that something is wrong, not what, so nearly every other finding takes precedence.
 _CONFIDENCE = 0.5
 
 
@@ -22,7 +22,7 @@ def judge(view: View) -> Iterator[Cause]:
             place=(*subject, burn.slo),
             sentence=(
                 f"{titled(subject)} misses its objective {burn.slo}: "
-                f"the budget burns {figure(burn.rate)} times as fast as it may"
+                f"the error budget burns {figure(burn.rate)} times as fast as allowed"
             ),
             confidence=_CONFIDENCE,
             evidence=(
