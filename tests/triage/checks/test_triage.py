@@ -79,7 +79,7 @@ def test_the_verdict_as_text_begins_with_the_verdict(fleet: Fleet) -> None:
     assert lines[2] == "  larger_inputs, 95% sure"
     assert "  - mean megapixels into decode: 8 megapixels, was 1 megapixels" in lines
     assert any(line.startswith("  > refuse needless sizes") for line in lines)
-    assert "What follows from it:" in lines
+    assert "Consequences:" in lines
     assert sum(map(len, lines)) < 2_000
 
 
