@@ -155,7 +155,7 @@ def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
             yield spec.source.finding(
                 (*_AT, name),
                 f"its autoscaler {quoted(pool.autoscaler)} is not matched by rules.pool_names "
-                f"({quoted(spec.rules.pool_names)}), so no alert tells that it is blind",
+                f"({quoted(spec.rules.pool_names)}), so no alert reports that it has no metric",
                 key=True,
                 severity=Severity.WARNING,
             )
@@ -186,8 +186,8 @@ def _signals(spec: Spec, pool: ScaledPool, limited: frozenset[str]) -> Iterator[
         has = "has" if len(unlimited) == 1 else "have"
         yield spec.source.finding(
             (*_AT, pool.name),
-            f"{listed(unlimited)} {has} no qps_limit, so the offered load makes the pool no larger; "
-            "only requests that wait do",
+            f"{listed(unlimited)} {has} no qps_limit, so the offered load does not grow the pool; "
+            "only waiting requests do",
             hint="write a qps_limit; an annotation still takes its place",
             key=True,
             severity=Severity.WARNING,

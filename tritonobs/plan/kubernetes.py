@@ -15,7 +15,7 @@ from tritonobs.spec.schema import Spec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledPool:
-    """A pool, what is scaled, and from where on it needs another server.
+    """A pool, what is scaled, and from which load on it needs another server.
 
     `limit_replicas` servers take what the models' limits allow; `limit_share` and `kv_cache_ratio` are shares
     of one.

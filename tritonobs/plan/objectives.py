@@ -61,7 +61,7 @@ class Promise:
 
 
 def promises(spec: Spec) -> Iterator[Promise]:
-    """Every SLO of every model and version, complete or not; those taken back with `none` are left out."""
+    """Every SLO of every model and version, complete or not; those disabled with `none` are left out."""
     for name, model in spec.models.items():
         none = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
         whole = _merge({}, spec.defaults.slos, none, ("defaults", "slos"))
@@ -76,7 +76,7 @@ def promises(spec: Spec) -> Iterator[Promise]:
 
 
 def slo(promise: Promise) -> Slo:
-    """The plan's value of a promise that was found complete."""
+    """The plan's value of an SLO that was found complete."""
     return Slo(
         name=promise.name,
         model=promise.model,
@@ -112,11 +112,11 @@ def shown(seconds: Decimal) -> str:
 def _merge(
     inherited: Mapping[str, Promise], own: Mapping[str, SloSpec], subject: Promise, path: Path
 ) -> dict[str, Promise]:
-    """What a section makes of the promises it inherits; `subject` is a promise of nothing."""
+    """The inherited SLOs with the fields of a section; `subject` is an SLO without any field."""
     model, version = subject.model, subject.version
     merged = {name: replace(promise, model=model, version=version) for name, promise in inherited.items()}
     for name, written in own.items():
-        # A promise that is taken back with `none` is popped here and not put back.
+        # An SLO that is disabled with `none` is popped here and not put back.
         promise = merged.pop(name, None) or replace(subject, name=name)
         if not written.promised:
             continue

@@ -45,7 +45,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
 
 
 def _beside(verdict: Verdict) -> Iterator[str]:
-    """What is not a part of the verdict: alerts, budgets that burn for earlier requests, what was not read."""
+    """What is not a part of the verdict: alerts, budgets that still burn, what was not read."""
     if verdict.firing:
         yield ""
         yield f"Alerts firing{_ALL_THE_SAME.get(verdict.status, '')}: {', '.join(verdict.firing)}"

@@ -102,14 +102,14 @@ Keep = Annotated[Decimal, _time(1, 3_600), _DURATIONS]
 
 
 class ThresholdsSpec(Section):
-    """From where on alerts fire. What is left out has the value of the mixin."""
+    """Thresholds of the alerts. A field that is left out has the mixin's value."""
 
     limit_warning: Annotated[Share | None, Knob("limitWarningRatio", share=True)] = Field(
-        default=None, description="Near a limit: this share of it."
+        default=None, description="Traffic is near a limit from this share of it on."
     )
     limit_noise: Annotated[Deviations | None, Knob("limitNoise")] = Field(
         default=None,
-        description="A limit is exceeded by more than so many standard deviations of chance; 0 for requests "
+        description="A limit must be exceeded by this many standard deviations of chance; 0 for requests "
         "that come evenly.",
     )
     limit_noise_long: Annotated[Deviations | None, Knob("limitNoiseLong")] = Field(
@@ -119,23 +119,23 @@ class ThresholdsSpec(Section):
         default=None, description="How long an alert about a limit lasts through dips of the traffic."
     )
     limit_at_once: Annotated[Times | None, Knob("limitAtOnceRatio")] = Field(
-        default=None, description="So many times a limit pages within seconds."
+        default=None, description="An excess of this many times the limit pages within seconds."
     )
     limit_soon: Annotated[Excess | None, Knob("limitSoonRatio")] = Field(
-        default=None, description="So many times a limit pages when it has lasted for two and a half minutes."
+        default=None, description="An excess of this many times the limit pages after two and a half minutes."
     )
     limit_lasting: Annotated[Excess | None, Knob("limitLastingRatio")] = Field(
-        default=None, description="The same for nine minutes."
+        default=None, description="The same after nine minutes."
     )
     limit_long: Annotated[Excess | None, Knob("limitLongRatio")] = Field(
-        default=None, description="The same for a quarter of an hour."
+        default=None, description="The same after a quarter of an hour."
     )
     limit_base: Annotated[Share | None, Knob("limitBase", share=True)] = Field(
-        default=None, description="The share of a limit around which traffic may breathe as it does."
+        default=None, description="The share of a limit around which past variation of traffic is allowed."
     )
     limit_breath: Annotated[Deviations | None, Knob("limitBreath")] = Field(
         default=None,
-        description="How much of the traffic's own breath is no excess; 0 for traffic that does not breathe.",
+        description="How much of the past variation of traffic is allowed; 0 for traffic that does not vary.",
     )
     limit_near_kept: Annotated[Kept | None, Knob("limitNearKept", as_text=True)] = Field(
         default=None,
@@ -160,16 +160,16 @@ class ThresholdsSpec(Section):
         default=None, description="Growth below this share of the limit is not an alert."
     )
     forecast_noise: Annotated[Deviations | None, Knob("forecastNoise")] = Field(
-        default=None, description="Growth is more than so many standard deviations of chance."
+        default=None, description="Growth must exceed this many standard deviations of chance."
     )
     traffic_drop: Annotated[Share | None, Knob("dropRatio", share=True)] = Field(
-        default=None, description="Traffic below this share of yesterday's and last week's."
+        default=None, description="Traffic is below this share of yesterday's and last week's."
     )
     traffic_drop_floor: Annotated[Rate | None, Knob("dropFloor")] = Field(
-        default=None, description="Only where it was so many requests a second then."
+        default=None, description="Only where it was at least this many requests a second then."
     )
     silence_requests: Annotated[Count | None, Knob("silenceRequests")] = Field(
-        default=None, description="Silence is an alert where at least so many requests were to be expected."
+        default=None, description="Silence is an alert where at least this many requests were expected."
     )
     queue_wait: Annotated[Wait | None, Knob("queueSeconds")] = Field(
         default=None, description="Requests wait longer than this for a model instance, on average."
@@ -190,33 +190,33 @@ class ThresholdsSpec(Section):
         default=None, description="A replica is this many times slower than the others."
     )
     replica_requests: Annotated[Count | None, Knob("skewRequests")] = Field(
-        default=None, description="A replica is judged by at least so many requests in 5m."
+        default=None, description="A replica is judged by at least this many requests in 5m."
     )
     error_surge: Annotated[Times | None, Knob("surgeRatio")] = Field(
         default=None, description="A reason of errors is this many times as frequent as in the last hour."
     )
     error_surge_errors: Annotated[Count | None, Knob("surgeErrors")] = Field(
-        default=None, description="Only from so many errors in 5m on."
+        default=None, description="Only from this many errors in 5m on."
     )
     error_surge_noise: Annotated[Times | None, Knob("surgeNoise")] = Field(
         default=None,
-        description="And above the usual number by so many standard deviations and so many errors.",
+        description="And above the usual number by this many standard deviations and this many errors.",
     )
     untraced: Annotated[Share | None, Knob("untracedRatio", share=True)] = Field(
-        default=None, description="Traces stand for fewer requests than Triton counted, by this share."
+        default=None, description="Traces represent fewer requests than Triton counted, by this share."
     )
     untraced_noise: Annotated[Deviations | None, Knob("untracedNoise")] = Field(
-        default=None, description="And by more than so many standard deviations of the sample."
+        default=None, description="And by more than this many standard deviations of the sample."
     )
     untraced_requests: Annotated[Count | None, Knob("untracedRequests")] = Field(
-        default=None, description="And by so many requests: some are under way at both ends of the hour."
+        default=None, description="And by this many requests: some are under way at both ends of the hour."
     )
     invalid_share: Annotated[Share | None, Knob("invalidRatio", share=True)] = Field(
         default=None,
         description="Bad input of one stage and reason is this share of the requests of a model.",
     )
     restarts: Annotated[Restarts | None, Knob("restartsPerQuarterHour")] = Field(
-        default=None, description="A server or worker starts so often in a quarter of an hour."
+        default=None, description="A server or worker starts this many times in a quarter of an hour."
     )
     cache_drop: Annotated[Share | None, Knob("cacheDropRatio", share=True)] = Field(
         default=None, description="The cache's hit ratio falls below this share of the last hour's."
@@ -231,16 +231,16 @@ class ThresholdsSpec(Section):
         default=None, description="Only where it is this full on average."
     )
     preemptions: Annotated[Share | None, Knob("preemptedRatio", share=True)] = Field(
-        default=None, description="This share of a language model's requests is put back."
+        default=None, description="This share of a language model's requests is preempted."
     )
     autoscaler_turns: Annotated[Restarts | None, Knob("autoscalerTurns")] = Field(
-        default=None, description="An autoscaler turns so often in an hour between growing and shrinking."
+        default=None, description="An autoscaler changes its direction this many times in an hour."
     )
     host_memory: Annotated[Share | None, Knob("hostMemoryRatio", share=True)] = Field(
-        default=None, description="So much of a host's memory is in use."
+        default=None, description="This share of a host's memory is in use."
     )
     accelerator_memory: Annotated[Share | None, Knob("acceleratorMemoryRatio", share=True)] = Field(
-        default=None, description="So much of an accelerator's memory is in use."
+        default=None, description="This share of an accelerator's memory is in use."
     )
     accelerator_busy: Annotated[Share | None, Knob("acceleratorBusyRatio", share=True)] = Field(
         default=None, description="An accelerator works this share of a quarter of an hour."
@@ -274,12 +274,12 @@ class RulesSpec(Section):
     )
     replica_label: LabelName | None = Field(
         default=None,
-        description="The label that tells replicas apart; when left out `pod` in Kubernetes, else `replica`, "
-        "which Thanos takes for copies of Prometheus: it then merges the servers.",
+        description="The label that distinguishes replicas; when left out `pod` in Kubernetes, else "
+        "`replica`. Thanos takes `replica` for copies of Prometheus and merges the servers.",
     )
     cluster_label: LabelName = Field(
         default="cluster",
-        description="The label that tells clusters apart in one Prometheus; `none` where targets carry none.",
+        description="The label that distinguishes clusters in one Prometheus; `none` if targets have none.",
     )
     pool_names: Pattern = Field(
         default=".*triton.*",
@@ -303,7 +303,7 @@ class RulesSpec(Section):
     records_at_once: bool = Field(
         default=True,
         description="false for rulers that write records elsewhere (vmalert, Thanos Ruler with remote "
-        "write): a rule then reads those of the evaluation before. Always so with `prometheus.agents`.",
+        "write): a rule then reads those of the previous evaluation. Always false with `prometheus.agents`.",
     )
     severities: dict[str, Severity] = Field(
         default_factory=dict,
@@ -311,5 +311,5 @@ class RulesSpec(Section):
         description="Alert name to critical, warning, info or none (visible, sent to no receiver).",
     )
     thresholds: ThresholdsSpec = Field(
-        default_factory=ThresholdsSpec, description="From where on alerts fire."
+        default_factory=ThresholdsSpec, description="Thresholds of the alerts."
     )

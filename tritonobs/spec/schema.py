@@ -201,7 +201,7 @@ _TOKENS = Field(default=None, description="Limits of a language model; each is i
 _SCHEDULE = Field(
     default=(),
     max_length=MOST_ENTRIES,
-    description="Limits for a time: a campaign, maintenance, a planned change.",
+    description="Temporary limits: a campaign, maintenance, a planned change.",
 )
 _BUCKETS = Field(
     default=(),
