@@ -1,4 +1,4 @@
-"""What is wrong with rules, boards and autoscalers that people have for Triton.
+"""Errors in existing rules, boards and autoscalers for Triton.
 
 `linter.lint_files` reads files, `catalogue` knows the series, `checks` judge expressions, `formats` writes
 findings.

@@ -117,7 +117,7 @@ class _Walk:
         self._interval = outer
 
     def embedded(self, text: Located) -> None:
-        """A file within a text, as ConfigMaps hold them; what is no document is no concern."""
+        """A file within a text, as ConfigMaps hold them; other texts are ignored."""
         try:
             read_documents(text, self._found)
         except Unreadable:
