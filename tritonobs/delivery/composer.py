@@ -52,7 +52,7 @@ class Composer:
     ) -> tuple[DigestPage, ...]:
         """The messages that name every alert, each of at most `most_bytes`.
 
-        Of an alert that cannot be shown the name is written; the others are not affected.
+        An alert that cannot be shown is written by its name; the others are not affected.
         """
         words = LANGUAGES[robot.language]
         reader = Reader(
@@ -148,7 +148,7 @@ class Style:
 
 
 def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple[DigestPage, ...]:
-    """The messages that name `alerts`: the worst in full as far as there is room, the others in a line."""
+    """The messages that name `alerts`: the worst in full where there is room, the others in a line."""
     ordered = sorted(alerts, key=lambda alert: alert.rank)
     pages: list[DigestPage] = []
     near = 1
@@ -176,7 +176,7 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
 
 
 def _last(most: int, fits: Callable[[int], bool], near: int) -> int:
-    """The last of 0 … `most` that fits, sought from `near` on; who grows no longer fits at some number.
+    """The last of 0 … `most` that fits, searched from `near` on.
 
     In steps that double, then halve: of thousands of alerts only those are written that may fit into the
     message, and a page mostly has about as many as the one before.

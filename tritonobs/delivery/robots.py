@@ -130,7 +130,7 @@ class Delivery:
         composer = self._composer
         label = composer.plan.rules.cluster_label
         shares = await self._evidence.shares(composer.models(alerts), label)
-        # Thousands of alerts take seconds; everybody else is answered meanwhile.
+        # Thousands of alerts take seconds; other callers are answered meanwhile.
         return await self._writing.run(
             lambda: composer.write(alerts, shares, robot, most_bytes), seconds=_WRITE_SECONDS
         )

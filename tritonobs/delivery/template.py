@@ -27,7 +27,7 @@ TEST_ALERT: Final = "TritonobsTest"
 
 
 def compile_template(text: str) -> Template:
-    """A template that can reach nothing but what it is given.
+    """A template that can use only what it is given.
 
     Raises:
         ValueError: it is no Jinja2; the text says where.
@@ -62,7 +62,7 @@ def fill(template: Template, *, headline: str, alerts: Sequence[AlertView], ment
     """The text of one message.
 
     Raises:
-        ValueError: the template failed, or names one of the alerts nowhere.
+        ValueError: the template failed, or does not name one of the alerts.
     """
     try:
         text = template.render(headline=headline, alerts=alerts, mentions=mentions).strip()

@@ -48,14 +48,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
-    """Where to listen. Other machines are let in only with credentials, or when `without_auth` says so."""
+    """Where to listen. Other machines are accepted only with credentials, or when `without_auth` says so."""
 
     host: str = "127.0.0.1"
     port: int | None = None
     """That of `addresses.serve` in the fleet file, when None; any free one, when 0."""
     without_auth: bool = False
     names: frozenset[str] = frozenset()
-    """Host names under which it is asked, besides those of the fleet file."""
+    """Host names under which clients reach it, besides those of the fleet file."""
     lease: str = ""
     """The Lease `namespace/name` whose holder delivers; "" where there is one daemon only."""
 
@@ -132,7 +132,7 @@ def listening(listen: Listen, usual_port: int) -> socket.socket:
     # Connections inherit it; asyncio sets it only where the protocol of the socket was named. Without it the
     # body of an answer waits 40 ms until the caller has acknowledged the header.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # A client that is gone without a word would else hold its connection for an hour.
+    # A client that vanished would otherwise hold its connection for an hour.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENT_SECONDS)
@@ -176,7 +176,7 @@ class Careful(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Mind the time of what is not whole yet."""
+        """Limit the time of what is not complete yet."""
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -195,7 +195,7 @@ class Careful(H11Protocol):
         self._answered = self.loop.time()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self.timeout_keep_alive_task is not None:
-            # Answered before it was sent whole: this is no client that waits for its next request.
+            # Answered before it was sent whole: such a client does not wait for its next request.
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = self.loop.call_later(
                 _REST_SECONDS, self.timeout_keep_alive_handler
@@ -258,7 +258,7 @@ def careful_protocol(
     header_seconds: float = HEADER_SECONDS,
     request_seconds: float = REQUEST_SECONDS,
 ) -> type[Careful]:
-    """The protocol for one server; `most` connections at once, and whom to tell of those that are cut."""
+    """The protocol for one server; `most` connections at once, and what to call for those that are cut."""
     values = {
         "dropped": staticmethod(dropped),
         "most": most,
@@ -269,7 +269,7 @@ def careful_protocol(
 
 
 class KnownHosts:
-    """Refuses who calls this machine by a name it does not have."""
+    """Refuses requests for a host name that this machine does not have."""
 
     def __init__(
         self, app: ASGIApp, names: Callable[[], Collection[str]], refused: Callable[[], None]
@@ -291,7 +291,7 @@ class KnownHosts:
 
 
 def forgiving(app: ASGIApp) -> ASGIApp:
-    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
+    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours is discarded."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:

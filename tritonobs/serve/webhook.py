@@ -1,7 +1,7 @@
 """Alertmanager's calls: admitted, read, delivered, answered.
 
-Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is said only
-where repeating cannot help; a fault that may pass is a 503.
+Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is used only
+where repeating cannot help; a temporary fault is a 503.
 """
 
 from __future__ import annotations
