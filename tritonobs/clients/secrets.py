@@ -32,7 +32,7 @@ class Secret:
         return web_parts(self._text) or SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:
-        """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""
+        """Whether `given` is the secret in UTF-8, in a time that does not show where they differ."""
         return hmac.compare_digest(self._text.encode(), given)
 
     def __repr__(self) -> str:

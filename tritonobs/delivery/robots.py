@@ -78,7 +78,7 @@ class Delivery:
             self._evidence = Evidence(plan.addresses.prometheus_url, self._metrics)
 
     def begin(self) -> None:
-        """Deliver from now on, in the place of another process.
+        """Deliver from now on, instead of another process.
 
         Its last minute and our first one share the robots' budgets, as after a restart. What it sent to its
         chats is not known here.

@@ -55,7 +55,7 @@ class Expression:
         try:
             return parse(self.plain)
         except Unparsed as error:
-            # What stands in the place of a number, or of an operator, cannot be told from a name.
+            # A variable for a number, or for an operator, looks like a name.
             guesses = ("number", "operator") if self.grafana and self.plain != self.text else ()
             for instead in guesses:
                 with suppress(Unparsed):

@@ -164,7 +164,7 @@ class Careful(H11Protocol):
     """When the last answer was complete."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin with the time for a header, in the place of another where all are taken."""
+        """Begin with the time for a header, replacing another connection where all are taken."""
         super().connection_made(transport)
         self._limit(self.header_seconds, "header_time")
         if len(self.connections) > self.most:
