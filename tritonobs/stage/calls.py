@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tritonobs.stage.record import Recorder
 
 
-# ruff: noqa: ANN401 (what a function is given and gives back is passed on untouched)
+# ruff: noqa: ANN401 (arguments and results of a function are passed on unchanged)
 def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, each call `n` observations of a stage.
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad request" does)
-    """What a client sent cannot be used: the caller's fault, as HTTP's 400.
+    """The client's input is not valid: the caller's fault, as HTTP's 400.
 
     If it leaves a `request` block, the requests of the block are `invalid` and not `error`, and are counted
     under `stage` and `reason`. A model that catches it to answer each request of a batch itself calls
@@ -33,9 +33,9 @@ class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad
 class Request:
     """`n` requests, from when this was made until `end`, or until the end of its `with` block.
 
-    Then `total` gets `n` observations and each request one outcome: those named by `outcome` theirs, the rest
-    `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`, or `invalid`
-    if it was `InvalidInput`. Any thread may end it; a sender thread of a decoupled model does.
+    Then `total` gets `n` observations and each request one outcome: those named by `outcome` get theirs, the
+    rest `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`, or
+    `invalid` if it was `InvalidInput`. Any thread may end it; a sender thread of a decoupled model does.
     """
 
     __slots__ = ("_recorder", "_rest", "_timer")
@@ -54,7 +54,7 @@ class Request:
         """Set the outcome of `n` of the requests; any but `ok` for the rest."""
         if not (isinstance(outcome, str) and outcome == "ok"):
             self._recorder.count((REQUESTS, outcome), n)
-            # What is no whole number was counted as one that is not valid, and no record raises.
+            # A value that is not a whole number was counted as invalid, and no record raises.
             with suppress(TypeError):
                 self._rest = max(0, index(self._rest) - index(n))
 
@@ -115,4 +115,4 @@ class Answer:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing is left to do: what was generated has been counted."""
+        """Nothing is left to do: generated tokens have been counted."""

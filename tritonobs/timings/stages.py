@@ -29,7 +29,7 @@ QUEUE: Final = "(queue)"
 COMPUTE: Final = "(compute)"
 CALL: Final = "(call)"
 OTHER: Final = "(other)"
-"""Rows that are not stage: waiting in Triton, all of a model without stages, the way to a called model and
+"""Rows that are not stages: waiting in Triton, all of a model without stages, the way to a called model and
 back, time no stage accounts for."""
 
 _NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
@@ -327,7 +327,7 @@ class Reader:
             yield "percentiles of request and phases are those of the requests that Triton traced"
         if any(timing.known is not None for timing in (request, *(row.timing for row in rows))):
             yield (
-                "≥ is the highest percentile that so few requests tell, and the true one is that or more: "
+                "≥ is the highest percentile that so few requests show; the true one is that or more: "
                 "a p99 takes 100 requests, a p95 20"
             )
         if any(row.overlaps for row in rows):
