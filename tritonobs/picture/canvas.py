@@ -190,7 +190,7 @@ def saved(box: Box, form: str) -> bytes:
 
 
 def _fewer_colours(file: io.BytesIO) -> bytes:
-    """A third of the size; the commonest colours, grounds and frames, stay exactly what they are."""
+    """A third of the size; the commonest colours, grounds and frames, stay exact."""
     from PIL import Image  # noqa: PLC0415 (comes with matplotlib)
 
     small = io.BytesIO()

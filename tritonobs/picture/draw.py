@@ -19,7 +19,7 @@ from tritonobs.picture.graph import draw_graph
 
 
 def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
-    """Draw what the queries answered; nothing is drawn as nothing, never as zero."""
+    """Draw the answers of the queries; missing values are left empty, never drawn as zero."""
     if answer.trouble or not answer.lines:
         _nothing(box, answer)
         return
@@ -43,7 +43,7 @@ def _nothing(box: Box, answer: Answer) -> None:
     axes.text(
         box.width / 2,
         box.height / 2,
-        "could not be asked" if answer.trouble else answer.panel.empty,
+        "could not be read" if answer.trouble else answer.panel.empty,
         color=canvas.FAINT,
         fontsize=canvas.SIZE + 2,
         ha="center",

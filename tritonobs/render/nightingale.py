@@ -98,7 +98,7 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
             "note": translated(texts["summary"]),
             "prod": "metric",
             "cate": "prometheus",
-            # No one is notified of these. Watchdog would be an event for ever.
+            # No one is notified of these. Watchdog would be an event without an end.
             "disabled": int(severity not in _SEVERITIES or rule["alert"] == names.WATCHDOG),
             "severity": _SEVERITIES.get(severity, _TOLD_NOBODY),
             "prom_eval_interval": interval,

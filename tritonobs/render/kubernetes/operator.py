@@ -229,7 +229,7 @@ def alertmanager_object(plan: Plan, objects: Objects) -> Object:
         "kind": "AlertmanagerConfig",
         "metadata": metadata(NAME, objects),
         "spec": {
-            # The operator wants one route at the top; what none of ours takes goes on to others' routes.
+            # The operator needs one route at the top; alerts that none of ours takes go on to others' routes.
             "route": {
                 "receiver": silent,
                 "matchers": [_matcher('alertname=~"Triton.+|Watchdog"')],
