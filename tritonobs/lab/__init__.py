@@ -1,1 +1,1 @@
-"""The practice stack: start it, load it, break it, watch it. No other package of tritonobs imports it."""
+"""The practice stack: start it, send load, inject faults. No other package of tritonobs imports it."""

@@ -1,4 +1,4 @@
-"""What is sent: plates of several sizes and encodings, bytes that are no image, and prompts, by weight.
+"""What is sent: plates of several sizes and encodings, bytes that are not an image, and prompts, by weight.
 
 Image bytes are as cameras, phones and print shops write them. OpenCV writes no CMYK and no EXIF orientation,
 so those markers are laid around what it does write.

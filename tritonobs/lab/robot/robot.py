@@ -42,7 +42,7 @@ _FAULTS = "/faults"
 
 
 class Fault(enum.Enum):
-    """What goes wrong instead of a judgement."""
+    """Faults that replace a judgement."""
 
     STATUS_500 = "http 500"
     TIMEOUT = "no answer"
@@ -185,7 +185,7 @@ class Double(Protocol):
         """Let the next calls end in `fault`."""
 
     def mend(self) -> None:
-        """No faults any more."""
+        """Remove all faults."""
 
 
 def handler(double: Double) -> type[BaseHTTPRequestHandler]:
@@ -322,7 +322,7 @@ class RobotDouble:
             self._faults.extend([fault] * times)
 
     def mend(self) -> None:
-        """No faults any more, and not mute."""
+        """Remove all faults and the mute."""
         with self._changed:
             self._faults.clear()
             self.rules.muted_until = 0.0

@@ -139,7 +139,7 @@ class Engine(threading.Thread):
                 self._meter.ended(now - one.came, len(one.words), one.made)
 
     def _put_back(self, one: Sequence) -> None:
-        """It loses its room, and what was made of its answer is made again, unsaid."""
+        """It loses its room, and the tokens of its answer are made again without being sent."""
         self._running.remove(one)
         one.made = 0
         with self._news:
