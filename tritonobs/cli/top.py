@@ -117,7 +117,7 @@ def _replicas(
 ) -> tuple[
     tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
 ]:
-    """Which pages to read, and what a fleet file knows: limits in force, ensembles, who calls whom."""
+    """Which pages to read, and what a fleet file knows: limits in force, ensembles, calls of pipelines."""
     if fleet is None:
         return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
     from datetime import datetime, timezone  # noqa: PLC0415

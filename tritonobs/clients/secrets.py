@@ -28,7 +28,7 @@ class Secret:
         return self._text
 
     def as_address(self) -> SplitResult:
-        """Its parts; without a host where it is no http address."""
+        """Its parts; without a host where it is not an http address."""
         return web_parts(self._text) or SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:

@@ -23,7 +23,7 @@ class TracesClient:
         self.address = self._transport.address
 
     def slow(self, model: str, since_seconds: float) -> Json:
-        """Its models, and the slowest requests to one of them in the last so many seconds.
+        """Its models, and the slowest requests to one of them in the last `since_seconds`.
 
         Raises:
             ClientError: it was not reached, or is not a receiver.

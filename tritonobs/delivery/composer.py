@@ -164,7 +164,7 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
     def fits(named: int, full: int) -> bool:
         return len(_message(_shortened(alerts[:named], full), style).body()) <= most_bytes
 
-    # At least one alert: a page without any would be made again for ever.
+    # At least one alert: a page without any would be made again forever.
     named = max(1, _last(len(alerts), lambda count: fits(count, 0), near))
     full = _last(named, lambda count: fits(named, count), 1)
     shown = _shortened(alerts[:named], full)

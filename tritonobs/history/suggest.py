@@ -174,7 +174,7 @@ def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
 
 def _is_late(point: Operation, calm_seconds: float) -> bool:
     waits = point.seconds > _LATE * calm_seconds and point.seconds - calm_seconds > _LATE_SECONDS
-    # A bounded queue refuses as fast as ever, so times alone would not show it.
+    # A bounded queue refuses as fast as before, so times alone would not show it.
     return waits or point.failed_ratio > _FAILING_RATIO
 
 
@@ -188,8 +188,8 @@ def describe(suggestion: Suggestion) -> str:
     calm, limit = format_latency(suggestion.calm_seconds), f"{suggestion.limit_qps:g}"
     if suggestion.knee_qps is None:
         return (
-            f"{suggestion.model} served up to {suggestion.good_qps:.3g} requests/s as fast as ever ({calm}), "
-            f"and requests never waited. A limit of {limit} is safe, a higher one may be."
+            f"{suggestion.model} served up to {suggestion.good_qps:.3g} requests/s without waiting ({calm}). "
+            f"A limit of {limit} is safe, a higher one may be."
         )
     return (
         f"{suggestion.model} begins to wait at {suggestion.knee_qps:.3g} requests/s; up to "

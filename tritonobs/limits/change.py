@@ -168,7 +168,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
         with suppress(SpecInvalid), log.turn():
             entries, findings = log.read()
             more = _differences(log, entries, path)
-    # Any entry may have it: the log may have grown since somebody noted its hash.
+    # Any entry may have it: the log may have grown since its hash was noted.
     if expected and expected not in {entry.hash for entry in entries}:
         message = f"no entry has the hash {expected}: the log was cut or rewritten"
         more = (*more, Finding(place=Place(file=str(log.path)), path="", message=message))

@@ -42,7 +42,7 @@ class Expression:
 
     @cached_property
     def plain(self) -> str:
-        """The text with something of the same length in the place of each variable of Grafana."""
+        """The text with each variable of Grafana replaced by something of the same length."""
         return substituted(self.text) if self.grafana else str(self.text)
 
     @cached_property

@@ -154,7 +154,7 @@ class Box:
 
 
 def new_box(width: float, height: float, colour: str) -> Box:
-    """A new figure of so many dots.
+    """A new figure of this many dots.
 
     Raises:
         TritonobsError: matplotlib is not installed.

@@ -90,7 +90,7 @@ class Slo:
     threshold_seconds: Decimal | None = None
     source: Literal["stages", "traces"] = "stages"
     charges_invalid: bool = False
-    """Whether availability charges what models call the caller's fault; else it counts nowhere."""
+    """Whether availability charges what models call the caller's fault; else it is not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

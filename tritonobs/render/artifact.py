@@ -93,7 +93,7 @@ class Checker:
 
 PROMETHEUS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/prometheus.yml")
 ALERTMANAGER = Checker(program="amtool", arguments=("check-config",), path="alertmanager/alertmanager.yml")
-# Shards differ in their number alone, so the first stands for all.
+# Shards differ in their number alone, so the first represents all.
 SHARD = Checker(program="promtool", arguments=("check", "config"), path="prometheus/shards/shard-0.yml")
 AGENTS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/agents.yml")
 CHECKERS = (PROMETHEUS, SHARD, AGENTS, ALERTMANAGER)

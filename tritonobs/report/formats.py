@@ -76,7 +76,7 @@ def rate(per_second: float | None) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """So many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
+    """This many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
     if not math.isfinite(value):
         return NOTHING
     return f"{value:.0f}" if abs(value) >= 1000 else format_number(float(f"{value:.{digits}g}"))  # noqa: PLR2004 (no exponent)

@@ -147,7 +147,7 @@ def _answer(request: Request) -> Response:
 
 @lru_cache(maxsize=256)
 def manual_page(kind: str, name: str, *, chinese: bool = False) -> str | None:
-    """A page as HTML, both languages on it; None where there is none of this name."""
+    """A page as HTML, both languages on it; None where no page has this name."""
     file = assets.folder(kind) / f"{name}.md"
     if not _MANUAL_NAME.fullmatch(name) or not file.is_file():
         return None

@@ -1,7 +1,7 @@
 """One HTTP server until SIGTERM or SIGINT: admission, bounded connections, last answers before the end.
 
 Connections are closed that send half a request, do not read their answer, or are too many. Kept ones stay
-open. uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And
+open. uvicorn waits forever for the rest of a header. A client sends a whole request within seconds. And
 uvicorn closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is
 lost, because it is not repeated.
 """
@@ -30,13 +30,13 @@ from tritonobs.serve.hosts import is_known
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
 _ACCEPTED_AT_ONCE, _BACKLOG = 16, 1024
-"""asyncio accepts so many before it looks at any of them; so many more wait in the kernel."""
+"""How many connections asyncio accepts at once, and how many more wait in the kernel."""
 HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 90.0
 """From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
 IDLE_SECONDS = 3600
-"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton for
-a request to trace."""
+"""The longest idle time of a kept connection: load balancers wait for ten minutes, Prometheus for five,
+Triton for a request to trace."""
 _LIVE_SECONDS = 90.0
 """What sent a request within this time is a client that will send the next."""
 _REST_SECONDS = 5

@@ -129,7 +129,7 @@ async def _gone(request: Request) -> None:
 
 
 def _elsewhere() -> Response:
-    """A caller that keeps its connection would come back to this one for ever, so it is closed."""
+    """A caller that keeps its connection would come back to this one forever, so it is closed."""
     reason = "not delivered here: another tritonobs serve holds the Lease\n"
     return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
 

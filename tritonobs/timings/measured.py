@@ -248,7 +248,7 @@ def _timings(
 def _told(
     buckets: Mapping[float, float], per_second: float | None, seconds: float
 ) -> dict[str, float | None]:
-    """The percentiles that so many requests a second have, and the highest one where some are lacking."""
+    """The percentiles that this many requests a second have, and the highest one where some are lacking."""
     samples = None if per_second is None else per_second * seconds
     # A single request has no quantiles, and its time is worth showing.
     found = {
@@ -328,7 +328,7 @@ def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | Non
 
 
 def tells(ratio: float, samples: float | None) -> bool:
-    """Whether so many observations have this quantile: one in a hundred above the P99 takes a hundred.
+    """Whether this many observations have this quantile: one in a hundred above the P99 takes a hundred.
 
     None, where the number is not known, is taken for enough.
     """
@@ -337,5 +337,5 @@ def tells(ratio: float, samples: float | None) -> bool:
 
 
 def highest_told(buckets: Mapping[float, float], samples: float) -> float | None:
-    """The value of the highest quantile that so many observations have; at least the median."""
+    """The value of the highest quantile that this many observations have; at least the median."""
     return bucket_quantile(max(0.5, 1 - 1 / samples), buckets) if samples > 0 else None

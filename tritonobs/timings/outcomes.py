@@ -37,7 +37,7 @@ Subject = tuple[str, str]
 
 WORKER_LABELS: Final = (names.INSTANCE, names.MODEL, names.VERSION, names.WORKER)
 SCRAPES: Final = 4
-"""A worker is silent when its heartbeat did not move in so many scrapes."""
+"""A worker is silent when its heartbeat did not move in this many scrapes."""
 _FEWEST = 3
 """Scrapes a worker was seen in before it can be called silent: a new one has not moved yet."""
 Key = tuple[str, str, str, str]

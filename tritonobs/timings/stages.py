@@ -36,7 +36,7 @@ _NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
 _BESIDE = 0.05
 """Up to this share of a request beside the model, quantiles of the time in it are the request's."""
 _SIDE_BY_SIDE = 1.05
-"""Parts that add up to more than so many times the whole overlap; less is reading at two moments."""
+"""Parts that add up to more than this many times the whole overlap; less is reading at two moments."""
 
 
 def read_stages(
@@ -277,7 +277,7 @@ class Reader:
     def _parts(
         self, subject: Subject, rate: float
     ) -> dict[str, tuple[Timing, float | None, PipelineCall | None]]:
-        """The stages of a model: timing, seconds for one request of it, and the call it stands for."""
+        """The stages of a model: timing, seconds for one request of it, and the call it represents."""
         calls = {call.stage: call for call in self._calls[subject[0]]}
         parts: dict[str, tuple[Timing, float | None, PipelineCall | None]] = {}
         for stage, timing in self._stages[subject].items():

@@ -49,7 +49,7 @@ class Forwarder:
             await self._threads.run(lambda: self._collector.post(body.data, headers), seconds=_POST_SECONDS)
             self.sent += 1
         except Refused:
-            # Dropped as well: sent again, it would hold up all behind it for ever.
+            # Dropped as well: sent again, it would hold up all behind it forever.
             self.refused += 1
         self.queue.drop()
 

@@ -109,7 +109,7 @@ class Histograms:
         tally.seen = now
         tally.samples += 1
         tally.outcomes[call.outcome] += weight  # type: ignore[assignment] # a Counter counts floats as well
-        # Rules divide bad requests by the largest weight: an old one must not hide them for ever.
+        # Rules divide bad requests by the largest weight: an old one must not hide them forever.
         if now - tally.weights_since >= _WEIGHT_SECONDS:
             tally.weights, tally.weights_since = (0.0, tally.weights[0]), now
         tally.weights = (max(tally.weights[0], weight), tally.weights[1])

@@ -56,7 +56,7 @@ class Rates:
         self._away: dict[str, float] = {}
 
     def weight(self, traced: Traced) -> float:
-        """How many requests this one stands for; 1 where the rate is not known."""
+        """How many requests this one represents; 1 where the rate is not known."""
         if traced.asked_for:
             return 1.0
         found = self._ask(traced.replica, traced.call.model)

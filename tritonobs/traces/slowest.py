@@ -58,7 +58,7 @@ class Slowest:
                 heapq.heappushpop(heap, item)
 
     def of(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
-        """The slowest calls of the model that ended in the last so many seconds, slowest first."""
+        """The slowest calls of the model that ended in the last `since_seconds`, slowest first."""
         end_ns = (self._clock() - since_seconds) * 1e9
         found = [
             item

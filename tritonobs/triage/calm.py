@@ -159,13 +159,13 @@ def _troubled(
     for series in request:
         points = _at(series, times, step)
         usual = median(points.values()) if points else 0.0
-        # The middle of an even number of quiet and troubled parts lies between them: the quieter half counts.
+        # The middle of an even number of quiet and bad parts lies between them: the quieter half counts.
         quiet = sorted(points.values())[: max(1, len(points) // 2 + 1)]
         usual = min(usual, median(quiet)) if quiet else usual
         bad |= {time for time, value in points.items() if value > _SLOWER * usual + _SECONDS}
     ratios = [_at(series, times, step) for series in failed] + _error_ratios(ends, times, step)
     for points in ratios:
-        # The middle of two parts lies between a quiet and a troubled one: the quieter counts.
+        # The middle of two parts lies between a quiet and a bad one: the quieter counts.
         usual = min(points.values(), default=0.0) if len(points) < _FEWEST else median(points.values())
         bad |= {time for time, value in points.items() if value > _FAILING + 2 * usual}
     return bad

@@ -34,7 +34,7 @@ FEWEST_PARTS = 4
 _ENOUGH_PARTS = 8
 _MOST_PARTS = 0.9
 """One part of ten may be worse than usual: a garbage collection, the first request after a deployment."""
-# The 95th percentile of a normal distribution lies so many standard deviations above its middle.
+# The 95th percentile of a normal distribution lies this many standard deviations above its middle.
 _P95_SIGMAS = 1.645
 _SIGMAS = 3.0
 
@@ -256,7 +256,7 @@ def _place(parts: int) -> int:
 
 
 def chance(before: Timing, requests_before: float, requests_now: float) -> float:
-    """How far two means of so many requests lie apart by chance alone, at the most; seconds.
+    """How far two means of this many requests lie apart by chance alone, at the most; seconds.
 
     As if both windows were drawn from what the percentiles of the first one show; 0 without percentiles.
     """

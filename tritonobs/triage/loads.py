@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ARRIVED, COUNTED, LOAD_SECONDS = "arrived", "counted", "load_seconds"
 """The trends that show loads."""
 _APART = 1.5
-"""Points so many steps apart have a gap between them."""
+"""Points this many steps apart have a gap between them."""
 
 # Two minutes before against the later half since: a mean of all would hold the warm-up
 # (docs/decisions.md, a bad deployment).

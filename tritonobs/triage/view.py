@@ -22,7 +22,7 @@ _NOTABLE_RATIO = 0.01
 _TRITON_JOB = "triton"
 
 _SILENT_SECONDS = 20.0
-"""For a snapshot without the question about workers: so long behind the newest heartbeat of the replica."""
+"""For a snapshot without the question about workers: this far behind the newest heartbeat of the replica."""
 
 
 class View:

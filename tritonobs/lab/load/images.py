@@ -46,7 +46,7 @@ _POOL_IMAGES = 16
 
 
 def is_prompt(kind: str) -> bool:
-    """Whether a kind is `prompt:WORDSxTOKENS`: so many words, and at most so many tokens of an answer."""
+    """Whether a kind is `prompt:WORDSxTOKENS`: this many words, and at most this many tokens of an answer."""
     return bool(_PROMPT.fullmatch(kind))
 
 

@@ -237,7 +237,7 @@ class _Reader:
         return f"{each} * {offered} / {limit}"
 
     def waited(self, seconds: Decimal) -> str:
-        """Servers for which requests would wait so long in the queue."""
+        """Servers for which requests would wait this long in the queue."""
         requests = self._rows(f"model_version:triton_requests_succeeded:rate{self.windows.short}")
         mean = f"sum({self.queued}) / clamp_min(sum({requests}), {_IDLE_RATE})"
         return self._known(f"{self._servers()}\n  * ({mean}) / {format_number(seconds)}")

@@ -92,7 +92,7 @@ def _sums(view: View, arrival: Arrival, rates: Iterable[Points]) -> tuple[float,
 
 
 def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, float | None]:
-    """The level before the load, and of late."""
+    """The level before the load, and lately."""
     before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
     return before, view.trends.level(points, arrival.late, arrival.end)
 

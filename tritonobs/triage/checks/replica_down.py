@@ -8,7 +8,7 @@ from tritonobs import names
 from tritonobs.triage.cause import Cause, Evidence
 from tritonobs.triage.view import View
 
-# Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
+# Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is not one of them:
 # something answers there.
 _GONE = ("connection refused", "no such host", "no route to host", "connection reset", "EOF")
 _HANGS = ("deadline exceeded", "timeout", "timed out")

@@ -2,7 +2,7 @@
 
 A word is a token. Time is slept, not computed; what waits, what is put back and how full the cache is follow
 the rules of vLLM: a prompt needs room before it is read, an answer needs one more token of room at each step,
-and when there is none the youngest request loses its room and begins anew.
+and when there is none the youngest request loses its room and begins again.
 """
 
 from __future__ import annotations
