@@ -116,7 +116,7 @@ class DeliveryMetrics:
         self._relayed.labels(webhook, "passed" if passed else "come_again").inc()
 
     def unshown(self, robot: str) -> None:
-        """Of an alert only the name was shown."""
+        """An alert was shown by its name only."""
         self._unshown.labels(robot).inc()
 
     def dropped(self, reason: str) -> None:

@@ -85,7 +85,7 @@ class Live:
         found = self._prometheus.query(f"max(sum_over_time({firing}{_DAY}))")
         if not found or found[0].value < _MOST_OF * _LOOKS:
             return None
-        return Hit(start=0, message="it has fired here for a day without a pause: who acts on it?")
+        return Hit(start=0, message="it has fired here for a day without a pause: does anyone act on it?")
 
     def _missing(self, one: Selector) -> Hit | None:
         """Why a selector has no series, or None if it has some."""

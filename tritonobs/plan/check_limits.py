@@ -1,4 +1,4 @@
-"""Limits that contradict each other, or that Triton cannot tell apart; pools that cannot be scaled."""
+"""Limits that contradict each other, or that Triton cannot distinguish; pools that cannot be scaled."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _out_of_reach(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterat
 
 
 def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator[Finding]:
-    if model.pipeline != "ensemble" or len(model.versions) < 2:  # noqa: PLR2004 (two versions to tell apart)
+    if model.pipeline != "ensemble" or len(model.versions) < 2:  # noqa: PLR2004 (two versions to distinguish)
         return
     for version, own in model.versions.items():
         for field in ("qps_limit", "scheduled_limits", "tokens_per_second_limit", "slos"):

@@ -147,7 +147,7 @@ class PrometheusSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """Triton's own traces: who receives them, and the OTLP address they are passed on to ("" for none)."""
+    """Triton's own traces: their receiver, and the OTLP address they are passed on to ("" for none)."""
 
     receiver_url: str = "http://127.0.0.1:9900"
     forward: str = ""
@@ -282,7 +282,7 @@ def _replica(replica: ReplicaSpec) -> Replica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One address to scrape, with the labels its series get; those in `__` tell Prometheus how to ask."""
+    """One address to scrape, with the labels its series get; those in `__` say how Prometheus scrapes it."""
 
     address: str
     labels: dict[str, str]

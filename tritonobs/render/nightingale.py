@@ -67,7 +67,7 @@ def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
 
 
 def _chosen(nightingale: Nightingale) -> dict[str, Any]:
-    """Which data sources each rule asks, by name, and who is notified."""
+    """The data sources of each rule, by name, and its notification rules."""
     names_like = {"match_type": 1, "op": "in", "values": list(nightingale.data_sources)}
     # Nightingale asks all its data sources where `match_type` is 2.
     every = {"match_type": 2, "op": "in", "values": [0]}

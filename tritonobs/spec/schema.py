@@ -84,7 +84,7 @@ class TracesSpec(Section):
 
     receiver: Url | None = Field(
         default=None,
-        description="Who receives them: a `tritonobs traces serve`; `tritonobs serve` when left out.",
+        description="The receiver: a `tritonobs traces serve`; `tritonobs serve` when left out.",
     )
     forward: Url | None = Field(
         default=None,

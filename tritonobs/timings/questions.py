@@ -231,7 +231,7 @@ def _recent_rate(chosen: str, seconds: float) -> str:
 
 
 def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
-    """About a window: the engine's cache, who waits and runs, tokens and their times."""
+    """About a window: the engine's cache, waiting and running requests, tokens and their times."""
     span, chosen = format_duration(window_seconds), scope.of()
 
     def mean(record: str) -> str:

@@ -244,7 +244,7 @@ class Reader:
             within = replace(frame, path=(*frame.path, name))
             spent = sum(phase.mean or 0.0 for _, phase in phases)
             for phase, timing in phases:
-                # Traces are a sample: they tell how the time is split, Triton's counters how much there is.
+                # Traces are a sample: they show how the time is split, Triton's counters how much there is.
                 share = (timing.mean or 0.0) / spent if spent else 0.0
                 yield within.row(subject, f"({phase})", replace(timing, rate=request.rate), rest * share)
 

@@ -74,7 +74,7 @@ def triage(snapshot: Snapshot) -> Verdict:
     found.sort(key=lambda cause: (-cause.confidence, order.index(cause.check)))
     reasons = [cause for cause in found if cause.check in EXPLAINS]
     # A reason may be explained itself; `EXPLAINS` has no circles, so a first cause always remains.
-    # Identity tells causes apart, because a cause may hold a mapping, which has no hash.
+    # Causes are compared by identity, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
     known = called(snapshot)
     causes = tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) not in explained)

@@ -1,4 +1,4 @@
-"""The numbers of a run of load, and who notes what happens to each request while it happens.
+"""The numbers of a run of load, and the notes about each request while it happens.
 
 One writer (the event loop), readers anywhere.
 """

@@ -1,6 +1,6 @@
 """A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
 
-`GET /messages` and `GET /attempts` tell what it saw; `POST /faults` (`fault`, `times`) gives it faults and
+`GET /messages` and `GET /attempts` show what it got; `POST /faults` (`fault`, `times`) gives it faults and
 `DELETE /faults` takes them away.
 
 What the vendor accepts is judged over one call. Sources: its robot documentation (signature, 20 messages a

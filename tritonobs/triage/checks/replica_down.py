@@ -16,7 +16,7 @@ _HANGS = ("deadline exceeded", "timeout", "timed out")
 
 def judge(view: View) -> Iterator[Cause]:
     """Replicas that refuse connections or hang; one whose own API answers has only lost its scrapes."""
-    # By host, because the ports of the API and of the metrics differ. That tells replicas apart only where
+    # By host, because the ports of the API and of the metrics differ. That distinguishes replicas only where
     # each has a host of its own, hence the comparison of numbers below.
     answering = {
         replica.address.split("://", 1)[-1].split(":")[0]
