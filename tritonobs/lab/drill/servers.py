@@ -319,7 +319,7 @@ _OF_MONITORING = (
     ),
     Drill(
         name="sli-missing",
-        breaks="the fleet file promises an SLO for a stage that no code measures",
+        breaks="the fleet file has an SLO for a stage that no code measures",
         cause=_unmeasured_promise,
         alerts=(Alert(name="TritonSliMissing", labels={"model": "inspect", "slo": "upload"}),),
         check="",
