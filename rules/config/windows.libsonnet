@@ -12,8 +12,8 @@ local scrapes = 4;
     evaluationInterval: duration.text(config.scrapeSeconds),
     // The period of every objective.
     sloPeriod: '30d',
-    // A rehearsal runs the rules so many times faster: it divides waits, intervals, and windows of two minutes and more. The
-    // names of records keep the undivided window.
+    // A rehearsal runs the rules this many times faster: it divides waits, intervals, and windows of two minutes and more.
+    // The names of records keep the undivided window.
     speed: 1,
 
     // The window for `rate` over Triton's counters: 4 scrapes, at least 10 s. Longer windows average records of this one.

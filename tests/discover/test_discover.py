@@ -167,7 +167,7 @@ def test_what_cannot_be_seen_is_said(url: str) -> None:
     blind = _look(url, "/wrong")
     (detector,) = [model for model in found.models if model.name == "detector"]
 
-    assert any("models it may call cannot be seen" in remark for remark in detector.remarks)
+    assert any("models that it calls cannot be seen" in remark for remark in detector.remarks)
     assert any("reports no stages" in remark for remark in detector.remarks)
     assert "no metrics page" in blind.remarks[0]
     assert blind.models[0].versions[0].requests == 10

@@ -69,7 +69,7 @@ def test_an_expression_without_a_result_is_named(prometheus):
     ((name, message, _),) = _said(prometheus, *split)
     ((refused, words, _),) = _said(prometheus, *many)
 
-    assert (name, "two sides that do not match" in message) == ("empty-here", True)
+    assert (name, "do the two sides not match?" in message) == ("empty-here", True)
     assert (refused, "many-to-many matching not allowed" in words) == ("fails-here", True)
 
 

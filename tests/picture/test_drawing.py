@@ -118,7 +118,7 @@ def test_a_panel_that_was_refused_says_why(client, wire, boards):
 
     assert drawing.silent == ("CPU of the hosts",)
     assert "too many samples" in page(drawing)
-    assert "could not be asked" in _pictures(page(drawing))
+    assert "could not be read" in _pictures(page(drawing))
 
 
 def test_hostile_names_are_data(client, wire, boards, hostile):

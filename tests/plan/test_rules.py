@@ -133,7 +133,7 @@ WRONG = [
     ),
     pytest.param(
         "rules: {replica_label: model}",
-        'ERROR rules.replica_label: found "model", which already says something else',
+        'ERROR rules.replica_label: found "model", which already has another meaning',
         "",
         id="a label that is taken",
     ),

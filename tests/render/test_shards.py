@@ -171,7 +171,7 @@ def test_pods_of_a_deployment_stay_together_through_a_rollout() -> None:
         ),
         (
             "rules: {tier: global}\n",
-            ["WARNING rules.tier: prometheus.shards names none, so no configuration of them is written"],
+            ["WARNING rules.tier: prometheus.shards is empty, so no configuration of shards is written"],
         ),
         (
             "rules: {tier: shards}\n",

@@ -147,7 +147,7 @@ def test_a_triton_without_metrics_costs_no_request(make, caplog, broken):
     stages.finalize()
 
     (message,) = caplog.messages
-    assert message.startswith("this process is none of Triton's Python backend")
+    assert message.startswith("this process does not belong to Triton's Python backend")
     assert message.endswith("stage metrics are off")
 
 
@@ -158,7 +158,7 @@ def test_an_old_triton_is_told_from_a_process_that_is_none_of_its_own(make, wait
 
     assert wait(lambda: caplog.messages)
     assert caplog.messages == [
-        "this Triton offers models no metrics, which 23.05 and newer do: stage metrics are off"
+        "this Triton has no metrics for models, which 23.05 and newer have: stage metrics are off"
     ]
 
 

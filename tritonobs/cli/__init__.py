@@ -1,7 +1,7 @@
 """The command line: options, one call, an exit code. The only place that imports click.
 
 Exit codes: 0 nothing wrong, 1 findings, 2 wrong usage, 3 it could not be done (something is missing, does not
-answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signal, as a shell tells them.
+answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signal, as a shell reports them.
 """
 
 from __future__ import annotations
@@ -140,10 +140,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the first word; for one that does not exist, the nearest that does."""
+        """The command that the first word names; an error with the nearest name where there is none."""
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
-            import difflib  # noqa: PLC0415 (only a slip needs it)
+            import difflib  # noqa: PLC0415 (only a wrong word needs it)
 
             close = difflib.get_close_matches(word, COMMANDS, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
@@ -183,12 +183,13 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     with _endings():
         status = _status()
-        # What cannot be written fails here and not when Python ends, which would report it in its own words.
+        # Output that cannot be written fails here, not at Python's end, which would report it in its own
+        # words.
         try:
             sys.stdout.flush()
         except OSError as error:
             status = _lost(error)
-        # Nobody can be told that stderr is full; the status stands.
+        # That stderr is full cannot be reported; the exit status stands.
         try:
             sys.stderr.flush()
         except OSError:
@@ -198,9 +199,9 @@ def run() -> None:
 
 @contextmanager
 def _endings() -> Iterator[None]:
-    """`kill` and a closed terminal end a command as Ctrl-C does: with everything put back that it changed."""
+    """`kill` and a closed terminal end a command as Ctrl-C does: it undoes its changes first."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
-    # Their usual meaning ends Python at once: no `finally` runs, and what was started goes on.
+    # By default they end Python at once: no `finally` runs, and started processes go on.
     before = [signal.signal(number, lambda came, _: sys.exit(_SIGNALLED + came)) for number in numbers]
     try:
         yield
@@ -254,14 +255,14 @@ def _returned() -> object:
     try:
         return group(standalone_mode=False)
     except SystemExit:
-        # Where nobody reads on, click puts another stdout in place and ends with 1: findings, here.
+        # Where the reader has gone, click replaces stdout and ends with 1, which means findings here.
         if sys.stdout is not written:
             raise BrokenPipeError from None
         raise
 
 
 def _lost(error: OSError) -> int:
-    """The system refused something; when it was our own output, it has no reader left."""
+    """The exit code of an error of the system. If our own output caused it, the reader has gone."""
     if isinstance(error, BrokenPipeError):
         _silence(sys.stdout)
         return _SIGNALLED + signal.SIGPIPE
@@ -275,7 +276,7 @@ def _lost(error: OSError) -> int:
 
 
 def _silence(stream: TextIO) -> None:
-    """Let what is still to be written go nowhere: Python would complain once more when it ends."""
+    """Discard what is still to be written, or Python would report the error again when it ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

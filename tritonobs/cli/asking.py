@@ -1,4 +1,4 @@
-"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` kept.
+"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` wrote.
 
 An unknown model or cluster is wrong usage; the error lists the known ones.
 """

@@ -75,7 +75,7 @@ def _artifacts(plan: Plan, fleet: Path, target: str, provisioning: PurePosixPath
 
 
 def check_built(artifacts: Sequence[Artifact]) -> dict[str, bool]:
-    """Let every checker that is here judge the artifacts, and say which of them did.
+    """Run every installed checker on the artifacts, and print which of them ran.
 
     Raises:
         RenderFailed: one of them refuses.

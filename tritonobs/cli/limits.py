@@ -37,7 +37,7 @@ for _one in commands("limits"):
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")
 @FLEET
-@click.option("--at", type=MOMENT, help="Show another moment than now.")
+@click.option("--at", type=MOMENT, help="Show the limits at this moment instead of now.")
 @FORMAT
 def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     """Show every limit of the file in force, where it comes from and when it ends.
@@ -127,7 +127,7 @@ def set_limit(
 
 
 def _show_scheduled(fleet: Path, model: str, version: str) -> None:
-    """Say that a limit for a time is in force instead of the one that was set, and how to end it."""
+    """Say that a temporary limit is in force instead of the one that was set, and how to end it."""
     for limit in limits_at(load_plan(fleet).limits, datetime.now(timezone.utc)):
         if (limit.model, limit.version) == (model, version) and "scheduled_limits[" in limit.origin:
             until = f"until {limit.valid_until.isoformat()}" if limit.valid_until else "without an end"

@@ -149,12 +149,12 @@ def running_url(part: str, otherwise: str) -> str:
 
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:
-    """The servers there are now; none, and a line that says why, where they cannot be found."""
+    """The servers that run now; where they cannot be found, none and a printed reason."""
     from tritonobs.errors import TritonobsError  # noqa: PLC0415
     from tritonobs.replicas.find import find_replicas  # noqa: PLC0415 (brings requests)
 
     try:
         return find_replicas(plan)
     except TritonobsError as error:
-        say(f"the servers cannot be asked themselves: {error}", err=True)
+        say(f"the servers cannot be asked directly: {error}", err=True)
         return ()

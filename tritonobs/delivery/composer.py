@@ -69,7 +69,7 @@ class Composer:
     ) -> tuple[DigestPage, ...]:
         """The messages that name every alert, each of at most `most_bytes`; the first begins with `above`.
 
-        Of an alert that cannot be shown the name is written; the others are not affected.
+        An alert that cannot be shown is written by its name; the others are not affected.
         """
         words = LANGUAGES[robot.language]
         reader = Reader(
@@ -193,7 +193,7 @@ class Style:
 
 
 def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple[DigestPage, ...]:
-    """The messages that name `alerts`: the worst in full as far as there is room, the others in a line."""
+    """The messages that name `alerts`: the worst in full where there is room, the others in a line."""
     ordered = sorted(alerts, key=lambda alert: alert.rank)
     pages: list[DigestPage] = []
     near = 1
@@ -210,7 +210,7 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
     def fits(named: int, full: int) -> bool:
         return len(_message(_shortened(alerts[:named], full), style).body()) <= most_bytes
 
-    # At least one alert: a page without any would be made again for ever.
+    # At least one alert: a page without any would be made again forever.
     named = max(1, _last(len(alerts), lambda count: fits(count, 0), near))
     full = _last(named, lambda count: fits(named, count), 1)
     shown = _shortened(alerts[:named], full)
@@ -225,7 +225,7 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
 
 
 def _last(most: int, fits: Callable[[int], bool], near: int) -> int:
-    """The last of 0 … `most` that fits, sought from `near` on; who grows no longer fits at some number.
+    """The last of 0 … `most` that fits, searched from `near` on.
 
     In steps that double, then halve: of thousands of alerts only those are written that may fit into the
     message, and a page mostly has about as many as the one before.

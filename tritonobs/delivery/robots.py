@@ -86,10 +86,10 @@ class Delivery:
             self._evidence = Evidence(plan.addresses.prometheus_url, self._metrics)
 
     def begin(self) -> None:
-        """Deliver from now on, in the place of another process.
+        """Deliver from now on, instead of another process.
 
-        Its last minute and our first one share the robots' budgets, as after a restart; and what it told its
-        chats nobody here has heard.
+        Its last minute and our first one share the robots' budgets, as after a restart. What it sent to its
+        chats is not known here.
         """
         now = asyncio.get_running_loop().time()
         for name, lane in self._lanes.items():

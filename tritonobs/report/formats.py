@@ -64,7 +64,7 @@ def bounded(seconds: float | None, lowest: float | None, highest: float | None) 
 
 
 def few(known: float | None, lowest: float | None, highest: float | None) -> str:
-    """A quantile for which there are too few requests: at least the highest that is told."""
+    """A quantile for which there are too few requests: at least the highest that is known."""
     if known is None or (lowest is not None and known <= lowest):
         return NOTHING
     text = bounded(known, lowest, highest)
@@ -82,7 +82,7 @@ def rate(per_second: float | None) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """So many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
+    """This many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
     if not math.isfinite(value):
         return NOTHING
     return f"{value:.0f}" if abs(value) >= 1000 else format_number(float(f"{value:.{digits}g}"))  # noqa: PLR2004 (no exponent)

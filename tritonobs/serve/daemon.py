@@ -43,7 +43,7 @@ class Daemon:
 
     def __init__(self, path: Path, served: Served, dingtalk: DingTalk, lease: Lease | None = None) -> None:
         self.names: frozenset[str] = frozenset()
-        """Host names under which it is asked, besides those of the fleet file."""
+        """Host names under which clients reach it, besides those of the fleet file."""
         self._loaded = served
         self.found = Found(self._use)
         self.found.apply(served.plan)
@@ -82,7 +82,7 @@ class Daemon:
         return tuple(line for lines in said for line in lines)
 
     def objectives(self) -> bytes:
-        """The plan's part of the metrics page, with the limits from wherever else they come."""
+        """The plan's part of the metrics page, with limits from other sources."""
         return self._objectives.text(self.limits.merged(self.served.plan))
 
     def apply(self, served: Served) -> None:
@@ -92,7 +92,7 @@ class Daemon:
         self._use()
 
     def _use(self) -> None:
-        """Put the fleet file to use, with the replicas there are now."""
+        """Apply the fleet file, with the replicas that exist now."""
         self.served = served = replace(self._loaded, plan=self.found.filled(self._loaded.plan))
         self.delivery.apply(served.plan, served.templates)
         self.limits.apply(served.plan)
@@ -100,7 +100,7 @@ class Daemon:
             part.apply(served.plan)
 
     async def close(self) -> None:
-        """Answer every waiting call; take no more."""
+        """Answer every waiting call; accept no more."""
         self.stopping = True
         await self.delivery.close()
         # After the last digests, because another process delivers as soon as the Lease is free; and no
@@ -134,7 +134,7 @@ def run(
             "add notify.auth to the fleet file, or say --without-auth"
         )
     with listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
-        # It listens already: who connects from now on is answered as soon as the loop runs.
+        # It listens already: clients that connect from now on are answered as soon as the loop runs.
         ready(url_of(listener))
         asyncio.run(_serve(path, served, DingTalk(base_url=dingtalk_url), listener, listen))
 

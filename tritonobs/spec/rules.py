@@ -166,12 +166,12 @@ class RulesSpec(Section):
     )
     replica_label: LabelName | None = Field(
         default=None,
-        description="The label that tells replicas apart; when left out `pod` in Kubernetes, else `replica`, "
-        "which Thanos takes for copies of Prometheus: it then merges the servers.",
+        description="The label that distinguishes replicas; when left out `pod` in Kubernetes, else "
+        "`replica`. Thanos takes `replica` for copies of Prometheus and merges the servers.",
     )
     cluster_label: LabelName = Field(
         default="cluster",
-        description="The label that tells clusters apart in one Prometheus; `none` where targets carry none.",
+        description="The label that distinguishes clusters in one Prometheus; `none` if targets have none.",
     )
     pool_names: Pattern = Field(
         default=".*triton.*",
@@ -195,7 +195,7 @@ class RulesSpec(Section):
     records_at_once: bool = Field(
         default=True,
         description="false for rulers that write records elsewhere (vmalert, Thanos Ruler with remote "
-        "write): a rule then reads those of the evaluation before. Always so with `prometheus.agents`.",
+        "write): a rule then reads those of the previous evaluation. Always false with `prometheus.agents`.",
     )
     severities: dict[str, Severity] = Field(
         default_factory=dict,
@@ -203,5 +203,5 @@ class RulesSpec(Section):
         description="Alert name to critical, warning, info or none (visible, sent to no receiver).",
     )
     thresholds: ThresholdsSpec = Field(
-        default_factory=ThresholdsSpec, description="From where on alerts fire."
+        default_factory=ThresholdsSpec, description="Thresholds of the alerts."
     )

@@ -98,7 +98,7 @@ class TracesSpec(Section):
 
     receiver: Url | None = Field(
         default=None,
-        description="Who receives them: a `tritonobs traces serve`; `tritonobs serve` when left out.",
+        description="The receiver: a `tritonobs traces serve`; `tritonobs serve` when left out.",
     )
     forward: Url | None = Field(
         default=None,
@@ -215,7 +215,7 @@ _TOKENS = Field(default=None, description="Limits of a language model; each is i
 _SCHEDULE = Field(
     default=(),
     max_length=MOST_ENTRIES,
-    description="Limits for a time: a campaign, maintenance, a planned change.",
+    description="Temporary limits: a campaign, maintenance, a planned change.",
 )
 _BUCKETS = Field(
     default=(),

@@ -100,7 +100,7 @@ class Cells:
                 self.examples[reason] = ascii(what)[:200]
 
     def fork(self) -> None:
-        """Pass on nothing any more: this is a forked child, and what it adds up has no reader."""
+        """Pass on nothing any more: this is a forked child, and its numbers have no reader."""
         # The child lacks the thread that may hold the old lock.
         self._lock = threading.RLock()
         self.record.fork()
@@ -125,7 +125,7 @@ class Cells:
 
 
 def _is_label(value: object) -> bool:
-    """Whether Triton and Prometheus can carry the text as it is; lone surrogates and NUL they cannot."""
+    """Whether Triton and Prometheus can hold the text; they cannot hold lone surrogates and NUL."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_LABEL or "\0" in value:
         return False
     return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

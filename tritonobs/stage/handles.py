@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad request" does)
-    """What a client sent cannot be used: the caller's fault, as HTTP's 400.
+    """The client's input is not valid: the caller's fault, as HTTP's 400.
 
     If it leaves a `request` block, the requests of the block are `invalid` and not `error`, and are counted
     under `stage` and `reason`. A model that catches it to answer each request of a batch itself calls
@@ -136,4 +136,4 @@ class Answer:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing is left to do: what was generated has been counted."""
+        """Nothing is left to do: generated tokens have been counted."""

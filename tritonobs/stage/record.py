@@ -1,7 +1,7 @@
 """The request path in Python: a lock and a dictionary.
 
-`_record.c` is the same, compiled, and is used where it could be built: `cells.py` chooses. Tests hold both to
-the same promises. Nothing here raises or waits for anything but other records.
+`_record.c` is the same, compiled, and is used where it could be built: `cells.py` chooses. Both must pass the
+same tests. Nothing here raises or waits for anything but other records.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbers = list[float]
 """Of a count: the count. Of a distribution: count and sum of each bucket in turn, lowest first, +Inf last."""
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
-LARGEST: Final = 1e12  # sums stay finite and counts exact for as long as a process can live
+LARGEST: Final = 1e12  # sums stay finite and counts exact as long as a process can live
 
 
 class Recorder:
@@ -102,7 +102,7 @@ class Recorder:
             return {key: numbers.copy() for key, (_, numbers) in self._cells.items()}
 
     def fork(self) -> None:
-        """Record nothing any more: this is a child that was forked, perhaps while another thread recorded."""
+        """Record nothing any more: this is a forked child, forked perhaps while another thread recorded."""
         self._lock = threading.RLock()
         self._forked = True
 

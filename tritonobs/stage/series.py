@@ -19,7 +19,7 @@ FLUSH_DROPPED: Final = "tritonobs_flush_dropped_total"
 
 FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     STAGE_DURATION: ("Time in a stage in seconds, one observation per request.", ("stage",)),
-    STAGE_SIZE: ("Size of what a stage was given, in the unit its kind names.", ("stage", "kind")),
+    STAGE_SIZE: ("Size of the input of a stage, in the unit its kind names.", ("stage", "kind")),
     REQUESTS: ("Requests by the answer that the client got.", ("outcome",)),
     STAGE_ERRORS: (
         "Errors of a stage by reason; of input that it refused with outcome.",

@@ -93,7 +93,7 @@ class Stages:
     def invalid(self, stage: str, reason: str, n: float = 1) -> None:
         """Count input that a stage refused, the caller's fault, with a reason like those of `error`.
 
-        Its request is told apart by `request.outcome("invalid")`.
+        The outcome of its request is set by `request.outcome("invalid")`.
         """
         self._record.count((STAGE_ERRORS, stage, reason, INVALID), n)
 

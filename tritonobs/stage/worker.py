@@ -41,7 +41,7 @@ class Worker:
             interval_seconds=settings.flush_interval_seconds,
             scrape_seconds=settings.scrape_seconds,
         )
-        # Only `initialize` is given a model instance; elsewhere, a metric call would hang Triton for ever.
+        # Only `initialize` is given a model instance; elsewhere, a metric call would hang Triton forever.
         if settings.model_instance:
             atexit.register(self.flusher.abandon)
             self.flusher.start()

@@ -1,4 +1,4 @@
-"""What was caused is undone in every case: errors, Ctrl-C, a closed terminal."""
+"""Faults are undone in every case: errors, Ctrl-C, a closed terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Undo(ExitStack):
     """An `ExitStack` that signals cannot interrupt while it undoes.
 
     The first signal ends the block and begins the undoing; `on_wait` is called for each that comes during it.
-    Register what undoes before doing: between two lines a signal may come.
+    Register the undoing before the action: a signal may come between two lines.
     """
 
     def __init__(self, on_wait: Callable[[], object] = lambda: None) -> None:

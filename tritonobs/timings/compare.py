@@ -1,4 +1,4 @@
-"""A fleet file held against what runs: models, versions and stages it names that Prometheus does not know."""
+"""A fleet file compared with what runs: models, versions and stages that Prometheus does not know."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOUR = "1h"
 def unknown_names(plan: Plan, prometheus: PrometheusClient, file: str) -> Iterator[Finding]:
     """Warnings for models and versions that no server had loaded, and for calls that pipelines do not report.
 
-    An hour back, so that servers which are away just now have a say.
+    It reads the last hour, so that servers that are down now count.
 
     Raises:
         ClientError: Prometheus did not answer.

@@ -61,7 +61,7 @@ def test_errors_that_last_since_a_load_are_rolled_back(fleet: Fleet) -> None:
         "and answers 21.0% of requests with an error since; before 0.0%"
     )
     assert verdict.causes[0].since == BORN + 1
-    assert verdict.causes[0].next_steps[0].startswith("roll back nms: put back the files")
+    assert verdict.causes[0].next_steps[0].startswith("roll back nms: restore the earlier files")
     assert [cause.check for cause in verdict.following] == ["error_surge", "reload"]
 
 

@@ -46,7 +46,7 @@ def test_bad_input_is_the_callers_fault_whatever_its_reason_is_called(fleet: Fle
 
     assert cause.place == ("preprocess", "1", "decode", "odd_shape")
     assert "refuses 30.0% of requests as bad input, was 0.0% in decode: odd_shape" in cause.sentence
-    assert cause.next_steps == ("find the client that sends them; the model is well, what it gets is not",)
+    assert cause.next_steps == ("find the client that sends them; the model works, its input is bad",)
 
 
 def test_errors_beside_bad_input_are_a_cause_of_their_own(fleet: Fleet) -> None:

@@ -80,7 +80,7 @@ def test_the_verdict_as_text_begins_with_the_verdict(fleet: Fleet) -> None:
     assert lines[2] == "  larger_inputs, 95% sure"
     assert "  - mean megapixels into decode: 8 megapixels, was 1 megapixels" in lines
     assert any(line.startswith("  > refuse needless sizes") for line in lines)
-    assert "What follows from it:" in lines
+    assert "Consequences:" in lines
     assert sum(map(len, lines)) < 2_000
 
 
@@ -98,9 +98,9 @@ def test_the_verdict_as_page_escapes_names(fleet: Fleet) -> None:
 def test_the_verdict_says_which_baseline_was_taken(fleet: Fleet) -> None:
     """Where it is not the one that was asked for."""
     snapshot = replace(
-        fleet.snapshot(), baseline_note="the time right before was troubled itself; compared with x"
+        fleet.snapshot(), baseline_note="the time right before had problems itself; compared with x"
     )
 
     text = verdict_text(triage(snapshot))
 
-    assert text.splitlines()[2] == "(the time right before was troubled itself; compared with x)"
+    assert text.splitlines()[2] == "(the time right before had problems itself; compared with x)"

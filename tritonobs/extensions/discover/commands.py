@@ -16,10 +16,10 @@ _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class _Header(click.ParamType[tuple[str, str]]):
-    """`name: value`. The value is a secret, so that no error repeats it; in the environment one a line."""
+    """`name: value`; in the environment one a line. The value is a secret, so no error repeats it."""
 
     name = "header"
-    # click would split at every space, and there is one behind the colon.
+    # click would split at every space, and there is one after the colon.
     envvar_list_splitter = "\n"
 
     def convert(

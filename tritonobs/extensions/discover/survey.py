@@ -1,7 +1,6 @@
-"""A fleet file from what running replicas serve, as they tell it themselves.
+"""A fleet file from what running replicas serve: their models, versions, pipelines and traffic.
 
-They tell their models, versions, pipelines and traffic. The file is a commented draft, or what is missing
-added to an existing one.
+The file is a commented draft, or an existing one with what it lacks.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from tritonobs.stage import parse_bounds
 from tritonobs.units import format_latency, version_order
 
 CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
-"""Parameters of config.pbtxt that tell what Triton cannot: what Python code calls, its bucket bounds."""
+"""Parameters of config.pbtxt for what Triton does not report: calls of Python code, its bucket bounds."""
 _METRICS_PORT = 8002
-# Two looks without a pause between them would make any request a huge rate.
+# Two readings without a pause between them would make any request a huge rate.
 _A_MOMENT_SECONDS = 0.1
 _CALL = re.compile(r"([^:,\s][^:,]*?)(?::(\d+(?:\.\d+)?))?")
 
@@ -92,7 +91,7 @@ def discover(triton: TritonClient, metrics_url: str = "", *, watch_seconds: floa
     traffic = _traffic(first, triton.stats(), time.monotonic() - began)
     if page and not metrics_url and not _is_its_page(page, first, traffic):
         page = None
-        # A model that is loaded again in place starts its statistics anew, and its counters go on.
+        # A model that is loaded again in place restarts its statistics, and its counters go on.
         remarks.append(
             f"{page_url} counts other requests than {triton.address}: another server's, or a model was "
             "loaded again in place; say which page is this server's (--metrics)"
@@ -154,7 +153,7 @@ def _traffic(first: tuple[ModelStats, ...], last: tuple[ModelStats, ...], second
 
 
 def _is_its_page(page: MetricsPage, first: tuple[ModelStats, ...], last: _Traffic) -> bool:
-    """Whether a page nobody named shows what this server counted: no less than before, no more than after."""
+    """Whether a page that was not named is this server's: its counts lie between those before and after."""
     return all(
         item.successes
         <= page.total(names.TRITON_SUCCESS, **{names.MODEL: item.name})
@@ -207,12 +206,12 @@ def _found_model(
     kind = "ensemble" if config.steps else "bls" if calls else "model"
     if config.decoupled:
         remarks.append("decoupled: Triton's request time ends before the last response")
-    # A worker that reports stages beats from its first second on, whether anybody asks it or not.
+    # A worker that reports stages has heartbeats from its first second on, also without requests.
     if page and not config.steps and not page.total(names.HEARTBEAT, model=config.name):
         remarks.append("reports no stages: see docs/instrument.md")
     if not calls and config.platform in {"python", ""}:
         remarks.append(
-            f"Python code: models it may call cannot be seen; set parameter {CALLS_PARAMETER} to tell"
+            f"Python code: models that it calls cannot be seen; name them in parameter {CALLS_PARAMETER}"
         )
     return FoundModel(
         name=config.name,
@@ -233,7 +232,7 @@ def _found_model(
 
 
 def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], list[str]]:
-    """Stage, model and calls per request; and what is wrong with what the configuration tells."""
+    """Stage, model and calls per request; and errors of the configuration."""
     if config.steps:
         times: dict[str, float] = {}
         for step in config.steps:
@@ -247,7 +246,7 @@ def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], lis
 
 
 def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
-    """Bucket bounds as the fleet file has them; none if there are none, or nobody can read them."""
+    """Bucket bounds as the fleet file has them; none if there are none, or they are not valid."""
     try:
         return tuple(shown(Decimal(repr(bound))) for bound in parse_bounds(parameters[name]))
     except (KeyError, ValueError):
@@ -269,17 +268,17 @@ def draft(replicas: tuple[FoundReplica, ...], *, fleet: str = "fleet") -> str:
 
 
 def merge(existing: str, replicas: tuple[FoundReplica, ...]) -> tuple[str, tuple[str, ...]]:
-    """The file with what it lacks, and what was added; what it says already, comments too, stays as it is.
+    """The file with what it lacks, and what was added; its content, comments too, stays.
 
     Raises:
-        ValueError: the text is no YAML mapping.
+        ValueError: the text is not a YAML mapping.
     """
     try:
         body = _yaml().load(existing)
     except YAMLError as error:
         raise ValueError(f"cannot be read as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(body, CommentedMap):
-        raise ValueError("is no YAML mapping, so no fleet file")  # noqa: TRY004 (a file's content, no argument)
+        raise ValueError("is not a YAML mapping, so not a fleet file")  # noqa: TRY004 (a file's content, no argument)
     added = _add(body, replicas)
     return (_text(body, flush_lists=bool(_FLUSH_LIST.search(existing))) if added else existing), added
 

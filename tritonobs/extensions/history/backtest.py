@@ -23,7 +23,7 @@ from tritonobs.units import format_number
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
 _KEPT_SERIES = ("subject:tritonobs_limit_kept:info", "subject:tritonobs_limit_again:info")
-"""What keeps the alert up, behind a full queue or coming back: it tells of the limit that was in force."""
+"""Series that keep the alert firing, behind a full queue or when it recurs; they belong to the old limit."""
 _EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
 """What the rule reads of the comparison; a replay puts the comparison itself in its place."""
 _NEAR_SERIES = "subject:tritonobs_qps_limit:near"
@@ -65,7 +65,7 @@ def backtest_limit(
 ) -> Backtest:
     """How often the limit's alert would have fired, had the limit been `qps`.
 
-    An alert that a full queue keeps up, or that comes back, may last longer than what is found.
+    An alert that a full queue keeps firing, or that recurs, may last longer than what is found.
 
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
@@ -146,7 +146,7 @@ class _Change(NamedTuple):
         """The query after the change. Where it selects others than the subject, the series stays."""
         # The history lends its labels: a bare number has none by which the rule could join it.
         instead = f"({self.history} * 0 + {format_number(self.number)})"
-        # No letter or colon beside it: a longer name is another series.
+        # Without a letter or colon beside it: a longer name is another series.
         series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
         replayed = re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
         for kept in _KEPT_SERIES:

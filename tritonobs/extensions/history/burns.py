@@ -2,8 +2,8 @@
 
 Prometheus recorded the burns against the objective of that day, so they cannot be replayed. The error ratios
 do not depend on an objective: the conditions of `rules/records/slo_burns.libsonnet` are applied to them here,
-with what one tier has reported left out of the next. What a pipeline's member explains is not left out: a
-backtest is about one model.
+with what one tier has reported left out of the next. Bad requests that a pipeline's member explains are kept:
+a backtest is about one model.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Recorded:
         return self.bad(subject, max(seconds, step_seconds(self.span)))
 
     def old_enough(self, subject: _Subject, seconds: Decimal, at: float) -> bool:
-        """Whether the SLO was promised so long before."""
+        """Whether the SLO existed this long before."""
         if not seconds:
             return True
         return at in self._ask(f"{_BUDGET}{self.chosen} offset {format_duration(seconds)}").get(subject, {})
@@ -200,7 +200,7 @@ class _Burns:
                 self.points.setdefault(subject, []).append((at, ratio))
 
     def sent(self) -> Iterable[list[tuple[float, float]]]:
-        """The moments of the alert, by subject: a page adds nothing while a faster one is out."""
+        """The moments of the alert, by subject: a page adds nothing while a faster one fires."""
         for (cluster, _), points in self.points.items():
             yield [
                 (at, value)
@@ -247,7 +247,7 @@ class _Burns:
         )
 
     def takes(self, subject: _Subject, at: float) -> bool:
-        """Whether a burst is this tier's: its alert is out, or what just came burns fast enough for it."""
+        """Whether a burst is this tier's: its alert fires, or the latest requests burn fast enough for it."""
         recorded, short = self.recorded, self.tier.short_seconds
         return self.out(subject[0], at) or (
             recorded.ratio(subject, short).get(at, 0) > self.limit

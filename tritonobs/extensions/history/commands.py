@@ -69,7 +69,7 @@ def _ratio(value: object) -> Decimal:
     show_default=True,
     help="Last step.",
 )
-# Fewer than five rates tell no knee (`history.suggest`).
+# Fewer than five rates show no knee (`history.suggest`).
 @click.option("--steps", type=click.IntRange(min=5), default=8, show_default=True, help="How many steps.")
 @click.option(
     "--step", "seconds", type=Duration(), default="10s", show_default=True, help="Length of a step."

@@ -19,7 +19,7 @@ from tritonobs.units import format_latency
 DEFAULT_HEADROOM_RATIO = 0.2
 
 _LATE = 1.5
-"""A mean half as long again as that of an unhurried model is waiting."""
+"""A mean 1.5 times that of a model without waiting means that requests wait."""
 _LATE_SECONDS = 0.002
 _FAILING_RATIO = 0.01
 _BINS = 24
@@ -87,7 +87,7 @@ def suggest(
 
 
 def far_too_much(operations: Sequence[Operation]) -> bool:
-    """Whether rising further would only hurt: enough was seen, and the last rate was served badly."""
+    """Whether to stop: enough rates were seen, and the last one was served badly."""
     if len(operations) < _FEWEST_POINTS:
         return False
     first, last = operations[0], operations[-1]
@@ -174,7 +174,7 @@ def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
 
 def _is_late(point: Operation, calm_seconds: float) -> bool:
     waits = point.seconds > _LATE * calm_seconds and point.seconds - calm_seconds > _LATE_SECONDS
-    # A bounded queue refuses as fast as ever, so times alone would not show it.
+    # A bounded queue refuses as fast as before, so times alone would not show it.
     return waits or point.failed_ratio > _FAILING_RATIO
 
 
@@ -188,8 +188,8 @@ def describe(suggestion: Suggestion) -> str:
     calm, limit = format_latency(suggestion.calm_seconds), f"{suggestion.limit_qps:g}"
     if suggestion.knee_qps is None:
         return (
-            f"{suggestion.model} served up to {suggestion.good_qps:.3g} requests/s as fast as ever ({calm}), "
-            f"and never began to wait. A limit of {limit} is safe, more may be."
+            f"{suggestion.model} served up to {suggestion.good_qps:.3g} requests/s without waiting ({calm}). "
+            f"A limit of {limit} is safe, a higher one may be."
         )
     return (
         f"{suggestion.model} begins to wait at {suggestion.knee_qps:.3g} requests/s; up to "

@@ -4,8 +4,8 @@ Every metric is a number of servers, and its target is 1 for each. So a metric m
 KEDA's fallback, which multiplies whole targets, is exact.
 
 How many servers a pool needs is PromQL: one number for each model and reason. Each expression reads real
-samples only. What is missing, not a number or infinite gives no row: the autoscaler then holds still. No
-expression takes a missing row for 0.
+samples only. What is missing, not a number or infinite gives no row: the autoscaler then does not scale. No
+expression reads a missing row as 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _BEHAVIOR: Final = {
 AHEAD: Final = "2m"
 """A server that starts in 40 s is ready before the load is there."""
 _NEARLY_ALL: Final = "0.9"
-"""A HorizontalPodAutoscaler leaves a pool alone that a tenth more or less would do for."""
+"""A HorizontalPodAutoscaler does not change a pool by a tenth or less."""
 _IDLE_RATE: Final = "0.001"
 """Requests a second below which a model is idle: a mean wait is then 0 seconds over this, not 0 over 0."""
 
@@ -219,14 +219,14 @@ class _Reader:
     def offered_now(self, offset: str = "") -> str:
         """What is offered, over a minute at least: chance in a shorter time would make pools larger.
 
-        Servers that cannot be read are taken to be offered what the others are.
+        Servers that cannot be read are assumed to be offered what the others are.
         """
         if self.windows.short == self.windows.medium:
             return self._offered_at(offset)
         return f"avg_over_time({self._offered_at()}[{self.windows.medium}:{self.windows.evaluation}]{offset})"
 
     def offered_ahead(self) -> str:
-        """What is offered when it goes on growing as in the last two minutes."""
+        """The offered load if it continues to grow as in the last two minutes."""
         now, before = self.offered_now(), self.offered_now(f" offset {AHEAD}")
         return f"({now} + clamp_min({now} - {before}, 0))"
 
@@ -237,7 +237,7 @@ class _Reader:
         return f"{each} * {offered} / {limit}"
 
     def waited(self, seconds: Decimal) -> str:
-        """Servers for which requests would wait so long in the queue."""
+        """Servers for which requests would wait this long in the queue."""
         requests = self._rows(f"model_version:triton_requests_succeeded:rate{self.windows.short}")
         mean = f"sum({self.queued}) / clamp_min(sum({requests}), {_IDLE_RATE})"
         return self._known(f"{self._servers()}\n  * ({mean}) / {format_number(seconds)}")
@@ -279,7 +279,7 @@ class _Reader:
         """The query where nothing was missing for a short window: after a gap rates begin too low."""
         windows = self.windows
         wanted = ceil(windows.short_seconds / windows.evaluation_seconds) + 1
-        # One more is looked for than is asked for: the last one may not be done yet.
+        # One more than needed is read: the last one may not be complete yet.
         rows = self._rows(f"model_version:triton_requests_succeeded:rate{windows.short}")
         seen = f"max(count_over_time({rows}[{self._evaluations(wanted + 1)}]{offset}))"
         return f"({query}\n  and {seen} >= {wanted})"
@@ -289,7 +289,7 @@ class _Reader:
 
     @property
     def _on(self) -> str:
-        """The labels that tell servers apart."""
+        """The labels that distinguish servers."""
         return ", ".join(filter(None, (self.cluster, self.replica)))
 
     def _rows(self, record: str) -> str:
@@ -301,7 +301,7 @@ class _Reader:
 
 
 def _real(query: str) -> str:
-    """The query without values that are no number: prometheus-adapter would make some number of them."""
+    """The query without values that are not a number: prometheus-adapter would turn them into a number."""
     return f"(({query}) >= 0) < Inf"
 
 

@@ -223,15 +223,15 @@ def alertmanager_object(plan: Plan, objects: Objects) -> Object:
     config = fragment(plan)
     routes = [_route(one) for one in config["route"]["routes"]]
     # A receiver with nothing but a name sends nothing.
-    nobody = next(one["name"] for one in config["receivers"] if len(one) == 1)
+    silent = next(one["name"] for one in config["receivers"] if len(one) == 1)
     return {
         "apiVersion": "monitoring.coreos.com/v1alpha1",
         "kind": "AlertmanagerConfig",
         "metadata": metadata(NAME, objects),
         "spec": {
-            # The operator wants one route at the top; what none of ours takes goes on to others' routes.
+            # The operator needs one route at the top; alerts that none of ours takes go on to others' routes.
             "route": {
-                "receiver": nobody,
+                "receiver": silent,
                 "matchers": [_matcher('alertname=~"Triton.+|Watchdog"')],
                 "routes": routes,
             },

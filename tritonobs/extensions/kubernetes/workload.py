@@ -1,6 +1,6 @@
 """`tritonobs serve` as pods: its fleet file, its secrets by reference, its Service.
 
-What it may do in the cluster, and who may reach it, is no more than it needs.
+Its rights in the cluster, and its clients, are limited to what it needs.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def secret_files(plan: Plan) -> tuple[PurePosixPath, ...]:
     """The files with secrets that serve reads, where they are in the pod; the name of each is a key.
 
     Raises:
-        RenderFailed: two of them have one name, or one has a name that is no key.
+        RenderFailed: two of them have one name, or one has a name that cannot be a key.
     """
     found = [PurePosixPath(source.file) for source in _sources(plan) if source.file]
     if plan.notify.auth:

@@ -1,9 +1,9 @@
-"""The practice stack: start it, load it, break it, watch it."""
+"""The practice stack: start it, send load, inject faults."""
 
 from tritonobs.registry import Command, Extension
 
 EXTENSION = Extension(
-    summary="the practice stack: start it, load it, break it, watch it",
+    summary="the practice stack: start it, send load, inject faults",
     commands=(
         Command(
             under="Practice",

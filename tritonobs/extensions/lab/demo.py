@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MODEL = "inspect"
 ENSEMBLE = "inspect_ensemble"
-"""The same pipeline without a line of our code: only Triton's traces know its percentiles."""
+"""The same pipeline without our code: only Triton's traces have its percentiles."""
 ENSEMBLE_QPS = 1.0
 CALM_RATIO, OVERFLOW_RATIO = 0.6, 2.0
 CALM_SECONDS = 45.0
 OVERFLOW_SECONDS = 150.0
 PATIENCE_SECONDS = 90.0
-"""How long the demo waits for a message before it calls the stack broken; an alert needs about 20 s."""
+"""How long the demo waits for a message before it gives up; an alert needs about 20 s."""
 RESOLVED_PATIENCE_SECONDS = 180.0
 _FIRES = "🔴"
 

@@ -25,7 +25,7 @@ VARIABLE = "TRITONOBS_FAULTS"
 
 
 class InjectedFault(RuntimeError):  # noqa: N818 (reads as an event)
-    """A stage fails because a rehearsal wants it to."""
+    """A stage fails because of a rehearsal."""
 
 
 class Faults:
@@ -57,11 +57,11 @@ class Faults:
             raise InjectedFault(f"a fault was injected into {stage}")
 
     def size(self, stage: str, value: float) -> float:
-        """What this stage records as a size: the value, or no number where it is to be unreadable."""
+        """What this stage records as a size: the value, or NaN where it must be unreadable."""
         return math.nan if self._now().get(stage, {}).get("unreadable") else value
 
     def settings(self) -> Mapping[str, float]:
-        """The model's settings that are others now, by name."""
+        """The model's settings that are replaced now, by name."""
         changed: Mapping[str, float] = self._now().get("settings", {})
         return changed
 
@@ -96,7 +96,7 @@ class FaultyStages(Stages):
         return self._struck(TOTAL, super().request(n))
 
     def size(self, stage: str, kind: str, value: float, n: int = 1) -> None:
-        """As `Stages.size`; no number where it is to be unreadable."""
+        """As `Stages.size`; NaN where it must be unreadable."""
         super().size(stage, kind, self._faults.size(stage, value), n)
 
     def _struck(self, stage: str, timer: AbstractContextManager[Any]) -> Any:  # noqa: ANN401 (what a block needs)
@@ -112,7 +112,7 @@ class FaultyStages(Stages):
 def with_faults(sample: Any) -> type:  # noqa: ANN401 (a module that Triton could load)
     """The model of a sample, whose stages and settings take the faults in the file that `VARIABLE` names.
 
-    The sample itself knows nothing of them: it makes its stages by the name `Stages`, and its settings, if
+    The sample itself does not know of them: it makes its stages by the name `Stages`, and its settings, if
     they can have faults, are `report.settings`.
     """
 

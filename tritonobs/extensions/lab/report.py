@@ -31,7 +31,7 @@ _NONE = "-"
 
 @contextmanager
 def startup_progress() -> Iterator[Callable[[str], None]]:
-    """Say on stderr which part became ready when; a spinner turns while something is awaited."""
+    """Print on stderr when each part became ready; a spinner turns during waits."""
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
     began = time.monotonic()
     with console.status(Text("starting the stack; Triton loads its models, which takes some seconds")):
@@ -63,7 +63,7 @@ def stack_table(rows: Iterable[Health]) -> Table:
 
 
 def load_tables(result: LoadResult) -> tuple[Table, ...]:
-    """What was sent and what came of it; how long it took; what went wrong."""
+    """Requests sent and their results; how long they took; errors."""
     tables = [_counts(result), _latencies(result)]
     if result.errors:
         tables.append(_errors(result))
@@ -157,7 +157,7 @@ def drill_table(drills: Iterable[Drill], speed: float) -> Table:
 
 
 def outcome_table(outcomes: Sequence[Outcome]) -> Table:
-    """What was promised and what was seen; every promise that was not kept below."""
+    """Promises and results; every promise that was not kept is listed below."""
     return Table(
         title="rehearsed",
         columns=(
@@ -179,7 +179,7 @@ def _promises(drill: Drill, speed: float) -> Iterator[Line]:
 
 
 def outcome_values(outcome: Outcome) -> dict[str, object]:
-    """What was seen, for programs, with what it comes to."""
+    """The results, for programs, with the outcome."""
     return {**asdict(outcome), "kept": outcome.kept, "broken": outcome.broken}
 
 
@@ -201,7 +201,7 @@ def seconds(value: float | None) -> str:
 
 @contextmanager
 def drill_timeline() -> Iterator[Callable[[str, Moment], None]]:
-    """Say on stderr what happens in which second; a spinner turns while something is awaited."""
+    """Print on stderr what happens in which second; a spinner turns during waits."""
     console = Console(stderr=True, highlight=False, markup=False, emoji=False)
 
     def tell(name: str, moment: Moment) -> None:

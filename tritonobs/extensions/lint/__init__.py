@@ -1,4 +1,4 @@
-"""What is wrong with rules, boards and autoscalers that people have for Triton.
+"""Errors in existing rules, boards and autoscalers for Triton.
 
 `linter.lint_files` reads files, `catalogue` knows the series, `checks` judge expressions, `formats` writes
 findings.
@@ -7,12 +7,12 @@ findings.
 from tritonobs.registry import Command, Extension
 
 EXTENSION = Extension(
-    summary="what is wrong with rules, boards and autoscalers that people have for Triton",
+    summary="errors in existing rules, boards and autoscalers for Triton",
     commands=(
         Command(
             under="Configure",
             name="lint",
-            help="Find what is wrong with rules, boards and autoscalers for Triton.",
+            help="Find errors in rules, boards and autoscalers for Triton.",
             at="tritonobs.extensions.lint.commands:lint",
             order=25,
         ),

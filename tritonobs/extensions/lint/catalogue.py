@@ -18,8 +18,8 @@ _INTRODUCTION: Final = (
     "Every series that `tritonobs lint` knows: what it is, when it exists, what it counts and what not.",
     "`tritonobs/extensions/lint/catalogue.yaml` holds it; `tritonobs lint --catalogue` prints this page.",
     "",
-    "A release stands where a series came (from) or was last seen (until); none means older than 22.01.",
-    "Labels in brackets are there on some servers or releases. Prometheus adds labels of its own.",
+    "`from` and `until` are a series' first and last release; without `from` it is older than 22.01.",
+    "Labels in brackets exist on some servers or releases only. Prometheus adds labels of its own.",
 )
 _PARTS: Final = {
     "histogram": ("_bucket", "_sum", "_count"),

@@ -1,4 +1,4 @@
-"""`lint`: what is wrong with rules, boards and autoscalers for Triton that people already have."""
+"""`lint`: errors in existing rules, boards and autoscalers for Triton."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ROUNDS = 5
     "--prometheus",
     "prometheus_url",
     type=Address(),
-    help="Also ask this Prometheus whether the series are there and the expressions have a result.",
+    help="Also ask this Prometheus whether the series exist and the expressions return a result.",
 )
 @click.option("--fix", "mend", is_flag=True, help="Write the fixes that are certain into the files.")
 @click.option(
@@ -70,10 +70,11 @@ def lint(
     catalogue: bool,
     **asked: Any,  # noqa: ANN401 (the options that a configuration has, too)
 ) -> int:
-    """Find what is wrong with rules, boards and autoscalers for Triton.
+    """Find errors in rules, boards and autoscalers for Triton.
 
     PATH is a file, a folder, or - for the standard input: rule files, PrometheusRule objects, boards of
-    Grafana, prometheus-adapter, KEDA, Alertmanager, plain PromQL. What is not about Triton is passed over.
+    Grafana, prometheus-adapter, KEDA, Alertmanager, plain PromQL. Expressions that are not about Triton are
+    skipped.
     """
     if explain or catalogue:
         return _printed(explain)

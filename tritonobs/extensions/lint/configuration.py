@@ -1,4 +1,4 @@
-"""What a project wants: `[tool.tritonobs.lint]` of pyproject.toml, or `.tritonobs-lint.yaml` beside it."""
+"""Settings of a project: `[tool.tritonobs.lint]` of pyproject.toml, or `.tritonobs-lint.yaml` beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEYS: Final = ("triton-version", "scrape-interval", "select", "ignore", "exclud
 
 
 class Misconfigured(Exception):  # noqa: N818 (what it is)
-    """A configuration that says what it cannot; the text names file and key."""
+    """A configuration that is not valid; the text names file and key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Configuration:
 
 
 def configuration(folder: Path) -> Configuration:
-    """What the folder's files say; the YAML file wins, because it is for nothing else.
+    """What the folder's files say; the YAML file takes precedence.
 
     Raises:
         FileUnusable: a file is there and cannot be read.

@@ -42,7 +42,7 @@ class Expression:
 
     @cached_property
     def plain(self) -> str:
-        """The text with something of the same length in the place of each variable of Grafana."""
+        """The text with each variable of Grafana replaced by something of the same length."""
         return substituted(self.text) if self.grafana else str(self.text)
 
     @cached_property
@@ -50,12 +50,12 @@ class Expression:
         """The tree.
 
         Raises:
-            Unparsed: it does not parse, whatever its variables are.
+            Unparsed: it does not parse with any value of its variables.
         """
         try:
             return parse(self.plain)
         except Unparsed as error:
-            # What stands in the place of a number, or of an operator, cannot be told from a name.
+            # A variable for a number, or for an operator, looks like a name.
             guesses = ("number", "operator") if self.grafana and self.plain != self.text else ()
             for instead in guesses:
                 with suppress(Unparsed):

@@ -1,4 +1,4 @@
-"""Files → findings: everything is read first, because one file's alert may watch for another's series."""
+"""Files → findings: everything is read first, because an alert may cover series of another file."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class Result:
 def lint_files(files: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
     """The problems of files; each is given with whether it was named itself or found in a folder.
 
-    A file that was found and says nothing of Triton is passed over. `live` says what a running Prometheus
-    answers.
+    A file that was found in a folder and is not about Triton is skipped. `live` says what a running
+    Prometheus answers.
     """
     linter = Linter(options)
     for path, named in files:
@@ -130,7 +130,7 @@ class Linter:
             data = read_bytes(path, most=MAX_BYTES)
             text = data.decode("utf-8-sig")
         except FileUnusable as error:
-            # A pipe or a device in a folder is no file of rules.
+            # A pipe or a device in a folder is not a file of rules.
             if named or not error.reason.startswith("is "):
                 self._say("unreadable", Place(file=str(path)), error.reason)
             return
@@ -256,7 +256,7 @@ class Linter:
         try:
             tree = context.tree
         except Unparsed as error:
-            # Another dialect, or a variable that stands for more than a value, is no concern of ours.
+            # Another dialect, or a variable that holds more than a value, is ignored.
             if _SERIES.search(expression.text) and "$" not in expression.text and "[[" not in expression.text:
                 hint = (
                     "a rate needs a window, as in rate(…[5m])" if "expected type matrix" in str(error) else ""
@@ -326,7 +326,7 @@ def _place(text: Located, position: int) -> Place:
 
 
 def _parses_edited(expression: Expression, hit: Hit) -> bool:
-    """Whether the expression is one after the edits, too: brackets may stand where no one expects them."""
+    """Whether the text is still an expression after the edits: brackets may be in unexpected places."""
     text = edited(expression.text, hit.edits)
     return not hit.edits or _parses(substituted(text) if expression.grafana else text)
 

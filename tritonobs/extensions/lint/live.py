@@ -1,4 +1,4 @@
-"""What a running Prometheus says of expressions: whether series are there, and whether there is a result."""
+"""Checks of expressions with a running Prometheus: whether series exist, and whether there is a result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _USES: Final = frozenset(("alert", "record", "panel", "plain", "scaler"))
 
 
 class Live:
-    """Asks each question once. What has variables of Grafana, but for windows, is not asked about."""
+    """Asks each question once. Expressions with Grafana variables other than windows are not asked."""
 
     def __init__(self, prometheus: PrometheusClient) -> None:
         self._prometheus = prometheus
@@ -85,7 +85,7 @@ class Live:
         found = self._prometheus.query(f"max(sum_over_time({firing}{_DAY}))")
         if not found or found[0].value < _MOST_OF * _LOOKS:
             return None
-        return Hit(start=0, message="it has fired here for a day without a pause: who acts on it?")
+        return Hit(start=0, message="it has fired here for a day without a pause: does anyone act on it?")
 
     def _missing(self, one: Selector) -> Hit | None:
         """Why a selector has no series, or None if it has some."""
@@ -114,7 +114,7 @@ class Live:
                 continue
             quiet = any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in walk(node))
             if not there and not quiet and not _filters(node):
-                message = "every series is there, and the result is empty: two sides that do not match?"
+                message = "every series exists, and the result is empty: do the two sides not match?"
                 yield EMPTY_HERE, Hit(start=node.start, message=message)
 
     def _is_there(self, selector: str) -> bool:

@@ -117,7 +117,7 @@ class _Walk:
         self._interval = outer
 
     def embedded(self, text: Located) -> None:
-        """A file within a text, as ConfigMaps hold them; what is no document is no concern."""
+        """A file within a text, as ConfigMaps hold them; other texts are ignored."""
         try:
             read_documents(text, self._found)
         except Unreadable:
@@ -209,7 +209,7 @@ class _Walk:
                 self._found.expressions.append(
                     Expression(text=text, use="hpa", name=managed[1], limits=limits, begin=_line(text))
                 )
-            # A name of its own that an adapter gives is no series; one of the catalogue is what it says.
+            # A name that only the adapter gives is not a series; a name of the catalogue is one.
             elif isinstance(name, Located) and catalogue().find(name):
                 self._found.expressions.append(
                     Expression(text=name, use="hpa", name=str(name), limits=limits, begin=_line(name))
@@ -239,7 +239,7 @@ class _Walk:
 
 
 def _adapted(query: Located, series: str) -> Located:
-    """The adapter's query with something in the place of its placeholders."""
+    """The adapter's query with its placeholders filled in."""
     pieces: list[tuple[str, Located | None]] = []
     at = 0
     for found in _ADAPTED.finditer(query):

@@ -31,7 +31,7 @@ def files_of(
 
 def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
     root = Path(os.path.realpath(folder))
-    # os.walk does not follow links to folders, so that a circle of them is no circle here.
+    # os.walk does not follow links to folders, so a circle of links does no harm.
     failed: list[OSError] = []
     for at, folders, names in os.walk(folder, onerror=failed.append):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)

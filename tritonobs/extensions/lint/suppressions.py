@@ -49,7 +49,7 @@ def suppressions(expression: Expression) -> tuple[Suppression, ...]:
 
 
 def suppressed(name: str, silent: Iterable[Suppression]) -> bool:
-    """Whether a check is silent; a comment without a reason silences nothing."""
+    """Whether a check is silenced; a comment without a reason silences nothing."""
     return any(one.reason and (name in one.ids or "*" in one.ids) for one in silent)
 
 

@@ -35,7 +35,7 @@ _COMMENT: Final = (
     "Made by tritonobs build for the Prometheus that Nightingale asks; alerts are Nightingale's."
 )
 _SEVERITIES: Final = {"critical": 1, "warning": 2, "info": 3}
-_TOLD_NOBODY: Final = 3
+_NO_NOTICE: Final = 3
 _REPEAT_MINUTES: Final = 60
 _LINKS: Final = ("runbook_url", "dashboard_url")
 
@@ -77,7 +77,7 @@ def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
 
 
 def _chosen(nightingale: Nightingale) -> dict[str, Any]:
-    """Which data sources each rule asks, by name, and who is notified."""
+    """The data sources of each rule, by name, and its notification rules."""
     names_like = {"match_type": 1, "op": "in", "values": list(nightingale.data_sources)}
     # Nightingale asks all its data sources where `match_type` is 2.
     every = {"match_type": 2, "op": "in", "values": [0]}
@@ -108,15 +108,15 @@ def _alerts(group: dict[str, Any], language: str) -> Iterator[dict[str, Any]]:
             "note": translated(texts["summary"]),
             "prod": "metric",
             "cate": "prometheus",
-            # No one is notified of these. Watchdog would be an event for ever.
+            # No one is notified of these. Watchdog would be an event without an end.
             "disabled": int(severity not in _SEVERITIES or rule["alert"] == names.WATCHDOG),
-            "severity": _SEVERITIES.get(severity, _TOLD_NOBODY),
+            "severity": _SEVERITIES.get(severity, _NO_NOTICE),
             "prom_eval_interval": interval,
             "cron_pattern": f"@every {interval}s",
             "prom_for_duration": _seconds(rule.get("for", "0s")),
             "recover_duration": _seconds(rule.get("keep_firing_for", "0s")),
             "rule_config": {
-                "queries": [{"prom_ql": rule["expr"], "severity": _SEVERITIES.get(severity, _TOLD_NOBODY)}]
+                "queries": [{"prom_ql": rule["expr"], "severity": _SEVERITIES.get(severity, _NO_NOTICE)}]
             },
             "notify_recovered": 1,
             "notify_repeat_step": _REPEAT_MINUTES,

@@ -1,4 +1,4 @@
-"""Everything that a picture shows: the board, the choices, the time, and what Prometheus answered.
+"""Everything that a picture shows: the board, the choices, the time, and Prometheus' answers.
 
 The chosen values of the board's variables enter the queries of its panels.
 """
@@ -241,7 +241,7 @@ def options(
     """What can be chosen, in the order Grafana shows it.
 
     Raises:
-        BadAnswer: the variable's query is none that Prometheus' data source knows.
+        BadAnswer: the variable's query is not known to Prometheus' data source.
         ClientError: Prometheus could not be asked.
     """
     query = fill(variable.query, words)

@@ -102,7 +102,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
-    """A choice of the board; `every` is what it opens with, otherwise the first."""
+    """A variable of the board; it opens with `every`, otherwise with the first value."""
 
     name: str
     label: str
@@ -262,7 +262,7 @@ def knobs_of(client: PrometheusClient, *, start: float, end: float) -> dict[str,
 
 
 def _replica_label(series: Sequence[Mapping[str, str]]) -> str:
-    """The label of a replica's record that tells most of them apart; no fleet file is at hand."""
+    """The label of a replica's record that distinguishes most of them; there is no fleet file."""
     own = {"__name__", names.MODEL, names.VERSION, names.CLUSTER}
     labels = {label for labels in series for label in labels} - own
     # `max` takes the first of equals; sorted, that is the same label every time.

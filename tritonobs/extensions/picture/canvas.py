@@ -154,7 +154,7 @@ class Box:
 
 
 def new_box(width: float, height: float, colour: str) -> Box:
-    """A new figure of so many dots.
+    """A new figure of this many dots.
 
     Raises:
         TritonobsError: matplotlib is not installed.
@@ -190,7 +190,7 @@ def saved(box: Box, form: str) -> bytes:
 
 
 def _fewer_colours(file: io.BytesIO) -> bytes:
-    """A third of the size; the commonest colours, grounds and frames, stay exactly what they are."""
+    """A third of the size; the commonest colours, grounds and frames, stay exact."""
     from PIL import Image  # noqa: PLC0415 (comes with matplotlib)
 
     small = io.BytesIO()

@@ -19,7 +19,7 @@ from tritonobs.extensions.picture.graph import draw_graph
 
 
 def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
-    """Draw what the queries answered; nothing is drawn as nothing, never as zero."""
+    """Draw the answers of the queries; missing values are left empty, never drawn as zero."""
     if answer.trouble or not answer.lines:
         _nothing(box, answer)
         return
@@ -43,7 +43,7 @@ def _nothing(box: Box, answer: Answer) -> None:
     axes.text(
         box.width / 2,
         box.height / 2,
-        "could not be asked" if answer.trouble else answer.panel.empty,
+        "could not be read" if answer.trouble else answer.panel.empty,
         color=canvas.FAINT,
         fontsize=canvas.SIZE + 2,
         ha="center",
@@ -221,7 +221,7 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
 
 
 def columns_of(moments: Sequence[float], step_seconds: float) -> list[tuple[float, float]]:
-    """Where each column starts, and its moment; that of a gap is no number."""
+    """Where each column starts, and its moment; the moment of a gap is NaN."""
     columns: list[tuple[float, float]] = []
     for previous, time in zip([math.inf, *moments], moments):  # noqa: B905 (one is longer)
         # A rate is about the time before its moment.

@@ -20,7 +20,7 @@ _LEGEND_ROW: Final = 16
 _LEGEND_ROWS: Final = 3
 _TICKS: Final = 5
 _FILLED: Final = 2
-"""More areas than this on top of each other are mud."""
+"""More areas than this on top of each other cannot be read."""
 
 
 def draw_graph(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
@@ -74,7 +74,7 @@ def _stack(axes: Axes, lines: Sequence[Line], colours: Mapping[str, str], step: 
         _, highs = _with_gaps([(time, high) for time, _, high in whole], step)
         colour = colours[line.name]
         axes.fill_between(times, lows, highs, color=colour, alpha=0.55, linewidth=0)
-        # A series that has nothing to say is not a line on top of the others.
+        # A series of zeros is not drawn as a line on top of the others.
         drawn = [high if time in known else math.nan for time, high in zip(times, highs, strict=True)]
         axes.plot(times, drawn, color=colour, linewidth=1.0)
         below = above

@@ -47,7 +47,7 @@ def page(drawing: Drawing) -> str:
     """
     from jinja2 import Environment, PackageLoader  # noqa: PLC0415 (only needed here)
 
-    loader = PackageLoader("tritonobs.picture", ".")
+    loader = PackageLoader(__package__ or "", ".")
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.get_template(_TEMPLATE).render(
         board=drawing.board,

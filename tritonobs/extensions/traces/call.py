@@ -18,15 +18,15 @@ Phase = Literal["request", "queue", "input", "infer", "output"]
 PHASES: Final[tuple[Phase, ...]] = ("request", "queue", "input", "infer", "output")
 Outcome = Literal["ok", "error", "rejected", "uncomputed"]
 _LONGEST_NS = 3600 * 10**9
-"""What seems to take longer is a clock that was set."""
+"""A longer duration means that a clock was set."""
 # Calls are read by recursion: a hostile tower of spans would exceed Python's limit.
 _DEEPEST = 50
 
 _ROOT = "InferRequest"
 MOST_WAITING = 50_000
-"""Spans that wait for the end of their request; of more, the oldest traces are given up."""
+"""Spans that wait for the end of their request; beyond that the oldest traces are dropped."""
 WAIT_SECONDS = 120.0
-"""A request ends, and its server sends the end 5 s later; longer than this, and the end was lost."""
+"""A server sends the end of a request up to 5 s late; after this time the end was lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Interval:
 
     @property
     def sound(self) -> bool:
-        """Whether it can be true: a clock that is set between two events makes others."""
+        """Whether it is possible: a clock that is set between two events gives impossible ones."""
         return 0 <= self.end_ns - self.start_ns <= _LONGEST_NS
 
 
@@ -126,7 +126,7 @@ class Traced:
 def make_call(span: Span, children: Mapping[str, Sequence[Span]], depth: int = 0) -> Call | None:
     """The call of a model's span; `children` are spans by the id of their parent.
 
-    None for times that cannot be.
+    None for impossible times.
     """
     below = children.get(span.span_id, ())
     compute = next((each for each in below if not each.model and "COMPUTE_START" in each.events), None)
@@ -175,7 +175,7 @@ def _outcome(span: Span, *, computed: bool) -> Outcome:
 class Assembler:
     """Gives requests out once their outermost span has come: a server sends it last.
 
-    `lost` counts spans by why nothing became of them: `incomplete` requests whose end did not come, a `clock`
+    `lost` counts spans that were dropped, by reason: `incomplete` requests whose end did not come, a `clock`
     that was set while a request ran.
     """
 
@@ -189,7 +189,7 @@ class Assembler:
         self._count = 0
 
     def add(self, batch: Batch) -> tuple[Traced, ...]:
-        """The requests that are whole with this batch."""
+        """The requests that are complete with this batch."""
         ended: list[Span] = []
         now = self._clock()
         for span in batch.spans:

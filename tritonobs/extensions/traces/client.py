@@ -1,4 +1,4 @@
-"""Who gives and takes traces: our receiver, and an OpenTelemetry Collector, Tempo or Jaeger."""
+"""Clients for traces: of our receiver, and of an OpenTelemetry Collector, Tempo or Jaeger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TracesClient:
         self.address = self._transport.address
 
     def slow(self, model: str, since_seconds: float) -> Json:
-        """Its models, and the slowest requests to one of them in the last so many seconds.
+        """Its models, and the slowest requests to one of them in the last `since_seconds`.
 
         Raises:
             ClientError: it was not reached, or is not a receiver.
@@ -37,7 +37,7 @@ class TracesClient:
 
 
 class Refused(ClientError):  # noqa: N818 (what happened; those of errors.py read the same)
-    """The collector does not want this body; it is not to be sent again."""
+    """The collector refuses this body; it must not be sent again."""
 
 
 class Collector:

@@ -74,13 +74,13 @@ def serve(*, fleet: Path, host: str, port: int | None) -> None:
     default=_DEFAULT_RATE,
     show_default=True,
     help="Trace every Nth request, or `auto`: follow the traffic until Ctrl-C, then restore it. "
-    "A server that would make more than 20 traces a second is left alone: Triton 24.10 crashed at 30.",
+    "A server that would make more than 20 traces a second is left unchanged: Triton 24.10 crashed at 30.",
 )
-@click.option("--force", is_flag=True, help="Set the rate however many traces it makes.")
+@click.option("--force", is_flag=True, help="Set the rate even if it makes too many traces.")
 def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
     """Let the running servers of FLEET trace a sample of requests.
 
-    Exit status 3 when a server could not be asked, cannot trace to the receiver, or has too much traffic.
+    Exit status 3 when a server could not be reached, cannot trace to the receiver, or has too much traffic.
     """
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
@@ -115,9 +115,9 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
 @FLEET
 @MODELS
 def off(*, fleet: Path, models: tuple[str, ...]) -> int:
-    """Let the running servers of FLEET trace no more.
+    """Stop tracing on the running servers of FLEET.
 
-    Exit status 3 when a server could not be asked.
+    Exit status 3 when a server could not be reached.
     """
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
@@ -128,7 +128,7 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
     for replica in find_replicas(plan):
         server = TritonClient(replica.http_url)
         try:
-            # "" is what models without a setting of their own go by: those that are loaded later, too.
+            # "" is the setting of models without one of their own, including models that are loaded later.
             chosen = models or ("", *ready_models(server))
             turn_off(server, chosen)
             say(f"{replica.name}: no longer traced: {', '.join(filter(None, chosen)) or 'nothing'}")
@@ -189,7 +189,7 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
 
 def _follow(followers: list[Follower]) -> None:
-    """Set rates by the traffic until a signal comes, then put back what was there."""
+    """Adapt the rates to the traffic until a signal comes, then restore the earlier rates."""
     import time  # noqa: PLC0415
 
     from tritonobs.tasks.undo import Undo  # noqa: PLC0415
@@ -218,4 +218,4 @@ def _tell(change: Change) -> None:
     elif change.rate:
         say(f"{where}: 1 in {change.rate} requests is traced")
     else:
-        say(f"{where}: as it was before")
+        say(f"{where}: earlier rate restored")

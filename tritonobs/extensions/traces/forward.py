@@ -1,6 +1,6 @@
 """Passes bodies on to a collector. While it is down they wait in a queue; a full one drops new bodies.
 
-The queue is bounded in number and bytes; what finds no room is counted.
+The queue is bounded in number and bytes; bodies without room are counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Forwarder:
     def __init__(self, url: str, *, most_bodies: int = MOST_BODIES, most_bytes: int = MOST_BYTES) -> None:
         self.sent = 0
         self.refused = 0
-        """Bodies that the collector does not want at all."""
+        """Bodies that the collector refused."""
         self.queue = BoundedQueue(most=most_bodies, most_bytes=most_bytes)
         self._collector = Collector(url)
         self._threads = Threads("collector")
@@ -39,7 +39,7 @@ class Forwarder:
         """Send the oldest body.
 
         Raises:
-            ClientError: the collector is away or asks for patience; the body stays the oldest.
+            ClientError: the collector is down or asks to wait; the body stays the oldest.
         """
         body = await self.queue.first()
         headers = {"Content-Type": body.kind}
@@ -49,7 +49,7 @@ class Forwarder:
             await self._threads.run(lambda: self._collector.post(body.data, headers), seconds=_POST_SECONDS)
             self.sent += 1
         except Refused:
-            # Dropped as well: sent again, it would hold up all behind it for ever.
+            # Dropped as well: sent again, it would hold up all behind it forever.
             self.refused += 1
         self.queue.drop()
 
@@ -71,7 +71,7 @@ class Body:
 class BoundedQueue:
     """First in, first out; made and used in one event loop.
 
-    `lost` counts the bodies that found no room.
+    `lost` counts the bodies that had no room.
     """
 
     def __init__(self, *, most: int, most_bytes: int) -> None:

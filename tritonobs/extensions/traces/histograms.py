@@ -63,7 +63,7 @@ class Times:
     seconds: float = 0.0
 
     def add(self, place: int, weight: float, exemplar: Exemplar) -> None:
-        """One request that stands for `weight` of them."""
+        """One request that represents `weight` of them."""
         self.counts[place] += weight
         self.seconds += weight * exemplar.seconds
         self.exemplars[place] = exemplar
@@ -71,7 +71,7 @@ class Times:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Everything that is counted of one subject."""
+    """All counts of one subject."""
 
     seen: float
     phases: dict[Phase, Times] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Histograms:
         tally.seen = now
         tally.samples += 1
         tally.outcomes[call.outcome] += weight  # type: ignore[assignment] # a Counter counts floats as well
-        # Rules divide bad requests by the largest weight: an old one must not hide them for ever.
+        # Rules divide bad requests by the largest weight: an old one must not hide them forever.
         if now - tally.weights_since >= _WEIGHT_SECONDS:
             tally.weights, tally.weights_since = (0.0, tally.weights[0]), now
         tally.weights = (max(tally.weights[0], weight), tally.weights[1])
@@ -147,7 +147,7 @@ class Histograms:
         if tally is None:
             if len(self.subjects) >= self._most:
                 self._forget_idle(now)
-            # The first to come stay: invented names push out no model that is asked.
+            # The first ones stay: invented names cannot displace a model with requests.
             if len(self.subjects) >= self._most:
                 return None
             tally = self.subjects[subject] = Tally(seen=now, weights_since=now)
@@ -166,7 +166,7 @@ class Histograms:
 
 
 class TracesPage(Collector):
-    """What a receiver has kept, as series."""
+    """The contents of a receiver, as series."""
 
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
@@ -187,7 +187,7 @@ class TracesPage(Collector):
         yield from _own(self._receiver)
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: names are found out when the page is asked for."""
+        """Nothing: names are known when the page is requested."""
         return iter(())
 
 
@@ -195,13 +195,13 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
     edges = tuple(map(floatToGoString, (*bounds, _INFINITY)))
     duration = HistogramMetricFamily(
         names.TRACE_DURATION,
-        "Seconds of traced requests by phase, each weighted by what it stands for.",
+        "Seconds of traced requests by phase, each weighted by the requests it represents.",
         labels=(*_SUBJECT, names.PHASE),
     )
     requests = CounterMetricFamily(
         # prometheus_client appends `_total` itself.
         names.TRACE_REQUESTS.removesuffix("_total"),
-        "Requests that the traced ones stand for, by how they ended.",
+        "Requests that the traced ones represent, by outcome.",
         labels=(*_SUBJECT, names.OUTCOME),
     )
     samples = CounterMetricFamily(
@@ -209,7 +209,7 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
     )
     weight = GaugeMetricFamily(
         names.TRACE_WEIGHT,
-        "The most requests that one traced in the last minutes stands for.",
+        "The most requests that one traced in the last minutes represents.",
         labels=_SUBJECT,
     )
     for subject, tally in tallies.items():
@@ -235,10 +235,10 @@ def _buckets(
 
 
 def _own(receiver: Receiver) -> Iterator[Metric]:
-    """What became of what was sent here."""
+    """Counters of what the receiver did with the spans that were sent to it."""
     rate = GaugeMetricFamily(
         names.TRACE_RATE,
-        "Every so many requests to the model are traced, as its server says; 0 while none are.",
+        "One in how many requests to the model is traced, as its server says; 0 while none is.",
         labels=(names.MODEL, names.REPLICA),
     )
     for (replica, model), every in receiver.settings.items():
@@ -249,7 +249,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
     )
     dropped = CounterMetricFamily(
         names.TRACE_DROPPED.removesuffix("_total"),
-        "What was not counted: bodies without room or that are no OTLP, spans without their request, "
+        "What was not counted: bodies without room or not OTLP, spans without their request, "
         "requests of too many models.",
         labels=(names.REASON,),
     )
@@ -274,7 +274,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
         return
     forwarded = CounterMetricFamily(
         names.TRACE_FORWARDED.removesuffix("_total"),
-        "Bodies for the collector, by what became of them.",
+        "Bodies for the collector, by outcome.",
         labels=(names.OUTCOME,),
     )
     for outcome, count in (

@@ -1,6 +1,6 @@
 """OTLP over HTTP: a posted body, JSON or protobuf, becomes spans.
 
-What is hostile is refused at a bounded cost.
+Hostile bodies are refused at a bounded cost.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     """The body without its `Content-Encoding`.
 
     Raises:
-        ValueError: another encoding than gzip, no whole gzip, or more than MOST_BYTES come out of it.
+        ValueError: another encoding than gzip, an incomplete gzip, or more than MOST_BYTES unpacked.
     """
     if encoding in {"", "identity"}:
         return body
@@ -54,7 +54,7 @@ def read_json(body: bytes) -> tuple[Batch, ...]:
     """The spans of an `ExportTraceServiceRequest` in OTLP's JSON.
 
     Raises:
-        ValueError: no such JSON, or more than MOST_SPANS spans.
+        ValueError: not such JSON, or more than MOST_SPANS spans.
     """
     try:
         return read_value(jsontext.read_json(body, most=_MOST_VALUES))
@@ -127,18 +127,18 @@ def _objects(owner: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
 
 def _object(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise TypeError(f"{type(value).__name__} in the place of an object")
+        raise TypeError(f"{type(value).__name__} instead of an object")
     return value
 
 
 def _text(value: object) -> str:
-    """A name without what no label or exemplar could carry.
+    """A name without characters that labels and exemplars cannot hold.
 
     Raises:
         ValueError: longer than _MOST_NAME.
     """
     if not isinstance(value, str):
-        raise TypeError(f"{type(value).__name__} in the place of a text")
+        raise TypeError(f"{type(value).__name__} instead of a text")
     if len(value) > _MOST_NAME:
         raise ValueError(f"a name of {len(value)} characters; at most {_MOST_NAME} are read")
     # JSON can escape lone surrogates, which no page in UTF-8 can hold.

@@ -16,13 +16,13 @@ def read_protobuf(body: bytes) -> tuple[Batch, ...]:
     """The spans of an `ExportTraceServiceRequest`.
 
     Raises:
-        ValueError: no such message, or more spans than are read of one body.
+        ValueError: not such a message, or more spans than are read of one body.
     """
     request = ExportTraceServiceRequest()
     try:
         request.ParseFromString(body)
     except DecodeError:
-        raise ValueError("no OTLP protobuf") from None
+        raise ValueError("not OTLP protobuf") from None
     # In the shape of JSON, so that the bounds of names, times and spans hold for both.
     return read_value(
         {

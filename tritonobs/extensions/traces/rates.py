@@ -32,7 +32,7 @@ class Server(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What was last found, and what held before, until `since_ns`."""
+    """The last rate, and the one before it, which was in force until `since_ns`."""
 
     rate: int | None
     before: int | None
@@ -56,7 +56,7 @@ class Rates:
         self._away: dict[str, float] = {}
 
     def weight(self, traced: Traced) -> float:
-        """How many requests this one stands for; 1 where the rate is not known."""
+        """How many requests this one represents; 1 where the rate is not known."""
         if traced.asked_for:
             return 1.0
         found = self._ask(traced.replica, traced.call.model)
@@ -68,7 +68,7 @@ class Rates:
         return float((found.before if earlier else found.rate) or 1)
 
     def setting(self, replica: str, model: str) -> int | None:
-        """Every so many requests to the model are traced now; 0 for none, None where no one can say."""
+        """One in how many requests to the model is traced now; 0 for none, None where that is unknown."""
         server = self.servers.get(replica)
         if server is None or self._clock() < self._away.get(replica, 0.0):
             return None
@@ -93,14 +93,14 @@ class Rates:
         except ClientError:
             # The others of this replica are not asked one by one.
             self._away[replica] = now + _AWAY_SECONDS
-        # None: the server is away, and its last rate goes on to count.
+        # None: the server does not answer, and its last rate still counts.
         if known and known.rate and rate in {None, known.rate}:
             known = _Known(rate=known.rate, before=known.before, since_ns=known.since_ns, asked=now)
         else:
             before = known.rate if known else None
             # By the wall clock, because the times in spans are.
             known = _Known(rate=rate, before=before, since_ns=time.time_ns(), asked=now)
-        # Models are named by spans, so by anybody; what is forgotten is asked for again.
+        # Spans name the models, so any client can invent names; a forgotten model is asked for again.
         if len(self._known) >= _MOST_SUBJECTS:
             self._known.clear()
         self._known[key] = known

@@ -1,4 +1,4 @@
-"""Takes spans in, keeps their distributions and the slowest requests, and passes the bodies on."""
+"""Receives spans, keeps their distributions and the slowest requests, and passes the bodies on."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ JSON, PROTOBUF = "application/json", "application/x-protobuf"
 class Receiver:
     """Made and used in one event loop; `supervisor` runs its work.
 
-    `refused` counts bodies that are no OTLP, `spans` the spans of all others. What waits and what is kept has
-    bounds; what finds no room is dropped and counted.
+    `refused` counts bodies that are not OTLP, `spans` the spans of all others. Waiting and kept data are
+    bounded; what has no room is dropped and counted.
     """
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
@@ -72,7 +72,7 @@ class Receiver:
         before, self._clients = (
             self._clients,
             {
-                # One thread reads all spans: a server that is away must not hold up the others.
+                # One thread reads all spans: a server that does not answer must not delay the others.
                 replica.name: TritonClient(replica.http_url, timeout_seconds=_ASK_SECONDS, retries=0)
                 for replica in plan.replicas
             },
@@ -114,12 +114,12 @@ class Receiver:
     async def _work(self) -> None:
         """Read the oldest body."""
         body = await self.queue.first()
-        # Before it is read: a body that makes the reader fail is not read again.
+        # Before it is read: a body at which the reader fails is not read again.
         self.queue.drop()
         await self._threads.run(lambda: self.read(body), seconds=_READ_SECONDS)
 
     async def _follow_settings(self) -> None:
-        """Ask for the rates that hold, also of what sends no more."""
+        """Ask for the current rates, also of models that send no spans any more."""
         await asyncio.sleep(_SETTINGS_SECONDS)
         await self._asking.run(self.ask_settings, seconds=_MOST_SETTINGS_SECONDS)
 
@@ -187,7 +187,7 @@ def reads(kind: str) -> str:
 
 
 def _thresholds(plan: Plan) -> Iterable[float]:
-    """What latency objectives about traced requests promise."""
+    """The latency objectives about traced requests."""
     return (
         float(slo.threshold_seconds)
         for slo in plan.slos

@@ -41,7 +41,7 @@ class Slowest:
         self._models: dict[str, deque[tuple[float, list[tuple[float, int, Slow]]]]] = {}
 
     def add(self, traced: Traced) -> None:
-        """Keep the request for each model in it that was never slower in these five minutes, or seldom."""
+        """Keep the request for each model in it for which it is among the slowest of these five minutes."""
         calls = list(itertools.islice(traced.call.everything(), _MOST_CALLS + 1))
         if len(calls) > _MOST_CALLS:
             return
@@ -58,7 +58,7 @@ class Slowest:
                 heapq.heappushpop(heap, item)
 
     def of(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
-        """The slowest calls of the model that ended in the last so many seconds, slowest first."""
+        """The slowest calls of the model that ended in the last `since_seconds`, slowest first."""
         end_ns = (self._clock() - since_seconds) * 1e9
         found = [
             item

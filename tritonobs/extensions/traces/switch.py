@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 
 OPENTELEMETRY = "opentelemetry"
-# null clears what a model has of its own: it goes by the server's setting again.
+# null clears the model's own setting: the server's setting applies again.
 _INHERIT = {"trace_level": None, "trace_rate": None, "trace_count": None}
 _OFF = {"trace_level": ["OFF"]}
 _MOST = 2**32 - 2
@@ -79,7 +79,7 @@ def turn_on(server: Server, models: tuple[str, ...], rate: int) -> None:
 
 
 def turn_off(server: Server, models: tuple[str, ...]) -> None:
-    """Trace these models no more.
+    """Stop tracing these models.
 
     Raises:
         ClientError: the server could not be asked, or has no such model.
@@ -95,7 +95,7 @@ def _every(rate: int) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A rate that was set, or why something could not be; `rate` 0 is: put back as it was."""
+    """A rate that was set, or why it could not be; `rate` 0 means that the earlier one was restored."""
 
     replica: str
     model: str
@@ -105,7 +105,7 @@ class Change:
 
 @dataclass(slots=True, kw_only=True)
 class Traffic:
-    """How many requests a second the models of one server get, from look to look."""
+    """How many requests a second the models of one server get, between two readings."""
 
     server: Server
     models: tuple[str, ...] = ()
@@ -114,10 +114,10 @@ class Traffic:
     _seen: tuple[float, dict[str, int]] | None = None
 
     def look(self) -> dict[str, float]:
-        """Requests a second of each model since the look before; nothing at the first one.
+        """Requests a second of each model since the previous reading; nothing at the first one.
 
         Raises:
-            ClientError: the server could not be asked; the next look is a first one.
+            ClientError: the server could not be reached; the next reading is a first one.
         """
         before, self._seen = self._seen, None
         counts: dict[str, int] = {}
@@ -142,7 +142,7 @@ def traffic_of(
     seconds: float = 1.0,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, dict[str, float]]:
-    """Requests a second of the models of each server that answers, watched for so long."""
+    """Requests a second of the models of each server that answers, over this time."""
     found: dict[str, dict[str, float]] = {}
     traffic = {name: Traffic(server=server, models=models) for name, server in servers.items()}
     for wait in (0.0, seconds):
@@ -168,7 +168,7 @@ def danger(requests_a_second: Mapping[str, float], rate: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Follower:
-    """Sets the rates of one server by its traffic, and puts back what was there before."""
+    """Sets the rates of one server by its traffic, and restores the earlier ones."""
 
     replica: str
     server: Server
@@ -183,7 +183,7 @@ class Follower:
         self._traffic = Traffic(server=self.server, models=self.models, clock=self.clock)
 
     def round(self) -> tuple[Change, ...]:
-        """Look at the traffic since the round before, and set what has changed. The first one only looks."""
+        """Read the traffic since the previous round, and set what has changed. The first round only reads."""
         try:
             return tuple(self._round())
         except ClientError as error:
@@ -203,7 +203,7 @@ class Follower:
             yield Change(replica=self.replica, model=model, rate=wanted)
 
     def put_back(self) -> tuple[Change, ...]:
-        """Let every model have what it had; what could not be put back is reported."""
+        """Restore the rate of every model; report what could not be restored."""
         done = []
         while self._before:
             model, setting = self._before.popitem()
@@ -235,14 +235,14 @@ def choose(requests_a_second: Mapping[str, float]) -> dict[str, int]:
     rates = {model: prime_at_most(math.floor(share)) for model, share in shares.items()}
     crowd = traces_a_second(requests_a_second, rates) / MOST_TRACES_A_SECOND
     if crowd > 1.0:
-        # Anew, from the exact shares: primes below them may make too many traces where these do not.
+        # Again from the exact shares: primes below them may give too many traces where these do not.
         crowd = max(1.0, traces_a_second(requests_a_second, shares) / MOST_TRACES_A_SECOND)
         rates = {model: prime_at_least(math.ceil(share * crowd)) for model, share in shares.items()}
     return rates
 
 
 def worth_changing(rate: int, wanted: int) -> bool:
-    """Whether traffic has changed by so much that another rate is worth the step in the weights."""
+    """Whether traffic has changed enough that another rate is worth a step in the weights."""
     return rate != wanted and not 1 / _SLACK <= wanted / rate <= _SLACK
 
 

@@ -68,7 +68,7 @@ def waterfall(slow: Slow) -> Table:
     call = slow.call
     at = datetime.fromtimestamp(slow.traced.call.request.start_ns / 1e9, timezone.utc)
     asked = (
-        ("Traced because its client sent a traceparent: no sample of the usual.",)
+        ("Traced because its client sent a traceparent: not a part of the sample.",)
         if slow.traced.asked_for
         else ()
     )

@@ -25,7 +25,7 @@ BASELINES = {"yesterday": _DAY, "last-week": 7 * _DAY}
 """Words for a baseline, and how many seconds it lies back."""
 
 _BACK = 4
-"""So many baselines back another is looked for."""
+"""How many baselines back a quieter one is searched for."""
 _PARTS = 8
 _SLOWER, _SECONDS = 1.5, 0.003
 _FAILING = 0.02
@@ -41,7 +41,7 @@ def windows(now: float, since_seconds: float, baseline: str) -> tuple[Span, Span
     """
     incident = Span(start=now - since_seconds, end=now)
     if baseline == "previous":
-        # At a scrape interval of 15 s this makes five parts; `Spread` tells nothing from fewer than four.
+        # At a scrape interval of 15 s this makes five parts; `Spread` needs at least four.
         length = max(since_seconds, 300.0)
         return incident, Span(start=incident.start - length, end=incident.start)
     if baseline in BASELINES:
@@ -76,13 +76,13 @@ def calm_baseline(
     scope: promql.Scope,
     shortest: float,
 ) -> Calm:
-    """The asked baseline where nothing was wrong in it; else its quiet part, or quiet minutes before it.
+    """The requested baseline if nothing was wrong in it; else its quiet part, or quiet minutes before it.
 
-    Only what adjoins the incident is read: who names yesterday means yesterday.
+    Only a baseline next to the incident is replaced: one of another day is used as given.
     """
     if abs(baseline.end - incident.start) > 1.0 or baseline.seconds > _LONGEST_SECONDS:
         return Calm(span=baseline)
-    # A short look has a part of its own length among the quiet ones, too.
+    # A short window has a part of its own length among the quiet ones, too.
     step = max(min(baseline.seconds / _PARTS, incident.seconds / 2), shortest)
     number = max(_FEWEST, math.ceil(_BACK * baseline.seconds / step))
     start = baseline.end - step * (number - 1)
@@ -107,7 +107,7 @@ def calm_baseline(
 def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
     """The latest run of quiet parts that is long enough; the longest where none is.
 
-    None is a part that was troubled, or without requests: nothing can be compared with that.
+    None is a part with problems, or without requests: nothing can be compared with it.
     """
     wanted = max(_FEWEST, math.ceil(baseline.seconds / step / 2))
     runs: list[list[float]] = [[]]
@@ -118,7 +118,7 @@ def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
             runs[-1].append(time)
     best = next((run for run in runs if len(run) >= wanted), max(runs, key=len))
     if len(best) < _FEWEST:
-        return Calm(span=baseline, note="the time before was troubled, too, and nothing quieter is near")
+        return Calm(span=baseline, note="the time before had problems, too, and no quieter time was found")
     # A part is the mean of the time before its moment.
     end = best[0]
     start = max(best[-1] - step, end - baseline.seconds)
@@ -126,12 +126,12 @@ def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
     where = f"{ago} before that" if baseline.end - end > 1 else "the quiet end of it"
     return Calm(
         span=Span(start=start, end=end),
-        note=f"the time right before was troubled itself; compared with {where}",
+        note=f"the time right before had problems itself; compared with {where}",
     )
 
 
 def calm_questions(scope: promql.Scope, step: float) -> dict[str, str]:
-    """PromQL over time for signs of trouble: how long requests take, and how they end."""
+    """PromQL over time for signs of problems: how long requests take, and how they end."""
     chosen = scope.of()
 
     def summed(metric: str) -> str:
@@ -159,13 +159,13 @@ def _troubled(
     for series in request:
         points = _at(series, times, step)
         usual = median(points.values()) if points else 0.0
-        # The middle of an even number of quiet and troubled parts lies between them: the quieter half counts.
+        # The middle of an even number of quiet and bad parts lies between them: the quieter half counts.
         quiet = sorted(points.values())[: max(1, len(points) // 2 + 1)]
         usual = min(usual, median(quiet)) if quiet else usual
         bad |= {time for time, value in points.items() if value > _SLOWER * usual + _SECONDS}
     ratios = [_at(series, times, step) for series in failed] + _error_ratios(ends, times, step)
     for points in ratios:
-        # The middle of two parts lies between a quiet and a troubled one: the quieter counts.
+        # The middle of two parts lies between a quiet and a bad one: the quieter counts.
         usual = min(points.values(), default=0.0) if len(points) < _FEWEST else median(points.values())
         bad |= {time for time, value in points.items() if value > _FAILING + 2 * usual}
     return bad

@@ -23,7 +23,7 @@ _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
 _MULTIPLE, _FEWEST_FOR_MULTIPLE, _NOTABLE_FOR_MULTIPLE = 2.0, 30, 0.001
-"""A stage that takes twice as long is one, for so many requests in each window: chance does not do that."""
+"""A stage that takes twice as long counts, with this many requests in each window: not by chance."""
 _WORTH_COMPARING = 0.01
 EVERYWHERE_GROWTH = 1.1
 """When three quarters of a request's time grew by this much, it is not one stage."""
@@ -34,7 +34,7 @@ FEWEST_PARTS = 4
 _ENOUGH_PARTS = 8
 _MOST_PARTS = 0.9
 """One part of ten may be worse than usual: a garbage collection, the first request after a deployment."""
-# The 95th percentile of a normal distribution lies so many standard deviations above its middle.
+# The 95th percentile of a normal distribution lies this many standard deviations above its middle.
 _P95_SIGMAS = 1.645
 _SIGMAS = 3.0
 
@@ -154,8 +154,8 @@ class Case:
     def multiplied(self, change: Change, batches: float) -> bool:
         """Whether a stage takes a multiple of its time, however small a part of the request it is.
 
-        `batches` is how much fuller its batches are. Time beside stages, left between two numbers, doubles by
-        itself: this says nothing of it.
+        `batches` is how much fuller its batches are. Time beside stages is left out: a difference of two
+        numbers doubles by itself.
         """
         now, before = change.now.timing, change.before.timing if change.before else None
         if self.before is None or before is None or not now.mean or not before.mean:
@@ -251,12 +251,12 @@ class Spread:
 
 
 def _place(parts: int) -> int:
-    """Where in order the part is that nine of ten stay below; of eight or nine, all but the worst."""
+    """The index of the part that nine of ten stay below; of eight or nine, all but the worst."""
     return min(math.ceil(_MOST_PARTS * parts) - 1, parts - 2 if parts >= _ENOUGH_PARTS else parts - 1)
 
 
 def chance(before: Timing, requests_before: float, requests_now: float) -> float:
-    """How far two means of so many requests lie apart by chance alone, at the most; seconds.
+    """How far two means of this many requests lie apart by chance alone, at the most; seconds.
 
     As if both windows were drawn from what the percentiles of the first one show; 0 without percentiles.
     """

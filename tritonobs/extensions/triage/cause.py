@@ -49,12 +49,12 @@ def growth(now: float | None, before: float | None) -> float:
 
 
 def suggest_limit(model: str) -> str:
-    """Find out what a model can serve."""
+    """A command that measures what a model can serve."""
     return f"tritonobs limits suggest --model {shlex.quote(model)}"
 
 
 def set_limit(model: str, version: str, qps: float) -> str:
-    """Write a limit; the fleet file and the reason are the reader's."""
+    """A command that sets a limit; the reader fills in the fleet file and the reason."""
     which = f" --model {shlex.quote(model)}" if model else ""
     which += f" --version {shlex.quote(version)}" if version else ""
     number = format_number(float(f"{qps:.3g}"))
@@ -62,10 +62,10 @@ def set_limit(model: str, version: str, qps: float) -> str:
 
 
 def stages_command(model: str) -> str:
-    """See where the time goes."""
+    """A command that shows where the time goes."""
     return f"tritonobs stages --model {shlex.quote(model)}"
 
 
 def triage_command(model: str, since: str) -> str:
-    """Ask again about one model."""
+    """A command that runs triage again for one model."""
     return f"tritonobs triage --model {shlex.quote(model)} --since {since}"

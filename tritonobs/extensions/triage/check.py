@@ -10,7 +10,7 @@ from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause
 
 LATE: Final = frozenset({"slow_stage", "queue_saturation", "cpu_starved", "slow_machine"})
-"""Waiting, busy processors and slow stages: where most faults end, and where few begin."""
+"""Waiting, busy processors and slow stages are consequences of most faults, and seldom causes."""
 _ALWAYS: Final = frozenset({"budget_burn"})
 
 

@@ -40,7 +40,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     type=Duration(),
     default="10m",
     show_default=True,
-    help="How long ago the incident began, or longer.",
+    help="How long ago the incident began, at least.",
 )
 @click.option(
     "--at",
@@ -61,7 +61,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--alertmanager", "alertmanager_url", type=Address(), help="Alertmanager to ask about silences."
 )
-@click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Replica to ask about itself.")
+@click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Address of a replica to read.")
 @click.option("--save", type=_PATH, help="Save what was read to this file.")
 @LOAD
 @click.option(
@@ -98,7 +98,7 @@ def triage(
 
     if saved:
         _refuse_what_is_fixed()
-    # The stack here has a Prometheus of its own, which is not the one that somebody names.
+    # The stack here has a Prometheus of its own, which is not the one that the user names.
     if fleet is None and not saved and _is_default("prometheus_url"):
         fleet = running_fleet()
     where = _where(fleet, prometheus_url, cluster, alertmanager_url, triton_urls)
@@ -131,7 +131,7 @@ def _loaded(path: Path) -> Snapshot:
 
 
 def _refuse_what_is_fixed() -> None:
-    """What was asked when readings were saved cannot be asked of them differently."""
+    """Refuse options of the reading, which cannot change readings that were saved."""
     context = click.get_current_context()
     given = [
         option.opts[0]
@@ -140,7 +140,7 @@ def _refuse_what_is_fixed() -> None:
         and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
-        raise click.UsageError(f"--load reads what was saved: {', '.join(given)} cannot change that")
+        raise click.UsageError(f"--load reads a saved file: {', '.join(given)} cannot change it")
 
 
 def _show_slowest(verdict: Verdict, receiver: str) -> None:
@@ -169,7 +169,7 @@ def _is_default(option: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Where:
-    """Whom to ask, and where links point."""
+    """The servers to ask, and where links point."""
 
     prometheus: str
     prometheus_link: str

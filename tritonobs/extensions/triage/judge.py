@@ -47,10 +47,10 @@ class Slowdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The judgement. `causes` come first to last as they should be looked at; `following` follow from them.
+    """The judgement. `causes` are in the order in which to look at them; `following` are their consequences.
 
-    `status` is "blind" when nothing was found but not everything could be looked at. `still_burning` tells of
-    error budgets whose alerts fire for what was before the incident's window.
+    `status` is "blind" when nothing was found but not everything could be read. `still_burning` lists error
+    budgets whose alerts fire for bad requests before the incident's window.
     """
 
     status: Status
@@ -74,7 +74,7 @@ def triage(snapshot: Snapshot) -> Verdict:
     found.sort(key=lambda cause: (-cause.confidence, order.index(cause.check)))
     reasons = [cause for cause in found if cause.check in EXPLAINS]
     # A reason may be explained itself; `EXPLAINS` has no circles, so a first cause always remains.
-    # Identity tells causes apart, because a cause may hold a mapping, which has no hash.
+    # Causes are compared by identity, because a cause may hold a mapping, which has no hash.
     explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
     known = called(snapshot)
     causes = tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) not in explained)

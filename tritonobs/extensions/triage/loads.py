@@ -1,7 +1,8 @@
 """Models that were loaded again, or in a new version, as their workers and Triton's numbers show it. Pure.
 
-A model with stages has new workers. Of any other backend Triton tells it: counters that begin again after an
-unload, a version that was not there, or another load time (Triton 24.11 and later, also of a load in place).
+A model with stages has new workers. For other backends Triton's series show it: counters that begin again
+after an unload, a version that was not there, or another load time (Triton 24.11 and later, also of a load in
+place).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ARRIVED, COUNTED, LOAD_SECONDS = "arrived", "counted", "load_seconds"
 """The trends that show loads."""
 _APART = 1.5
-"""Points so many steps apart have a gap between them."""
+"""Points this many steps apart have a gap between them."""
 
 # Two minutes before against the later half since: a mean of all would hold the warm-up
 # (docs/decisions.md, a bad deployment).
@@ -55,7 +56,7 @@ def loads(view: View) -> Mapping[Subject, Load]:
     counters, times = _by_counters(view), _by_load_time(view)
     found: dict[Subject, Load] = {}
     for subject in sorted({*seen, *counters, *times}):
-        # Heartbeats tell it to the second, counters and load times from one scrape to the next.
+        # Heartbeats show it to the second, counters and load times from one scrape to the next.
         signs = seen.get(subject) or counters.get(subject) or times[subject]
         found[subject] = Load(
             subject=subject,
@@ -104,7 +105,7 @@ def _by_counters(view: View) -> dict[Subject, list[tuple[float, float]]]:
 
 
 def _by_load_time(view: View) -> dict[Subject, list[tuple[float, tuple[float, float]]]]:
-    """When the time of the last load became another, by replica, and both times."""
+    """When the time of the last load changed, by replica, and both times."""
     found: dict[Subject, list[tuple[float, tuple[float, float]]]] = defaultdict(list)
     for series in _series(view, LOAD_SECONDS):
         for (_, was), (moment, now) in pairwise(series.points):

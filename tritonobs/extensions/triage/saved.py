@@ -23,7 +23,8 @@ from tritonobs.timings.promql import Span
 
 FORMAT = 1
 MOST_BYTES = 128 * 1024 * 1024
-# Bytes bound no memory: a value may be two bytes of the file, and takes about a hundred in memory.
+# A limit on bytes does not bound memory: a value may be two bytes of the file, and takes about a hundred in
+# memory.
 _MOST_VALUES = 5_000_000
 _Json: TypeAlias = Any
 

@@ -35,7 +35,7 @@ def drain_steps(view: View, labels: Mapping[str, str], usual: float | None = Non
         drained = format_duration(max(1, round(seconds)))
         return (f"wait: at this pace the queue has drained in about {drained}",)
     if _is_over(view, labels, usual):
-        return ("it is over: as many requests come as before; nothing is to be done now",)
+        return ("it is over: as many requests come as before; nothing needs to be done now",)
     return ()
 
 
@@ -127,7 +127,7 @@ class Burn:
 
     @property
     def rate(self) -> float:
-        """How many times as fast as it may the budget burns in this window."""
+        """How many times as fast as allowed the budget burns in this window."""
         return self.bad / self.valid / self.allowed if self.valid and self.allowed else 0.0
 
     @property
@@ -147,7 +147,7 @@ def burning_alerts(view: View) -> Iterator[Burn]:
             continue
         seen.add(key)
         labels = dict(zip(_OBJECTIVE, key, strict=True))
-        # A model that was not asked about, or an answer that did not come, is not one without bad requests.
+        # A model that was not asked for, or a missing answer, does not mean that there were no bad requests.
         if view.value("slo_valid", labels) is None or "slo_bad" not in view.snapshot.now:
             continue
         valid, bad, allowed, lately = (
@@ -167,13 +167,13 @@ def burning_alerts(view: View) -> Iterator[Burn]:
 
 
 def burning_still(view: View) -> Iterator[str]:
-    """What fires for what was before: objectives that this window keeps."""
+    """Alerts that fire for earlier requests: this window meets their objectives."""
     for burn in burning_alerts(view):
         if not burn.missed:
-            rate = f"{burn.lately:.3g} times as fast as it may" if burn.lately else "by its longer windows"
+            rate = f"{burn.lately:.3g} times as fast as allowed" if burn.lately else "by its longer windows"
             yield (
                 f"the budget of {titled((burn.model, burn.version))}, objective {burn.slo}, still burns "
-                f"{rate} for what was before; "
+                f"{rate} because of earlier requests; "
                 f"of this window's {burn.valid:.0f} requests {burn.bad:.0f} missed it"
             )
 

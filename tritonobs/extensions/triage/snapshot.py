@@ -1,7 +1,7 @@
 """One reading of a fleet: an incident window, a baseline window, and the trends between them.
 
 A snapshot is answers as they came, so that it can be saved, sent and judged again without the fleet. When
-the incident is over, what Prometheus' API tells of this moment only is read from its history.
+the incident is over, what Prometheus' API reports only for this moment is read from its history.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _STATE = "alertstate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Who can be asked; without Alertmanager or replicas their part is left out."""
+    """The servers to ask; without Alertmanager or replicas their part is left out."""
 
     prometheus: PrometheusClient
     alertmanager: AlertmanagerClient | None = None
@@ -58,12 +58,11 @@ class Sources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What was seen. `asked` is the PromQL by the name of its answer, `unseen` what should have been seen.
+    """What was read. `asked` is the PromQL by the name of its answer, `unseen` what could not be read.
 
-    `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds`
-    before it;
-    `usual` are those of the baseline's parts. `baseline_note` says why another baseline was taken than was
-    asked for. `called` are names of servers by their addresses.
+    `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds` before
+    it; `usual` are those of the baseline's parts. `baseline_note` says why another baseline was used than the
+    requested one. `called` are names of servers by their addresses.
     """
 
     model: str
@@ -88,7 +87,7 @@ class Snapshot:
 def take_snapshot(
     sources: Sources, *, incident: Span, baseline: Span, model: str = "", version: str = ""
 ) -> Snapshot:
-    """Look at everything once; first at all of it by sums, then closely at what changed.
+    """Read everything once: first sums of all of it, then details of what changed.
 
     Raises:
         ClientError: Prometheus cannot be asked at all.
@@ -135,7 +134,7 @@ def take_snapshot(
     trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
     if is_past(incident.end, time.time(), scrape_seconds):
-        # Its API tells of this moment only; so do Alertmanager and the replicas, which are not asked.
+        # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
         found_targets = targets_then(now.get("up", ()), found_targets)
         ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
         alerts = {
@@ -257,7 +256,7 @@ def look_at(triton: TritonClient) -> ReplicaState:
 
 
 def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> set[str]:
-    """The models to look at closely; `failing` are errors a second by model."""
+    """The models to read in detail; `failing` are errors a second by model."""
     models = {model for model, _ in now.subjects()} | {model for model, _ in before.subjects()}
     if len(models) <= _ALL_UP_TO:
         return models
@@ -267,7 +266,7 @@ def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> se
 
 
 def _trouble(now: Timings, before: Timings) -> dict[str, float]:
-    """By model, seconds of waiting a second that users got on top; a version that is gone counts as one."""
+    """By model, added seconds of waiting a second; a version that is gone counts as one."""
     extra: dict[str, float] = {}
     for subject, server in now.servers.items():
         was = before.servers.get(subject)
@@ -282,7 +281,7 @@ def _trouble(now: Timings, before: Timings) -> dict[str, float]:
 
 
 def is_past(end: float, now: float, scrape_seconds: float) -> bool:
-    """Whether a window that ends there says something else than a look now."""
+    """Whether a window that ends there differs from a reading now."""
     return end < now - max(_LATELY_SECONDS, _LATELY_SCRAPES * scrape_seconds)
 
 
@@ -314,7 +313,7 @@ def alerts_question(scope: promql.Scope) -> str:
 
 
 def alerts_then(readings: Iterable[Reading]) -> tuple[FiringAlert, ...]:
-    """The alerts of that time; since when they were is not read."""
+    """The alerts of that time, without the time at which they began."""
     return tuple(
         FiringAlert(
             name=reading.labels.get("alertname", ""),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
-_ALL_THE_SAME = {"healthy": " all the same, perhaps for what was before"}
+_ALL_THE_SAME = {"healthy": " (perhaps because of earlier requests)"}
 _HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
 
 
@@ -37,14 +37,14 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
             yield f"  > {step}"
     if verdict.following:
         yield ""
-        yield "What follows from it:"
+        yield "Consequences:"
     for cause in verdict.following:
         yield f"  {cause.sentence} ({cause.check})"
     yield from _beside(verdict)
 
 
 def _beside(verdict: Verdict) -> Iterator[str]:
-    """What is not a part of the verdict: alerts, budgets that burn for what was before, what was not seen."""
+    """What is not a part of the verdict: alerts, budgets that still burn, what was not read."""
     if verdict.firing:
         yield ""
         yield f"Alerts firing{_ALL_THE_SAME.get(verdict.status, '')}: {', '.join(verdict.firing)}"
@@ -55,7 +55,7 @@ def _beside(verdict: Verdict) -> Iterator[str]:
 
 
 def slowdown_table(slowdown: Slowdown) -> Table:
-    """Which parts of a request add how much to what it takes longer."""
+    """How much each part of a request adds to its time."""
     whole = (slowdown.now or 0.0) - (slowdown.before or 0.0)
     notable = [part for part in slowdown.parts if abs(part.added) >= 0.01 * abs(whole)]
     lines = [
@@ -74,7 +74,7 @@ def slowdown_table(slowdown: Slowdown) -> Table:
     ]
     total = ("request", latency(slowdown.before), latency(slowdown.now), _signed(whole), share(1.0))
     return Table(
-        title=f"what {slowdown.model} version {slowdown.version or 'any'} takes longer",
+        title=f"added time of {slowdown.model} version {slowdown.version or 'any'}",
         columns=(
             Column(title="part of a request", wrap=True),
             *(Column(title=title, right=True) for title in ("before", "now", "added", "of all")),

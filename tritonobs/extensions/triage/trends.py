@@ -12,7 +12,7 @@ from tritonobs import names
 from tritonobs.extensions.triage.snapshot import Snapshot
 
 _RATES = frozenset({"requests", "told", "failed", "errors", "hits"})
-"""Nothing counted is 0 a second; of the other numbers nothing is known then."""
+"""Without samples these are 0 a second; the other numbers are unknown then."""
 INSTANT = frozenset({"up", "scraped"})
 """What is true of a scrape; the other numbers are means over several."""
 _LEAD_SECONDS, _LEAD = 45.0, 0.5

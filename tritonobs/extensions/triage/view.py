@@ -22,7 +22,7 @@ _NOTABLE_RATIO = 0.01
 _TRITON_JOB = "triton"
 
 _SILENT_SECONDS = 20.0
-"""For a snapshot without the question about workers: so long behind the newest heartbeat of the replica."""
+"""For a snapshot without the question about workers: this far behind the newest heartbeat of the replica."""
 
 
 class View:
@@ -57,7 +57,7 @@ class View:
 
     @cached_property
     def usual(self) -> Spread:
-        """What the baseline did by itself."""
+        """The normal variation of the baseline."""
         return Spread(series=self.snapshot.usual)
 
     @cached_property
@@ -235,7 +235,7 @@ class View:
 
     @cached_property
     def replicas(self) -> set[str]:
-        """The replicas of which any model is known, in either window."""
+        """The replicas with a known model, in either window."""
         return {
             replica
             for side in (False, True)
@@ -372,7 +372,7 @@ class Roster:
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:
-            # On a replica that is not scraped a heartbeat is old because nobody looks.
+            # On a replica that is not scraped a heartbeat is old because it is not read.
             asked = self._view.rows("alive", *WORKER_LABELS)
             return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}

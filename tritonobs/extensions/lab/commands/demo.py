@@ -78,7 +78,7 @@ def _commands(state: Path) -> tuple[str, ...]:
 
 
 def _program() -> str:
-    """`tritonobs` where the shell finds this one by that name, else the path it was called by."""
+    """`tritonobs` where that name is this installation in the shell, otherwise the path it was called by."""
     called = Path(sys.argv[0])
     found = shutil.which("tritonobs")
     # Another installation may come first on PATH, and the name alone would start that one.

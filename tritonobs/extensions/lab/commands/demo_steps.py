@@ -25,7 +25,7 @@ _TRACED_SECONDS = 120.0
 
 
 def run_steps(running: Running) -> None:
-    """Traffic within the limit, above it, and gone: what Prometheus, the alert and the robot make of it."""
+    """Traffic within the limit, above it, and stopped, with the reactions of Prometheus, alert and robot."""
     plan = running.plan
     url = plan.replicas[0].http_url
     limit = float(

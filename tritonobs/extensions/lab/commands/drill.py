@@ -37,7 +37,7 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     Each drill sends its own requests, causes one fault, waits until the promised alerts fire and triage names
     the cause first, undoes the fault and waits until the alerts are resolved. Ctrl-C undoes it as well, and
     shows the drills that had ended. Exit status 0: as promised. 1: a promise was broken. 3: a drill could not
-    be done.
+    be run.
     """
     from tritonobs.extensions.lab.drill.registry import DRILLS  # noqa: PLC0415 (brings requests)
 

@@ -94,7 +94,7 @@ class SegmentType(click.ParamType[Segment]):
     type=click.IntRange(min=1),
     default=1000,
     show_default=True,
-    help="More requests than this wait, and count as late.",
+    help="The most requests in flight; further ones wait, and count as late.",
 )
 @format_option
 def load(

@@ -91,7 +91,7 @@ def up(
                 move_ports=free_ports,
                 drills_speed=drill_speed if drills else None,
                 held=undo.held,
-                # This comes late, because a start is refused where a stack runs already, which must go on.
+                # Registered late: where a stack already runs, the start is refused and that stack must go on.
                 began=lambda: undo.callback(native.down, folders),
             )
         for part in running.parts:
@@ -101,7 +101,7 @@ def up(
             undo.keep()
             return
         say("running; Ctrl-C stops it", err=True)
-        # What is registered last is done first: this is said before the parts are stopped.
+        # What is registered last runs first: this is printed before the parts are stopped.
         undo.callback(say, "stopping …", err=True)
         while drills:  # rehearsals end parts and start them again: no reason to stop
             signal.pause()

@@ -54,7 +54,7 @@ _INSIDE = (
         name="more-boxes",
         breaks="the confidence threshold is lost: every row of the network enters suppression",
         cause=_false_boxes,
-        # A hundred times as long, and still within the objective: triage reports it, no one is woken.
+        # A hundred times as long, and still within the objective: triage reports it, and no page fires.
         alerts=(),
         check="more_boxes",
         model="nms",

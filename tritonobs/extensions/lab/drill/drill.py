@@ -1,6 +1,6 @@
 """What a drill is: a fault, its traffic, the promised alerts and verdict; and what its result is.
 
-Traffic is steady, or there are so many callers at once.
+Traffic is a steady rate, or a number of callers at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ HOURS = 4 * 3600.0
 class Stream:
     """Requests to one model: images or prompts of a mix, at the rates of the segments.
 
-    A request is given up after `patience_seconds`; while `most_waiting` have no answer, no more are sent.
+    A request is cancelled after `patience_seconds`; while `most_waiting` have no answer, no more are sent.
     """
 
     segments: tuple[Segment, ...]
@@ -39,7 +39,7 @@ def steady(qps: float, *, model: str = "inspect", version: str = "", mix: str = 
 
 
 def callers(number: int, *, model: str, mix: str) -> Stream:
-    """So many requests under way at any time: more come each second than the model answers."""
+    """This many requests under way at any time: more come each second than the model answers."""
     segments = (Segment(qps=float(number), seconds=HOURS),)
     return Stream(segments=segments, model=model, mix=mix, patience_seconds=60.0, most_waiting=number)
 
@@ -50,7 +50,7 @@ CALM = (steady(3.0),)
 
 @contextmanager
 def only_traffic(_: Rig) -> Iterator[None]:
-    """The cause where nothing is broken but what is sent."""
+    """The cause of drills whose only fault is their traffic."""
     yield
 
 
@@ -78,11 +78,11 @@ class Alert:
 class Drill:
     """A fault and its promises.
 
-    `cause` breaks something when entered and mends it when left, in every case. `check` is the
-    check whose cause triage must name first, about `model` (any, if empty); an empty `check` promises that
-    triage finds nothing wrong. `usual` is sent before, `traffic` while the fault is there, `after` when it is
-    gone (None: the usual). `fires` and `resolves` say how long the alerts take. `prepare` is entered before
-    the calm, and left with the fault; the calm lasts as long as `calm` where that is longer than usual.
+    `cause` injects the fault when entered and removes it when left, in every case. `check` is the check whose
+    cause triage must name first, about `model` (any, if empty); an empty `check` promises that triage finds
+    nothing wrong. `usual` is sent before, `traffic` during the fault, `after` when it is gone (None: the
+    usual). `fires` and `resolves` say how long the alerts take. `prepare` is entered before the calm, and
+    left with the fault; the calm lasts as long as `calm` where that is longer than usual.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Drill:
 
 
 CALM_SECONDS = 45.0
-"""What triage compares with: at least so much ordinary traffic, right before."""
+"""The baseline of triage: at least this much ordinary traffic, right before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,11 +128,10 @@ class SeenAlert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What was seen of a drill, compared with what was promised.
+    """The results of a drill, compared with its promises.
 
-    `cause` is the check that triage named first ("" for nothing wrong, "?" for no verdict),
-    `sentence` its words, `named_after` when it first was the promised one. `problem` is what kept the drill
-    from being done at all.
+    `cause` is the check that triage named first ("" for nothing wrong, "?" for no verdict), `sentence` its
+    words, `named_after` when it first was the promised one. `problem` is why the drill could not be run.
     """
 
     drill: str

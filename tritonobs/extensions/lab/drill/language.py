@@ -52,7 +52,7 @@ def _served(parameters: Mapping[str, str], rig: Rig) -> Iterator[None]:
             yield
     finally:
         try:
-            # A model that is to go answers first what it was asked.
+            # A model that is unloaded answers its requests first.
             rig.traffic.stop()
             _unload(rig)
         finally:

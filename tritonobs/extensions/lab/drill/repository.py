@@ -1,4 +1,4 @@
-"""Faults of capacity and of deployments: models get more than they can serve, or are other models now."""
+"""Faults of capacity and of deployments: models get more than they can serve, or are replaced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENTRANCE = "inspect_ensemble"
 
 @contextmanager
 def _one_by_one(model: str, stage: str, seconds: float, rig: Rig) -> Iterator[None]:
-    """A model that takes so long, or a little longer, for each request, however fast the machine is.
+    """A model that takes this long, or a little longer, for each request on any machine.
 
     The delay goes first, so that waiting requests end soon.
     """
@@ -36,7 +36,8 @@ def _one_by_one(model: str, stage: str, seconds: float, rig: Rig) -> Iterator[No
         yield
 
 
-# A little more than it can do: ever more requests wait, for as long as the rules look. No client gives up.
+# A little more than it can do: more and more requests wait, as long as the rules look back. No client gives
+# up.
 _TOO_MUCH = replace(steady(5.0, model=_ENTRANCE), patience_seconds=300.0, most_waiting=1000)
 _OF_CAPACITY = (
     Drill(
@@ -201,7 +202,7 @@ _OF_DEPLOYMENTS = (
     ),
     Drill(
         name="cache-collapse",
-        breaks="preprocess has a response cache, and clients stop repeating themselves",
+        breaks="preprocess has a response cache, and clients stop repeating requests",
         prepare=_cached,
         calm=Takes(fixed=60.0, scaled=600.0),
         usual=(steady(3.0, mix="2000x2000"),),

@@ -95,7 +95,7 @@ class Rig:
             self.folders.faults_file.unlink(missing_ok=True)
 
     def promised(self, below: str, slo: str) -> AbstractContextManager[None]:
-        """Let the fleet file promise this SLO to the model that has this line.
+        """Add this SLO to the fleet file, at the model that has this line.
 
         Raises:
             StackError: no model has it.
@@ -105,7 +105,7 @@ class Rig:
 
     @contextmanager
     def edited(self, path: Path, change: Callable[[str], str]) -> Iterator[None]:
-        """Let a file of the state folder read otherwise.
+        """Change a file of the state folder.
 
         Raises:
             StackError: the change changes nothing.
@@ -133,7 +133,7 @@ class Rig:
     def load(self, model: str) -> None:
         """Load a model again and wait until it is ready.
 
-        Triton leaves a loaded model as it is, and its dead workers dead, while its code looks the same: hence
+        Triton does not load a model again, nor start its dead workers, while its code looks the same: hence
         the touch.
         """
         for code in (self.folders.models / model).glob("*/model.py"):

@@ -113,7 +113,7 @@ class Session:
         self._open.append((watch, record))
 
     def _ended(self, *, last: bool) -> Iterator[Outcome]:
-        """The drills of which nothing more is to be seen; patience ends only when no other is left to do."""
+        """The drills without anything left to wait for; the timeout counts only when no other is left."""
         for watch, record in tuple(self._open):
             patience = self._until_resolved(watch.drill)
             if record.problem or record.all_resolved or (last and record.waited_seconds > patience):
@@ -124,7 +124,7 @@ class Session:
         return _patience(drill.resolves.at(self._rig.speed)) + _HELD_SECONDS / self._rig.speed
 
     def _look(self) -> None:
-        """See which alerts of earlier drills are resolved."""
+        """Note which alerts of earlier drills are resolved."""
         for watch, record in self._open:
             if not record.problem and not record.all_resolved:
                 record.miss({alert.name for alert in watch.firing()})
@@ -225,7 +225,7 @@ class Record:
             self._resolved[name] = self.waited_seconds
 
     def judge(self, watch: Watch) -> None:
-        """Triage said something."""
+        """Triage gave a verdict."""
         if (watch.cause, watch.named) != self._last:
             self.note(f"triage: {watch.sentence}")
         self._last = (watch.cause, watch.named)
@@ -256,7 +256,7 @@ class Record:
 
 
 class Watch:
-    """Looks for what one drill promises. `cause` and `sentence` are those of the last verdict."""
+    """Checks the promises of one drill. `cause` and `sentence` are those of the last verdict."""
 
     def __init__(self, rig: Rig, drill: Drill) -> None:
         self._rig, self.drill = rig, drill

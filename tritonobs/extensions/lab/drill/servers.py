@@ -57,7 +57,7 @@ def _hanging_worker(rig: Rig) -> Iterator[None]:
         worker.suspend()
         yield
     finally:
-        # Not resumed: Triton 24.10 went down with a worker that went on after a minute's halt.
+        # Not resumed: Triton 24.10 crashed with a worker that went on after a minute.
         worker.kill()
         rig.load("nms")
 
@@ -76,7 +76,7 @@ def _frozen_server(rig: Rig) -> Iterator[None]:
 
 @contextmanager
 def killed_part(rig: Rig, name: str) -> Iterator[None]:
-    """End a part of the stack the hard way; start it again as it was."""
+    """Kill a part of the stack; start it again as it was."""
     service, part = native.describe(rig.part(name)), rig.part(name)
     process = part.process()
     if service is None or process is None:
@@ -151,7 +151,7 @@ _OF_PROCESSES = (
     ),
     Drill(
         name="server-frozen",
-        breaks="tritonserver is stopped (SIGSTOP): connections are taken, nothing answers",
+        breaks="tritonserver is stopped (SIGSTOP): connections are accepted, nothing answers",
         cause=_frozen_server,
         alerts=(Alert(name="TritonServerDown"),),
         check="replica_down",
@@ -183,7 +183,7 @@ _MINUTES = 30
 _ALWAYS = 100_000
 _CONFIGURATION = "prometheus.yml"
 _PROMISES = "    tier: critical\n"
-"""The line of the example fleet under which promises of inspect may stand."""
+"""The line of the example fleet under which SLOs of inspect may be added."""
 
 
 @contextmanager
@@ -319,7 +319,7 @@ _OF_MONITORING = (
     ),
     Drill(
         name="sli-missing",
-        breaks="the fleet file promises an SLO for a stage that no code measures",
+        breaks="the fleet file has an SLO for a stage that no code measures",
         cause=_unmeasured_promise,
         alerts=(Alert(name="TritonSliMissing", labels={"model": "inspect", "slo": "upload"}),),
         check="",

@@ -1,4 +1,4 @@
-"""What is sent: plates of several sizes and encodings, bytes that are no image, and prompts, by weight.
+"""What is sent: plates of several sizes and encodings, bytes that are not an image, and prompts, by weight.
 
 Image bytes are as cameras, phones and print shops write them. OpenCV writes no CMYK and no EXIF orientation,
 so those markers are laid around what it does write.
@@ -46,7 +46,7 @@ _POOL_IMAGES = 16
 
 
 def is_prompt(kind: str) -> bool:
-    """Whether a kind is `prompt:WORDSxTOKENS`: so many words, and at most so many tokens of an answer."""
+    """Whether a kind is `prompt:WORDSxTOKENS`: this many words, and at most this many tokens of an answer."""
     return bool(_PROMPT.fullmatch(kind))
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a run of load, and who notes what happens to each request while it happens.
+"""The numbers of a run of load, and the notes about each request while it happens.
 
 One writer (the event loop), readers anywhere.
 """
@@ -44,7 +44,7 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageCount:
-    """What became of the requests that carried one kind of image."""
+    """Results of the requests that carried one kind of image."""
 
     kind: str
     sent: int

@@ -135,7 +135,7 @@ async def _run(
 
 
 async def _sleep_until(moment: float, stop: threading.Event) -> bool:
-    """Whether the moment came before someone said stop."""
+    """Whether the moment came before the stop."""
     while not stop.is_set():
         rest = moment - time.monotonic()
         if rest <= 0:

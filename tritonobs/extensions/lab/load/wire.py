@@ -1,7 +1,7 @@
 """One image or one prompt to one model, and a short kind for each way it can fail.
 
-For images the asyncio client of tritonclient is used: unlike its sibling it never sends a POST twice on its
-own, so what is counted here is what went out. Prompts go over Triton's generate endpoint, whose answer comes
+For images the asyncio client of tritonclient is used: unlike the other client it never repeats a POST on its
+own, so the counts here are what was sent. Prompts go over Triton's generate endpoint, whose answer comes
 token by token.
 """
 
@@ -153,7 +153,7 @@ class PromptWire:
         )
 
     async def prepare(self) -> None:
-        """See that the model takes text.
+        """Check that the model takes text.
 
         Raises:
             ClientError: no server, no such model, or a model without the input `text_input`.

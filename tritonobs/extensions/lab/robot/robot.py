@@ -1,6 +1,6 @@
 """A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
 
-`GET /messages` and `GET /attempts` tell what it saw; `POST /faults` (`fault`, `times`) gives it faults and
+`GET /messages` and `GET /attempts` show what it got; `POST /faults` (`fault`, `times`) gives it faults and
 `DELETE /faults` takes them away.
 
 What the vendor accepts is judged over one call. Sources: its robot documentation (signature, 20 messages a
@@ -42,7 +42,7 @@ _FAULTS = "/faults"
 
 
 class Fault(enum.Enum):
-    """What goes wrong instead of a judgement."""
+    """Faults that replace a judgement."""
 
     STATUS_500 = "http 500"
     TIMEOUT = "no answer"
@@ -56,7 +56,7 @@ class Fault(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call to a robot: when, and what came of it (an errcode, or the fault's words)."""
+    """One call to a robot: when, and its result (an errcode, or the words of the fault)."""
 
     at: float
     outcome: int | str
@@ -185,7 +185,7 @@ class Double(Protocol):
         """Let the next calls end in `fault`."""
 
     def mend(self) -> None:
-        """No faults any more."""
+        """Remove all faults."""
 
 
 def handler(double: Double) -> type[BaseHTTPRequestHandler]:
@@ -322,13 +322,13 @@ class RobotDouble:
             self._faults.extend([fault] * times)
 
     def mend(self) -> None:
-        """No faults any more, and not mute."""
+        """Remove all faults and the mute."""
         with self._changed:
             self._faults.clear()
             self.rules.muted_until = 0.0
 
     def wait_for(self, wanted: Callable[[RobotDouble], bool], *, timeout_seconds: float) -> bool:
-        """Whether `wanted` came true in time; looked at after every call."""
+        """Whether `wanted` became true in time; checked after every call."""
         with self._changed:
             return self._changed.wait_for(lambda: wanted(self), timeout_seconds)
 

@@ -36,7 +36,7 @@ def up(
     """Start every service and wait until each is ready; `on_ready` is called with the name of each as it is.
 
     After any failure, an interrupt included, nothing stays running. A process is started inside `held()`,
-    which puts off signals: between its fork and its note nothing must come.
+    which puts off signals: no signal may come between its fork and its note.
 
     Raises:
         StackError: a stack runs here already, a port is taken, or a part died or was not ready in time (with
@@ -105,7 +105,7 @@ def require_alive(parts: Sequence[Part]) -> None:
 def down(folders: Folders) -> tuple[Part, ...]:
     """Stop what runs in this state folder; returns the parts that were still running.
 
-    A damaged note of the parts does not keep them running: every process carries the folder's name.
+    A damaged list of the parts does not matter: every process carries the folder's name.
     """
     parts: tuple[Part, ...] = ()
     if folders.lock_file.exists():

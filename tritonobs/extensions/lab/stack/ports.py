@@ -38,7 +38,7 @@ def require_free(ports: Mapping[str, int]) -> None:
     """Make sure that the ports of these parts are free.
 
     Raises:
-        StackError: names every port that is taken, and by whom.
+        StackError: names every port that is taken, and by which process.
     """
     taken = [f"  {part}: {_owner(port)}" for part, port in ports.items() if _is_taken(port)]
     if taken:

@@ -1,4 +1,4 @@
-"""Start, recognise and stop processes, so that none is left behind and no other process is touched.
+"""Start, recognise and stop processes; none is left behind, and no other process is touched.
 
 The state folder of a stack holds its owner, who may start in it, and which processes run.
 """
@@ -62,14 +62,14 @@ class Part:
 
 
 OWNER: Final = "TRITONOBS_STATE_FOLDER"
-"""The environment variable that says to whom a process belongs: no state file is needed."""
+"""The environment variable that says to which stack a process belongs: no state file is needed."""
 
 
 def start(service: Service, logs: Path, *, owner: Path, again: bool = False) -> Part:
     """Start one process in a session of its own, its output in `<logs>/<name>.log`.
 
-    It and all it starts belong to the state folder `owner`. `again` keeps what is in the log: it tells why
-    the process before it ended.
+    It and all it starts belong to the state folder `owner`. `again` keeps the log, which says why the
+    previous process ended.
     """
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{service.name}.log"
@@ -114,7 +114,7 @@ def owned(owner: Path) -> list[psutil.Process]:
 
 
 def stop(parts: Iterable[Part], *, owner: Path | None = None) -> None:
-    """End the parts and every process they started, and all else of `owner`: politely, then for good."""
+    """End the parts and every process they started, and all others of `owner`: by SIGTERM, then SIGKILL."""
     parts = list(parts)
     others = owned(owner) if owner else []
     running = [process for part in parts if (process := part.process())] + others
@@ -137,7 +137,7 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def _session(part: Part) -> list[psutil.Process]:
-    """What runs of a part: itself and all it started, also when it died and they live on.
+    """The processes of a part: itself and all it started, also when it died and they live on.
 
     A pid is not used again while a session is named after it.
     """
@@ -174,8 +174,8 @@ def log_tail(part: Part) -> str:
 def starting(folders: Folders, *, patience_seconds: float = 0.0) -> Iterator[None]:
     """Keep every other start out of this folder while the block runs, and let a second one touch nothing.
 
-    A process that was forked and has not become its program yet holds the turn of who forked it, too: in a
-    turn of one's own every process of the folder can be seen.
+    A process that was forked and has not started its program yet holds the lock, too: with the lock, every
+    process of the folder can be seen.
 
     Raises:
         StackError: another start is under way here, or the folder holds what is not ours.

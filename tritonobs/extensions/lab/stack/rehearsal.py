@@ -40,7 +40,7 @@ class Rehearsal:
 
 
 class NoRehearsal(StackError):  # noqa: N818 (reads as an event)
-    """No stack runs here, or one that faults must not be given to."""
+    """No stack runs here, or one that must not get faults."""
 
 
 def prepare(folders: Folders, models: Path, fleet_file: Path, *, speed: float) -> Path:
@@ -60,7 +60,7 @@ def prepare(folders: Folders, models: Path, fleet_file: Path, *, speed: float) -
 
 
 def forget(folders: Folders) -> None:
-    """What is started next is not a stack for rehearsals, and has no faults of one before."""
+    """The next stack is not for rehearsals, and has no faults of an earlier one."""
     for file in (folders.drills_file, folders.faults_file):
         file.unlink(missing_ok=True)
 
@@ -89,7 +89,7 @@ def running(folders: Folders, name: str) -> Rehearsal:
 
 
 def _takes_faults(folders: Folders) -> bool:
-    """Whether its Triton was really given the file, and not only a note written about it."""
+    """Whether its Triton really got the file, and not only a note was written."""
     for part in native.known(folders):
         process = part.process() if part.name == "triton" else None
         if process:

@@ -121,7 +121,7 @@ def require_programs() -> None:
     """Make sure that all a stack starts is here, before anything is written.
 
     Raises:
-        StackError: something is missing; the text holds the command that brings it.
+        StackError: something is missing; the text has the command that installs it.
     """
     triton.library_folders()
     for program in ("prometheus", "alertmanager"):
@@ -163,7 +163,7 @@ def _triton(plan: Plan, models: Path, folders: Folders, *, drills: bool) -> Serv
         env=triton.environment(
             {
                 stage.SCRAPE_INTERVAL_VARIABLE: str(plan.prometheus.scrape_interval_seconds),
-                # Empty: not even a shell that exports it gives faults to an ordinary stack.
+                # Empty: a shell that exports it must not give faults to an ordinary stack.
                 faults.VARIABLE: str(folders.faults_file) if drills else "",
             }
         ),

@@ -68,12 +68,12 @@ def library_folders() -> tuple[Path, ...]:
     """Where the server and the stub find their shared libraries.
 
     Raises:
-        StackError: this Python has no shared library; the text holds the command that brings it.
+        StackError: this Python has no shared library; the text has the command that installs it.
     """
     libpython = binaries.find_libpython()
     if libpython is None:
         raise StackError(
-            f"{binaries.LIBPYTHON} is missing, Triton's Python models need it; bring it with: tritonobs tools"
+            f"{binaries.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
         )
     return (wheel_folder() / "nvidia_pytriton.libs", libpython)
 
@@ -89,7 +89,7 @@ def environment(extra: dict[str, str] | None = None) -> dict[str, str]:
         "LD_LIBRARY_PATH": os.pathsep.join(str(folder) for folder in library_folders()),
         "TRITON_SERVER_CPU_ONLY": "1",
         "PYTHONUNBUFFERED": "1",
-        # onnxruntime 1.32 otherwise keeps a device id and events for Microsoft in ~/.cache.
+        # onnxruntime 1.32 otherwise stores a device id and events for Microsoft in ~/.cache.
         "ORT_DISABLE_TELEMETRY": "1",
         **(extra or {}),
     }

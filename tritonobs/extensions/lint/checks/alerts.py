@@ -56,7 +56,7 @@ def _subtracts(node: Node) -> bool:
     "nan-fires",
     Severity.WARNING,
     title="An alert that fires because there is no traffic",
-    why="Without traffic a ratio is 0 / 0, which is not a number: it is unlike every number, so `!=` is "
+    why="Without traffic a ratio is 0 / 0, which is NaN. NaN differs from every number, so `!=` is "
     "true. All other comparisons are false.",
     wrong="alert: sum by (model) (rate(nv_inference_count[5m])) / sum by (model) "
     "(rate(nv_inference_exec_count[5m]))"
@@ -71,21 +71,24 @@ def nan_fires(seen: Context) -> Iterator[Hit]:
     for node, op, _, literal in compared(seen.tree):
         divides = any(isinstance(one, Binary) and one.op == "/" for one, _ in walk(node))
         if op == "!=" and divides and seen.shape(node).triton:
-            yield Hit(start=literal.start, message="0 / 0 without traffic is unlike every number: != is true")
+            yield Hit(
+                start=literal.start,
+                message="0 / 0 without traffic is NaN, which differs from every number: != is true",
+            )
 
 
 @check(
     "silent-when-gone",
     Severity.WARNING,
-    title="An alert on too little that is silent when the series is gone",
-    why="A model that is unloaded, or a server that is down, has no series, and nothing is below no number: "
+    title="An alert below a threshold that is silent when the series is gone",
+    why="A model that is unloaded, or a server that is down, has no series, and nothing is compared: "
     "the alert is silent when it matters. It needs a second one with `absent`, or a list of what should "
     "be there.",
     wrong="alert: sum by (model) (rate(nv_inference_request_success[5m])) < 1",
     right='the same, and an alert: absent_over_time(nv_inference_request_success{model="detector"}[5m])',
 )
 def silent_when_gone(seen: Context) -> Iterator[Hit]:
-    """Alerts below a number, where no alert of the files asks for what is absent."""
+    """Alerts below a threshold, where no alert of the files asks for absent series."""
     if seen.expression.use != "alert" or seen.known.watched:
         return
     if any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in seen.nodes):
@@ -107,7 +110,7 @@ def silent_when_gone(seen: Context) -> Iterator[Hit]:
     "absent-of-everything",
     Severity.WARNING,
     title="absent without labels",
-    why="`absent` is true only when no series at all is there: one server or one model left, and it is "
+    why="`absent` is true only when there is no series at all: with one server or model left it is "
     "silent. Series of failures stay after a model is unloaded, so they are never absent.",
     wrong="absent(nv_inference_request_success)",
     right='absent(nv_inference_request_success{model="detector"})',
@@ -143,7 +146,7 @@ def _conditions(one: Selector) -> bool:
     Severity.INFO,
     title="Errors of Python models that Triton counts as successes",
     why="From 24.06 on a Python model that returns `InferenceResponse(error=…)` counts as a success, and so "
-    "do failures before the scheduler and a full queue: nothing of Triton's counts those. Count errors "
+    "do failures before the scheduler and a full queue: no series of Triton counts those. Count errors "
     "in the model, or in front of the server.",
     wrong="alert: sum by (model) (rate(nv_inference_request_success[5m]))"
     " / (sum by (model) (rate(nv_inference_request_success[5m]))"
@@ -165,7 +168,8 @@ def errors_as_successes(seen: Context) -> Iterator[Hit]:
     ):
         one = next(one for one, _ in seen.selectors if one.name == _FAILURE)
         message = (
-            "error responses of Python models count as successes since 24.06, and full queues count nowhere"
+            "error responses of Python models count as successes since 24.06, and "
+            "what a full queue refuses is not counted"
         )
         yield Hit(start=one.start, message=message, hint="count errors in the model too")
 
@@ -222,7 +226,7 @@ def _one_model(seen: Context, one: Selector) -> bool:
     right="KEDA trigger with threshold 5: sum(nv_inference_pending_request_count)",
 )
 def limit_on_completions(seen: Context) -> Iterator[Hit]:
-    """Scalers that read completions, and alerts whose words tell of an overload."""
+    """Scalers that read completions, and alerts whose words name an overload."""
     use = seen.expression.use
     if use == "scaler":
         shapes = [seen.shape(seen.tree)]
@@ -247,12 +251,12 @@ def _completions(shape: Shape) -> bool:
     Severity.WARNING,
     title="An autoscaler that scales down when it sees nothing",
     why="KEDA takes an empty result for 0 unless `ignoreNullValues` is false, and `or vector(0)` says 0 "
-    "when Prometheus has lost the servers: the replicas go when no one knows the load.",
+    "when Prometheus has lost the servers: the pool shrinks while its load is unknown.",
     wrong="KEDA trigger without ignoreNullValues: sum(nv_inference_pending_request_count)",
     right='the same with ignoreNullValues: "false", and a fallback',
 )
 def blind_scaler(seen: Context) -> Iterator[Hit]:
-    """KEDA triggers about Triton, and zeros in the place of what is missing."""
+    """KEDA triggers about Triton, and zeros for missing series."""
     expression = seen.expression
     if expression.use != "scaler" or not any(seen.catalogue.find(one.name) for one, _ in seen.selectors):
         return

@@ -173,7 +173,7 @@ def rate_of_gauge(seen: Context) -> Iterator[Hit]:
 @check(
     "quantile-without-buckets",
     Severity.ERROR,
-    title="histogram_quantile over what has no buckets",
+    title="histogram_quantile over series without buckets",
     why="`histogram_quantile` reads `le` of `_bucket` series. Triton's durations are plain counters, so the "
     "result is always empty. Without buckets there is a mean, a summary (`summary_latencies`) or a "
     "histogram of your own.",
@@ -247,4 +247,6 @@ def aggregated_quantile(seen: Context) -> Iterator[Hit]:
         if shape.kind == "quantile" and shape.triton:
             name = shape.series[0].series.name
             hint = "write max, or make quantiles of buckets"
-            yield Hit(start=node.start, message=f"{node.op} of quantiles of {name} is no quantile", hint=hint)
+            yield Hit(
+                start=node.start, message=f"{node.op} of quantiles of {name} is not a quantile", hint=hint
+            )

@@ -44,14 +44,14 @@ _TOGETHER: Final = "divide by successes and failures together"
 _OTHERS: Final = {
     (frozenset(above), frozenset(below)): (reason, hint)
     for above, below, reason, hint in (
-        ((_FAILURE,), (_SUCCESS,), "failures over successes is no share of requests", _TOGETHER),
+        ((_FAILURE,), (_SUCCESS,), "failures over successes is not a share of requests", _TOGETHER),
         ((_FAILURE,), (_COUNT,), "requests fail, not inferences", _TOGETHER),
         ((_FAILURE,), (_EXECUTIONS,), "requests fail, not executions", _TOGETHER),
         ((_FAILURE,), (_COUNT, _FAILURE), "requests fail, not inferences", _TOGETHER),
         ((_FAILURE,), (_EXECUTIONS, _FAILURE), "requests fail, not executions", _TOGETHER),
         ((_SUCCESS,), (_COUNT, _FAILURE), "requests succeed, not inferences", _TOGETHER),
         ((_SUCCESS,), (_EXECUTIONS, _FAILURE), "requests succeed, not executions", _TOGETHER),
-        ((_HITS,), (_MISSES,), "hits over misses is no hit ratio", "divide by hits and misses together"),
+        ((_HITS,), (_MISSES,), "hits over misses is not a hit ratio", "divide by hits and misses together"),
         ((_HITS,), (_COUNT,), "inferences leave out cache hits", "divide by hits and misses together"),
         ((_HITS,), (_EXECUTIONS,), "executions leave out cache hits", "divide by hits and misses together"),
     )
@@ -129,8 +129,8 @@ def average_of_averages(seen: Context) -> Iterator[Hit]:
     Severity.ERROR,
     title="Divided by the wrong count",
     why="Durations are charged to each successful request: an execution of a batch of 8 adds its time 8 "
-    "times, and an inference is an item of a batch. Failures over successes is no share of requests, "
-    "and cache hits over misses no hit ratio.",
+    "times, and an inference is an item of a batch. Failures over successes are not a share of requests, "
+    "and cache hits over misses not a hit ratio.",
     wrong="sum by (model) (rate(nv_inference_request_duration_us[5m]))"
     " / sum by (model) (rate(nv_inference_exec_count[5m]))",
     right="sum by (model) (rate(nv_inference_request_duration_us[5m]))"

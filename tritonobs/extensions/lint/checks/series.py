@@ -58,7 +58,7 @@ def unknown_series(seen: Context) -> Iterator[Hit]:
         certain = bool(meant.instead) and name == f"{meant.instead}_total"
         start = one.start
         edits = (Edit(start=start, end=start + len(name), text=meant.instead),) if certain else ()
-        hint = f"meant is {meant.instead}" if meant.instead else ""
+        hint = f"did you mean {meant.instead}?" if meant.instead else ""
         yield Hit(start=start, message=f"{name} does not exist: {meant.why}", hint=hint, edits=edits)
 
 
@@ -92,13 +92,13 @@ def other_release(seen: Context) -> Iterator[Hit]:
         if not found:
             continue
         series = found.series
-        hint = f"meant is {series.instead}" if series.instead else ""
+        hint = f"did you mean {series.instead}?" if series.instead else ""
         if series.until and (not asked or release(asked) > release(series.until)):
             yield Hit(
                 start=one.start, message=f"{one.name} was last seen in release {series.until}", hint=hint
             )
         elif series.since and asked and release(asked) < release(series.since):
-            message = f"{one.name} came with release {series.since}; asked was about {asked}"
+            message = f"{one.name} was added in release {series.since}; the servers have {asked}"
             yield Hit(start=one.start, message=message)
 
 
@@ -156,9 +156,9 @@ def _label(found: Named, label: str) -> str | None:
         return None
     meant = _MEANT.get(label.lower(), "")
     if meant in found.labels:
-        return f"meant is {meant}"
+        return f"did you mean {meant}?"
     if label in _OF_FAILURES and series.name == "nv_inference_request_failure":
-        return "meant is reason"
+        return "did you mean reason?"
     if label in _OWN or meant:
         there = ", ".join((*found.labels, *series.optional)) or "none"
         return f"its labels are: {there}"
@@ -235,7 +235,7 @@ def unknown_value(seen: Context) -> Iterator[Hit]:
             if near and matcher.op == "=":
                 edits = (Edit(start=matcher.start + 1, end=matcher.end - 1, text=near),)
             message = f"{matcher.name} of {one.name} is never {wrong[0]!r}"
-            hint = f"meant is {near}" if near else f"its values are: {', '.join(values)}"
+            hint = f"did you mean {near}?" if near else f"its values are: {', '.join(values)}"
             yield Hit(start=matcher.start, message=message, hint=hint, edits=edits)
 
 
@@ -258,8 +258,8 @@ def _near(written: str, value: str) -> bool:
 @check(
     "summed-kinds",
     Severity.ERROR,
-    title="A sum over what are not parts of one sum",
-    why="TensorRT-LLM puts unlike numbers into one family: blocks used, free and the most there are, or "
+    title="A sum over values that are not parts of one sum",
+    why="TensorRT-LLM puts different numbers into one family: blocks used, free and the most there are, or "
     "requests that wait, run and may run. Their sum means nothing.",
     wrong="sum by (model) (nv_trt_llm_kv_cache_block_metrics)",
     right='sum by (model) (nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="used"})',

@@ -1,4 +1,4 @@
-"""What was deployed is worse than what was there before, and stays so."""
+"""A deployment is worse than what it replaced, and stays so."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Worse:
     callers={"error_surge", "slow_stage"},
 )
 def judge(view: View) -> Iterator[Cause]:
-    """Models that were loaded again, or in a new version, and fail more or take longer ever since."""
+    """Models that were loaded again, or in a new version, and have failed more or taken longer since."""
     for arrival in arrivals(view):
         worse = _errors(view, arrival) or _slower(view, arrival) or _waits(view, arrival)
         if worse:
@@ -61,8 +61,7 @@ def _errors(view: View, arrival: Arrival) -> _Worse | None:
     late = _ratio(bad, all_, arrival.late, arrival.end)
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
-    # About as many errors right before: the load came into the trouble, and did not cause it. Few right
-    # after: the trouble came later.
+    # About as many errors right before: the load did not cause them. Few right after: they came later.
     pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - arrival.lead, arrival.born)
     if (pre and pre[0] > since[0] / 2) or (soon and soon[0] < late[0] / 4):
         return None
@@ -95,13 +94,13 @@ def _added_errors(view: View, arrival: Arrival, model: str) -> float:
 
 
 def _sums(view: View, arrival: Arrival, rates: Iterable[Points]) -> tuple[float, float]:
-    """Of rates that add up: before, and of late; a rate that is not known then is none."""
+    """The sum of rates, before and lately; a rate that is unknown then counts as none."""
     levels = [_sides(view, arrival, points) for points in rates]
     return sum(before or 0.0 for before, _ in levels), sum(late or 0.0 for _, late in levels)
 
 
 def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, float | None]:
-    """The level before the load, and of late."""
+    """The level before the load, and lately."""
     before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
     return before, view.trends.level(points, arrival.late, arrival.end)
 
@@ -148,7 +147,7 @@ def _slower(view: View, arrival: Arrival) -> _Worse | None:
 
 
 _ALONE = 3.0
-"""On a machine whose processors are taken, and with nothing beside it to compare."""
+"""Whether its machine's processors are busy and no other model is there for comparison."""
 
 
 def _waits(view: View, arrival: Arrival) -> _Worse | None:
@@ -205,7 +204,7 @@ def _traffic(view: View, arrival: Arrival) -> float:
 def _others(view: View, arrival: Arrival) -> float | None:
     """By how much the work of a quarter of the other models grew at most: the machine's part; 1 or more.
 
-    What calls this model takes longer with it, and says nothing. None where nothing is beside it.
+    Callers of this model are left out, because they take longer with it. None without other models.
     """
     apart = view.callers(arrival.subject[0])
     grown = []
@@ -287,10 +286,10 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
             + (
                 f"serve version {arrival.predecessor[1]} again (version_policy in config.pbtxt)"
                 if new
-                else f"put back the files and the configuration of before and load it "
+                else f"restore the earlier files and configuration and load it "
                 f"(POST /v2/repository/models/{model}/load)"
             ),
-            f"see what changed in {model} between the two, and try it with requests of this time",
+            f"see what changed in {model} between the two, and try it with current requests",
         ),
         asked=("heartbeats", "first_beats", "request", "queue", "compute", "outcomes", "failures"),
         since=arrival.born,
@@ -305,13 +304,13 @@ _MEASURED: dict[str, tuple[str, Unit]] = {
 
 
 def _shown(arrival: Arrival) -> str:
-    """By what the load is seen."""
+    """How the load was recognised."""
     load = arrival.load
     if load.workers:
         return f"{load.workers} new worker{'s' if load.workers > 1 else ''}"
     if load.replicas:
         return f"its counters began again on {load.replicas} replica{'s' if load.replicas > 1 else ''}"
-    return "its load time is another"
+    return "its load time changed"
 
 
 def _loaded(arrival: Arrival) -> Iterator[Evidence]:

@@ -10,7 +10,7 @@ from tritonobs.extensions.triage.signs import burning_alerts
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 
-# It says that something is wrong and not what, so nearly every other finding comes first.
+# It says that something is wrong, not what, so nearly every other finding takes precedence.
 _CONFIDENCE = 0.5
 
 
@@ -25,7 +25,7 @@ def judge(view: View) -> Iterator[Cause]:
             place=(*subject, burn.slo),
             sentence=(
                 f"{titled(subject)} misses its objective {burn.slo}: "
-                f"the budget burns {figure(burn.rate)} times as fast as it may"
+                f"the error budget burns {figure(burn.rate)} times as fast as allowed"
             ),
             confidence=_CONFIDENCE,
             evidence=(

@@ -15,7 +15,7 @@ _GROWTH = 1.2
 _MOST = 0.6
 
 
-# Where others take the processors, one part suffers most, and is not the cause.
+# On busy processors one part slows down most, and is not the cause.
 @check(order=220, explains={"queue_saturation", "slow_machine", "slow_stage"})
 def judge(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""

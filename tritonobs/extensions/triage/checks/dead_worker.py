@@ -12,7 +12,7 @@ from tritonobs.timings.outcomes import Worker
 from tritonobs.units import format_latency
 
 
-# A worker less takes no processors.
+# A dead worker does not make processors busy.
 @check(
     order=20,
     explains=(LATE - {"cpu_starved"})

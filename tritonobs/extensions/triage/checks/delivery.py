@@ -24,7 +24,7 @@ def judge(view: View) -> Iterator[Cause]:
                 f"{job} at {target.labels.get('instance', target.url)} does not answer: {target.last_error}",
                 job,
                 (Evidence(f"up of {job}", None, 0.0),),
-                "start it again; Alertmanager keeps what is not delivered and repeats it",
+                "start it again; Alertmanager repeats alerts that were not delivered",
                 ("up",),
             )
     for (group,), failures in view.rows("rule_failures", names.RULE_GROUP).items():
@@ -32,7 +32,7 @@ def judge(view: View) -> Iterator[Cause]:
             # Prometheus' label is the path of the rules file, a semicolon and the name of the group.
             rules = group.rpartition(";")[2]
             yield _cause(
-                f"rules of {rules} cannot be evaluated: what they alert on is not watched",
+                f"rules of {rules} cannot be evaluated: their alerts cannot fire",
                 rules,
                 (Evidence("failed evaluations", None, failures, "count"),),
                 "Prometheus' page Status, Rules shows the error; "
@@ -68,7 +68,7 @@ def _refused_files(view: View) -> Iterator[Cause]:
             continue
         at = f" on {instance}" if instance else ""
         yield _cause(
-            f"the fleet file was changed and cannot be used{at}; serve keeps the last good one",
+            f"the changed fleet file is not valid{at}; serve keeps the last valid one",
             f"fleet file{at}",
             (Evidence("fleet file in use", None, 0.0),),
             "see what is wrong with it: tritonobs validate fleet.yaml",

@@ -1,4 +1,4 @@
-"""More requests fail, or are refused as bad input; with the stage and the reason where the models tell it."""
+"""More requests fail, or are refused as bad input; with stage and reason where models report them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def judge(view: View) -> Iterator[Cause]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fault:
-    """Whose fault requests are: how many are, how a cause says it, what the stage's own count calls them."""
+    """Whose fault failed requests are: their share, its wording in a cause, and the stages' label for it."""
 
     ratio: Callable[..., float | None]
     says: str
@@ -88,7 +88,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
 
 
 _OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
-_INPUT_STEPS = ("find the client that sends them; the model is well, what it gets is not",)
+_INPUT_STEPS = ("find the client that sends them; the model works, its input is bad",)
 _STEPS = dict.fromkeys(INPUT_REASONS, _INPUT_STEPS)
 
 

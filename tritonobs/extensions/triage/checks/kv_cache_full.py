@@ -17,7 +17,7 @@ def judge(view: View) -> Iterator[Cause]:
     """Models with a server whose cache is full while requests wait there, and was not before."""
     full_before = view.rows("kv_cache_blocked", names.MODEL, names.VERSION, before=True)
     for subject, share in view.rows("kv_cache_blocked", names.MODEL, names.VERSION).items():
-        # Triage tells what changed; the alert of a cache that is always full fires all the same.
+        # Triage reports changes. A cache that is always full has an alert.
         if subject in full_before:
             continue
         labels = labels_of(subject)

@@ -43,7 +43,7 @@ def judge(view: View) -> Iterator[Cause]:
 def _cause(case: Case, change: Change, kind: str, sizes: tuple[Evidence, ...]) -> Cause:
     stage, mean = change.now, sizes[0]
     steps = growth(mean.now, mean.before)
-    # Time that grows with size, no faster than size squared, is what larger inputs do.
+    # Larger inputs take time in proportion to their size, at most to its square.
     fits = _SLOWER < change.growth <= max(steps, 2.0) ** 2
     return Cause(
         place=(stage.model, stage.version, *stage.path),

@@ -59,13 +59,13 @@ def judge(view: View) -> Iterator[Cause]:
 
 
 def _gone(view: View) -> Iterator[Subject]:
-    """Models that were asked before, of which no version is loaded anywhere now."""
+    """Models with requests before, of which no version is loaded anywhere now."""
     there = "loaded" if "loaded" in view.snapshot.now else "requests"
     loaded = {model for (model,) in view.rows(there, names.MODEL)}
     up = view.rows("up", names.INSTANCE)
     seen = bool(loaded) or any(up.get((replica,)) for replica in view.replicas)
     for subject in view.subjects(before=True):
-        # Where no model is loaded at all, the servers may just not have been seen.
+        # Where no model is loaded at all, the servers may just not have been read.
         if seen and subject[0] not in loaded:
             yield subject
 
@@ -92,7 +92,7 @@ def _steps(model: str, entry: RepositoryEntry | None) -> tuple[str, ...]:
     load = f"POST /v2/repository/models/{model}/load"
     if entry:
         return (
-            f"roll back {model}, or bring what it misses, and load it: {load}",
+            f"roll back {model}, or provide what it lacks, and load it: {load}",
             "read Triton's log from the time it was loaded: it has the whole traceback",
         )
     return (

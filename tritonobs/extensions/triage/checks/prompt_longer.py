@@ -45,7 +45,7 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 "find the caller whose prompts grew: a longer system prompt, documents, endless chats",
-                "keep what all prompts begin with the same, so that the prefix cache serves it",
+                "keep the common beginning of prompts unchanged, so that the prefix cache serves it",
             ),
             asked=("request_tokens", "token_seconds"),
         )

@@ -93,7 +93,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
 
 
 def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float | None:
-    """The most of a version, or of a model: that of its versions may lie at different moments."""
+    """The highest rate of a version, or of a model: its versions may peak at different moments."""
     whole = view.value(name, labels_of(limited))
     if whole is None:
         # Snapshots of 0.6.1 and before know no models as a whole.

@@ -26,7 +26,7 @@ def judge(view: View) -> Iterator[Cause]:
     for case in view.cases:
         found = [change for change in case.changes if _is_long(change)]
         for change in found:
-            # Its instances are taken because requests wait further on.
+            # Its instances are busy because requests wait further on.
             further_on = any(_leads_to(change, other) for other in found)
             yield _cause(view, case, change, further_on=further_on)
 

@@ -27,7 +27,7 @@ _WINDOWS = 1.5
 def judge(view: View) -> Iterator[Cause]:
     """Models that got new workers between the windows, where requests were slower or failed since.
 
-    Whether it lasts is what `bad_deploy` asks.
+    `bad_deploy` judges whether it lasts.
     """
     for subject, workers in sorted(view.roster.born.items()):
         slower = view.slower_case(subject[0]) is not None
@@ -42,7 +42,7 @@ def judge(view: View) -> Iterator[Cause]:
         settled = (
             "first requests after a load are slow, and caches are empty"
             if age > _SOON_SECONDS
-            else f"that is {format_duration(max(1, round(age)))} ago, and whether it settles is not seen yet"
+            else f"that was {format_duration(max(1, round(age)))} ago, too recent to see whether it settles"
         )
         number = len(workers)
         yield Cause(
@@ -63,7 +63,7 @@ def judge(view: View) -> Iterator[Cause]:
 
 
 def _is_over(view: View, subject: Subject, born: float) -> bool:
-    """Whether only the very first requests were slow: that is what a load is like, and no finding."""
+    """Whether only the very first requests were slow: that is normal after a load, and no finding."""
     points = view.trends.points("request", labels_of(subject))
     before = view.trends.level(points, view.snapshot.incident.start, born)
     # Each point is a mean over the window before it, so the first requests stay in it that long.

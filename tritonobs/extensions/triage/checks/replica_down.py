@@ -9,7 +9,7 @@ from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 
-# Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is none of them:
+# Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is not one of them:
 # something answers there.
 _GONE = ("connection refused", "no such host", "no route to host", "connection reset", "EOF")
 _HANGS = ("deadline exceeded", "timeout", "timed out")
@@ -21,7 +21,7 @@ _HANGS = ("deadline exceeded", "timeout", "timed out")
 )
 def judge(view: View) -> Iterator[Cause]:
     """Replicas that refuse connections or hang; one whose own API answers has only lost its scrapes."""
-    # By host, because the ports of the API and of the metrics differ. That tells replicas apart only where
+    # By host, because the ports of the API and of the metrics differ. That distinguishes replicas only where
     # each has a host of its own, hence the comparison of numbers below.
     answering = {
         replica.address.split("://", 1)[-1].split(":")[0]

@@ -77,7 +77,7 @@ def _slowed(view: View) -> list[str]:
     for key, rate in rates.items():
         if rate > 0 and rates_before.get(key, 0.0) > 0:
             now[key[0]] += spent.get(key, 0.0)
-            # At the rates of now: a replica that gets more requests to a slow model is not slower.
+            # At the current rates: a replica that gets more requests to a slow model is not slower.
             usual[key[0]] += spent_before.get(key, 0.0) / rates_before[key] * rate
     return sorted(replica for replica in now if now[replica] >= EVERYWHERE_GROWTH * usual[replica])
 

@@ -26,7 +26,7 @@ def judge(view: View) -> Iterator[Cause]:
     now, before = _means(view), _means(view, before=True)
     for (model, version), means in sorted(now.items()):
         for replica, mean in sorted(means.items()):
-            # The replica itself is left out: of two, the slow one would be half of its own yardstick.
+            # The replica itself is left out: with two, the slow one would be half of its own reference.
             others = _others(means, replica)
             stands_out = bool(others) and mean >= _FACTOR * median(others)
             if (

@@ -28,7 +28,7 @@ _UNNAMED = frozenset({CALL, OTHER})
 
 @check(order=180, explains={"queue_saturation", "slow_machine"})
 def judge(view: View) -> Iterator[Cause]:
-    """Stages that carry a good part of what requests take longer, not counting fuller batches.
+    """Stages that account for much of the added time of requests, not counting fuller batches.
 
     A stage must stand out from what all parts do together: a slow machine has no slow stage.
     """
@@ -89,7 +89,7 @@ def _cause(case: Case, change: Change, share: float | None) -> Cause:
             + (
                 f"{change.growth:.1f} times as long, {stage.share or 0:.0%} of a request to {case.now.model}"
                 if share is None
-                else f"{share:.0%} of what {case.now.model} takes longer"
+                else f"{share:.0%} of the added time of {case.now.model}"
             )
         ),
         confidence=_UNNAMED_CONFIDENCE

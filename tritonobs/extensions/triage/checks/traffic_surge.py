@@ -44,7 +44,7 @@ def judge(view: View) -> Iterator[Cause]:
             ),
             next_steps=(
                 *drain_steps(view, labels, before),
-                "find out whether it is wanted: a campaign, a new client, retries of clients that time out",
+                "find out whether it is intended: a campaign, a new client, retries of clients that time out",
                 f"set a limit that it can serve: {suggest_limit(case.now.model)}",
             ),
             trend=("requests", labels_of(case.subject)),

@@ -31,7 +31,7 @@ def judge(view: View) -> Iterator[Cause]:
             place=subject,
             sentence=(
                 f"{titled(subject)} gets {figure(now)} requests/s, was {figure(before)}: "
-                "what used to ask it does so no more"
+                "its clients send fewer"
             ),
             confidence=0.8 if now < 0.05 * before else 0.6,
             evidence=(Evidence("requests", before, now, "per_second"),),
