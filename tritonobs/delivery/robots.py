@@ -140,13 +140,13 @@ class Delivery:
         shares, above = await asyncio.gather(
             self._evidence.shares(composer.models(alerts), label), self._lines(alerts, robot)
         )
-        # Thousands of alerts take seconds; everybody else is answered meanwhile.
+        # Thousands of alerts take seconds; other callers are answered meanwhile.
         return await self._writing.run(
             lambda: composer.write(alerts, shares, robot, most_bytes, above), seconds=_WRITE_SECONDS
         )
 
     async def _lines(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
-        """What stands above these alerts; nothing where nobody says it in time."""
+        """What stands above these alerts; nothing where it is not known in time."""
         if self._above is None:
             return ()
         try:

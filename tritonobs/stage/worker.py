@@ -88,7 +88,7 @@ def shared_worker(pb_utils: object, settings: Settings, max_label_sets: int) -> 
                 )
                 return worker
         if not _workers:
-            # Nobody sees from outside that requests are recorded in Python, at five times the cost.
+            # It does not show from outside that requests are recorded in Python, at five times the cost.
             _log.log(
                 logging.INFO if COMPILED or asked_for_python() else logging.WARNING,
                 "record path: %s",

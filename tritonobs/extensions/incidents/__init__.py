@@ -1,6 +1,6 @@
 """Alerts that belong together are one incident, and people hear of it as one conversation.
 
-An extension: whoever delivers alerts keeps a `State`, and a `Chat` for every robot, and calls
+An extension: the delivery keeps a `State`, and a `Chat` for every robot, and calls
 
     step = join(state, now, alerts, fleet, verdict)  # at every call and verdict, and every 15 s without any;
     for alert in step.outside: ...                   # what no incident has is delivered as today

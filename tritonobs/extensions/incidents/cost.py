@@ -18,7 +18,7 @@ _LEAD_SECONDS: Final = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requests:
-    """What became of the requests to a model, over all versions and replicas, while the incident lasted.
+    """Failed and late requests to a model, over all versions and replicas, while the incident lasted.
 
     `late` are those that were answered, and later than promised.
 

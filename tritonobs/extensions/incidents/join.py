@@ -1,7 +1,7 @@
 """Alerts as they come → incidents, one step after the other. Pure: the time is given.
 
 Every step is made of all alerts that are known, so two processes that hear the same alerts have the same
-incidents, in whatever order they hear. An incident keeps its id; of two that turn out to be one, the one that
+incidents, in any order. An incident keeps its id; of two that turn out to be one, the one that
 was known first remains.
 """
 
@@ -168,7 +168,7 @@ def _heard_again(one: Episode, alert: Alert, now: float) -> Episode:
 
 
 def _still(one: Episode, now: float, *, over: bool) -> Episode:
-    """The alert as it is at this moment; nobody says that one is over which is silenced when it ends."""
+    """The alert as it is at this moment; the end of a silenced alert is not reported."""
     if not one.firing:
         return one
     if over:

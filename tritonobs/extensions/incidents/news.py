@@ -1,7 +1,7 @@
 """When a chat hears of an incident, and what: as data, the words are elsewhere. Pure: the time is given.
 
 The first message goes at once, the end once, and between them only what matters. Every alert that fires is in
-a message: with the first, with the next, or in one of its own after a while. What was told is known from what
+a message: with the first, with the next, or in one of its own after a while. What a chat has is known from what
 the chat accepted, so a message that failed is due again, with what has come since.
 """
 
@@ -42,7 +42,7 @@ State = tuple[str, str, str]
 class Policy:
     """How much an incident may say.
 
-    An incident has at most one message in `update_seconds`; but a higher severity is told at once, because a
+    An incident has at most one message in `update_seconds`; but a higher severity is sent at once, because a
     page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
     An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is no news
     by itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
@@ -90,7 +90,7 @@ class Message:
 
     @property
     def next_step(self) -> str:
-        """What to do first; "" where nobody knows."""
+        """What to do first; "" where it is not known."""
         return next(iter(self.cause.next_steps), "") if self.cause else ""
 
     @property
@@ -223,7 +223,7 @@ def _message(chat: Chat, incident: Incident, kind: Kind, fleet: Fleet) -> Messag
 
 
 def _told(chat: Chat, incident: Incident) -> Told | None:
-    """What was told of the incident, or of one that turned out to be it."""
+    """What the chat has of the incident, or of one that turned out to be it."""
     return next((chat.told[name] for name in (incident.id, *incident.joined) if name in chat.told), None)
 
 

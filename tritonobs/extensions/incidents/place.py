@@ -21,7 +21,7 @@ SEVERITY: Final = "severity"
 INFO: Final = 1
 _RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": 3}
 SEVERITIES: Final = tuple(_RANKS)
-"""From what nobody is told of to what wakes people; a severity of others counts as a warning."""
+"""From what no one is sent to what wakes people; a severity of others counts as a warning."""
 
 TEST_ALERT: Final = "TritonobsTest"
 _OURS: Final = "Triton"
@@ -68,7 +68,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What is known of the fleet: who calls whom, its replicas, the labels that say what an alert is of."""
+    """What is known of the fleet: the calls of pipelines, its replicas, the labels that say what an alert is of."""
 
     edges: Edges
     replicas: frozenset[str] = frozenset()
@@ -111,7 +111,7 @@ class Fleet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """What an alert or a cause is about; what it does not say is empty. An `area` stands in for a model."""
+    """What an alert or a cause is about; what it does not say is empty. An `area` replaces a model."""
 
     cluster: str = ""
     model: str = ""
@@ -134,7 +134,7 @@ class Where:
 def where(labels: Mapping[str, str], fleet: Fleet) -> Where | None:
     """What an alert is about; None for one that no incident takes.
 
-    Those are the Watchdog, test alerts, alerts that are sent to nobody, and alerts of others that name
+    Those are the Watchdog, test alerts, alerts that are sent to no one, and alerts of others that name
     neither a model nor a replica of the fleet.
     """
     name = labels.get(ALERTNAME, "")
@@ -188,7 +188,7 @@ class Place:
     def beyond(self, told: Place, fleet: Fleet) -> tuple[str, ...]:
         """What is here and was not to be expected from `told`.
 
-        Pipelines of a model that was told, and their members, were. So was the first replica or version: it
+        Pipelines of a model that was named, and their members, were. So was the first replica or version: it
         only says more exactly where it is.
         """
         covered = {near for model in told.models for near in fleet.related(model)}

@@ -159,7 +159,7 @@ class Recorder:
         self._most_seconds = most_seconds
 
     def keep(self, entry: Entry) -> None:
-        """Write the entry in the place of an older one, and make room.
+        """Write the entry instead of an older one, and make room.
 
         Call it with every change of the incident, and once a day while it lasts.
 
@@ -212,7 +212,7 @@ class Recorder:
         """One incident, also by an id that it had before it turned out to be this one.
 
         Raises:
-            FileUnusable: there is none of this id, or its entry is damaged.
+            FileUnusable: there is no incident of this id, or its entry is damaged.
         """
         if not ID.fullmatch(ident):
             raise FileUnusable(self.folder, f"{ident[:60]!r} is not the id of an incident")
