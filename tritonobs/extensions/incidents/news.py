@@ -1,7 +1,7 @@
 """When a chat hears of an incident, and what: as data, the words are elsewhere. Pure: the time is given.
 
 The first message goes at once, the end once, and between them only what matters. Every alert that fires is in
-a message: with the first, with the next, or in one of its own after a while. What a chat has is known from what
+a message: with the first, the next, or one of its own after a while. What a chat has is known from what
 the chat accepted, so a message that failed is due again, with what has come since.
 """
 

@@ -68,7 +68,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What is known of the fleet: the calls of pipelines, its replicas, the labels that say what an alert is of."""
+    """What is known of the fleet: calls of pipelines, replicas, the labels that say what an alert is of."""
 
     edges: Edges
     replicas: frozenset[str] = frozenset()
