@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tritonobs.findings import abridged
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("sdist", "wheels", "chart", "mixin", "boards", "image")
 REFUSED, COULD_NOT = 1, 3
+_NAME = re.compile(r"(?:[A-Za-z0-9.-]+(?::\d+)?/)?[a-z0-9._/-]+")
 _OBJECTS = ("_gojsonnet", "click", "grafanalib", "pydantic", "yaml")
 
 
@@ -62,6 +64,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--tag", default="", help="the tag that is released; refused unless it is vVERSION")
     parser.add_argument(
         "--image",
+        type=_image_name,
         default="tritonobs",
         help="the image's name without a tag, for the chart, too (default: tritonobs, of no registry)",
     )
@@ -77,6 +80,15 @@ def _options() -> argparse.ArgumentParser:
         "--out", type=Path, help="the folder, which is replaced (default: build/release/VERSION)"
     )
     return parser
+
+
+def _image_name(text: str) -> str:
+    """The name, if it has no tag and no digest: the tag is the version."""
+    if not _NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no image without a tag, as registry.example.org/team/tritonobs is one"
+        )
+    return text
 
 
 def _missing(wanted: set[str]) -> list[str]:

@@ -113,6 +113,41 @@ def test_another_folder_is_not_replaced(checkout: Path, tmp_path: Path, capsys) 
     assert (tmp_path / "home" / "letter").read_text() == "dear\n"
 
 
+def test_what_is_missing_is_said_with_how_to_get_it(checkout: Path, capsys, monkeypatch) -> None:
+    """Packages and Docker in one go, before anything is built."""
+    monkeypatch.setattr("releasing.wheels._MODULES", ("no_such_module",))
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
+
+    code = release.main([], root=checkout)
+
+    said = capsys.readouterr().err
+    assert code == 3
+    assert re.search(r"^no_such_module\b.* not here: pip install '\.\[release\]'$", said, re.MULTILINE)
+    assert "the image needs a running docker with buildx" in said
+    assert said.endswith("or leave it out: --skip image\n")
+    assert not (checkout / "build").exists()
+
+
+@pytest.mark.parametrize("name", ["r/tritonobs:1.2.3", "r/tritonobs@sha256:0", "r/Tritonobs", "a b", ""])
+def test_an_image_with_a_tag_is_refused(checkout: Path, capsys, name: str) -> None:
+    """The tag is the version, and a name that no registry takes would fail an hour later."""
+    with pytest.raises(SystemExit) as ended:
+        release.main(["--image", name], root=checkout)
+
+    assert ended.value.code == 2
+    assert "is no image without a tag" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["tritonobs", "team/tritonobs", "localhost:5000/tritonobs", "R.example.org/a/b"]
+)
+def test_an_image_of_any_registry_is_taken(checkout: Path, name: str) -> None:
+    """With a port, and with folders; what is asked for next is a version that may be released."""
+    (checkout / "new").write_text("new\n")
+
+    assert release.main(["--image", name], root=checkout) == 1
+
+
 def test_every_place_that_names_the_version_of_this_checkout_is_read() -> None:
     """A file with the version that no refusal reads would be forgotten."""
     version = re.compile(rf"(?:VERSION=|tritonobs:){re.escape(version_of(ROOT))}\b")

@@ -11,8 +11,10 @@ class CannotRelease(Exception):  # noqa: N818 (reads as an event)
     """An artifact could not be made; the text says why, fit to show to a user."""
 
 
-def run(words: list[str], folder: Path, env: dict[str, str] | None = None) -> str:
-    """What a program prints on its standard output; `env` replaces the environment.
+def run(
+    words: list[str], folder: Path, env: dict[str, str] | None = None, *, with_errors: bool = False
+) -> str:
+    """What a program prints; with what it prints as errors, if so asked. `env` replaces the environment.
 
     Raises:
         CannotRelease: it is not here, or it failed; the text has the end of what it said.
@@ -24,7 +26,7 @@ def run(words: list[str], folder: Path, env: dict[str, str] | None = None) -> st
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines()[-20:]
         raise CannotRelease("\n".join([f"{' '.join(words)} failed:", *said]))
-    return done.stdout
+    return done.stdout + (done.stderr if with_errors else "")
 
 
 def git(root: Path, *words: str) -> str:

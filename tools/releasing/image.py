@@ -15,7 +15,8 @@ PLATFORMS: Final = "linux/amd64,linux/arm64"
 def missing() -> str:
     """What has to be installed before an image can be built, and how; "" if nothing."""
     try:
-        run(["docker", "buildx", "inspect"], Path.cwd())
+        for words in (["version", "--format", "{{.Server.Version}}"], ["buildx", "version"]):
+            run(["docker", *words], Path.cwd())
     except CannotRelease as error:
         return (
             "the image needs a running docker with buildx, and emulation of the other architecture "

@@ -78,7 +78,7 @@ def _manylinux(tree: Path, out: Path, architecture: str, time: dict[str, str]) -
 def _build(what: str, tree: Path, out: Path, variables: dict[str, str]) -> str:
     # Not isolated: what builds is pinned by the extra `release`, and is that of this machine's architecture.
     words = ["-m", "build", "--no-isolation", what, "--outdir", str(out), str(tree)]
-    return run([sys.executable, *words], tree, _environment(variables))
+    return run([sys.executable, *words], tree, _environment(variables), with_errors=True)
 
 
 def _environment(variables: dict[str, str]) -> dict[str, str]:
