@@ -97,6 +97,8 @@ def _missing(wanted: set[str]) -> list[str]:
     if wanted & {"sdist", "wheels"}:
         absent += wheels.missing()
     found = [f"{', '.join(absent)} not here: pip install '.[release]'"] if absent else []
+    if "wheels" in wanted and (why := wheels.unfit_headers()):
+        found.append(why)
     if "image" in wanted and (why := image.missing()):
         found.append(f"{why}\nor leave it out: --skip image")
     return found

@@ -19,7 +19,7 @@ from tritonobs import __version__
 from tritonobs.cli import COMMANDS
 from tritonobs.programs.binaries import tools_folder
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import site_links
 from forge import absolute, forge
 from releasing.notes import notes, sections
 
@@ -86,6 +88,15 @@ def test_the_address_stands_in_one_place_of_what_makes_links() -> None:
     (line,) = re.findall(r"sed -n '(s/\^forge .*?)' pyproject", (ROOT / "Makefile").read_text())
     assert line == r's/^forge = "\(.*\)"$$/\1/p'
     assert f'\nforge = "{address}"\n' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_site_has_the_address() -> None:
+    """Its header, the links to edit a page, and those to files outside of docs/."""
+    config = SimpleNamespace(config_file_path=str(ROOT / "mkdocs.yml"))
+    made = site_links.on_config(config)
+
+    assert made.repo_url == forge(ROOT)
+    assert made.repo_url.endswith(f"/{made.repo_name}")
 
 
 @pytest.mark.skipif(

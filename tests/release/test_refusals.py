@@ -9,6 +9,7 @@ import pytest
 
 import release
 from releasing.refusals import SAID_ALSO, VERSION_FILE, refusals, strange_links, version_of
+from releasing.wheels import unfit_headers
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,6 +127,16 @@ def test_what_is_missing_is_said_with_how_to_get_it(checkout: Path, capsys, monk
     assert "the image needs a running docker with buildx" in said
     assert said.endswith("or leave it out: --skip image\n")
     assert not (checkout / "build").exists()
+
+
+def test_headers_for_one_architecture_are_said_before_a_compiler_trips_over_them(tmp_path: Path) -> None:
+    """Debian's include others by the compiler's architecture; those of a Python built from source do not."""
+    assert "has no headers of Python" in unfit_headers(tmp_path)
+    (tmp_path / "Python.h").touch()
+    (tmp_path / "pyconfig.h").write_text("# include <x86_64-linux-gnu/python3.11/pyconfig.h>\n")
+    assert "are for one architecture, as Debian's are" in unfit_headers(tmp_path)
+    (tmp_path / "pyconfig.h").write_text("#define SIZEOF_LONG 8\n")
+    assert unfit_headers(tmp_path) == ""
 
 
 @pytest.mark.parametrize("name", ["r/tritonobs:1.2.3", "r/tritonobs@sha256:0", "r/Tritonobs", "a b", ""])

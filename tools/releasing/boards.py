@@ -8,8 +8,8 @@ from typing import Any, Final
 from tritonobs.render.grafana import board_text, load_boards
 
 INPUT: Final = "DS_PROMETHEUS"
-_GRAFANA = "11.0.0"
-"""The oldest release whose form the boards have (schema version 39)."""
+_GRAFANA = "11.2.0"
+"""The oldest release that the boards are for, as docs/dashboards.md says."""
 _PANELS: Final = {
     "bargauge": "Bar gauge",
     "heatmap": "Heatmap",

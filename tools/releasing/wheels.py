@@ -10,6 +10,7 @@ import importlib.util
 import os
 import shutil
 import sys
+import sysconfig
 import tarfile
 import tempfile
 from pathlib import Path
@@ -27,6 +28,21 @@ def missing() -> list[str]:
     absent = [name for name in _MODULES if not importlib.util.find_spec(name)]
     found = shutil.which("patchelf", path=_environment({})["PATH"])
     return absent if found else [*absent, "patchelf"]
+
+
+def unfit_headers(folder: Path | None = None) -> str:
+    """Why wheels for both architectures cannot be compiled with the headers of this Python; "" if they can.
+
+    `folder` is that of the headers, when it is another one.
+    """
+    folder = folder or Path(sysconfig.get_path("include"))
+    settings = folder / "pyconfig.h"
+    instead = "use one of pyenv or python.org: make release PYTHON=python3.12 VENV=.venv-release"
+    if not (folder / "Python.h").exists() or not settings.exists():
+        return f"{folder} has no headers of Python; {instead}"
+    if "-linux-gnu/" in settings.read_text(encoding="utf-8"):
+        return f"the headers of Python in {folder} are for one architecture, as Debian's are; {instead}"
+    return ""
 
 
 def make_sdist(tree: Path, out: Path, moment: int) -> Path:
