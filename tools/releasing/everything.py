@@ -41,7 +41,7 @@ def build(root: Path, out: Path, wanted: frozenset[str], image: str) -> None:
             pack(files, made / f"tritonobs-chart-{version}.tgz", folder=chart.FOLDER, moment=when)
             shutil.copyfile(tree / chart.FLEET, made / f"tritonobs-chart-{version}.fleet.yaml")
         if "mixin" in wanted:
-            files = mixin.mixin_files(root, version)
+            files = mixin.mixin_files(tree, version)
             pack(files, made / f"tritonobs-mixin-{version}.tar.gz", folder=mixin.FOLDER, moment=when)
         if "boards" in wanted:
             for name, text in board_files().items():

@@ -6,32 +6,24 @@ from pathlib import Path
 from typing import Final
 
 from forge import absolute, forge
-from releasing.checkout import listed
 
 FOLDER: Final = "tritonobs-mixin"
 """The folder in the archive. It has no version, so that `import 'tritonobs-mixin/mixin.libsonnet'` stays."""
-_WHOLE = (
-    "rules/*.libsonnet",
-    "rules/*.jsonnet",
-    "rules/jsonnetfile.json",
-    "dashboards/generated/*.json",
-    "LICENSE",
-)
+_WHOLE = ("rules/**/*", "dashboards/generated/*.json", "LICENSE")
+_PAGE = "rules/README.md"
 _ENTRY = """\
 // The mixin: prometheusRules, prometheusAlerts, grafanaDashboards and _config.
 import 'rules/mixin.libsonnet'
 """
 
 
-def mixin_files(root: Path, version: str) -> dict[str, bytes]:
-    """The files of the archive by path; links of its page lead to the files as they were at `version`.
-
-    Raises:
-        CannotRelease: git is not here, or `root` is not a checkout.
-    """
-    page = (root / "rules" / "README.md").read_text(encoding="utf-8")
+def mixin_files(tree: Path, version: str) -> dict[str, bytes]:
+    """The files of the archive by path; links of its page lead to the files as they were at `version`."""
+    files = [file for pattern in _WHOLE for file in tree.glob(pattern) if file.is_file()]
+    made = {file.relative_to(tree).as_posix(): file.read_bytes() for file in files}
+    page = made.pop(_PAGE).decode()
     return {
-        **{name: (root / name).read_bytes() for name in listed(root, *_WHOLE)},
-        "README.md": absolute(page, forge(root), ref=f"v{version}", folder="rules").encode(),
+        **made,
+        "README.md": absolute(page, forge(tree), ref=f"v{version}", folder="rules").encode(),
         "mixin.libsonnet": _ENTRY.encode(),
     }
