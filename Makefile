@@ -1,6 +1,6 @@
 # What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz extensions mutants down clean
+.PHONY: help setup demo image release docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz extensions mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,6 +12,7 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist worksteal
 IMAGE ?= tritonobs
 BASE ?= debian:12.11-slim
+FORGE := $(shell sed -n 's/^forge = "\(.*\)"$$/\1/p' pyproject.toml)
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.py)
 DOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -22,10 +23,14 @@ setup: $(VENV)/.ready ## install everything that tests and checks need, into .ve
 
 $(VENV)/.ready: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh all
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.release
 
 $(VENV)/.demo: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh demo
+	@touch $@
+
+$(VENV)/.release: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
+	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh release
 	@touch $@
 
 demo: $(VENV)/.demo ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
@@ -33,7 +38,10 @@ demo: $(VENV)/.demo ## overflow a QPS limit on a real stack and watch the alert 
 
 image: ## the image of tritonobs serve as IMAGE:VERSION (IMAGE=registry.example.org/tritonobs; then docker push)
 	docker build -f docker/Dockerfile --target tritonobs -t $(IMAGE):$(VERSION) --build-arg BASE=$(BASE) \
-	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) .
+	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) --build-arg SOURCE=$(FORGE) .
+
+release: $(VENV)/.release ## wheels, chart, mixin, boards, image into build/release (RELEASE_ARGS="--skip image", or --help)
+	@$(BIN)/python tools/release.py $(RELEASE_ARGS)
 
 test: setup ## the tests, the end-to-end ones on real servers included
 	BIN=$(BIN) tools/test_all.sh

@@ -93,7 +93,7 @@ def _chart(objects: Objects, texts: dict[str, str], apart: str) -> Iterator[Arti
         "kubeVersion": ">=1.25.0-0",
     }
     yield Artifact(path=f"{folder}/Chart.yaml", text=yaml_text(about, comment=_COMMENT))
-    for name in ("values.yaml", "templates/objects.yaml", "templates/NOTES.txt"):
+    for name in ("values.yaml", "values.schema.json", "templates/objects.yaml", "templates/NOTES.txt"):
         template = resources.files("tritonobs.extensions.kubernetes") / "chart" / name
         text = template.read_text(encoding="utf-8").replace("@NAMESPACE@", objects.namespace)
         yield Artifact(path=f"{folder}/{name}", text=text)
