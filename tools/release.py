@@ -86,7 +86,7 @@ def _image_name(text: str) -> str:
     """The name, if it has no tag and no digest: the tag is the version."""
     if not _NAME.fullmatch(text):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no image without a tag, as registry.example.org/team/tritonobs is one"
+            f"{text!r} is not an image without a tag, such as registry.example.org/team/tritonobs"
         )
     return text
 

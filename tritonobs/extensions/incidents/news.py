@@ -44,7 +44,7 @@ class Policy:
 
     An incident has at most one message in `update_seconds`; but a higher severity is sent at once, because a
     page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
-    An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is no news
+    An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is not news
     by itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
     message goes with the next one, or with `verdict_alone` makes one.
     """
