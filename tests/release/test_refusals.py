@@ -146,7 +146,7 @@ def test_an_image_with_a_tag_is_refused(checkout: Path, capsys, name: str) -> No
         release.main(["--image", name], root=checkout)
 
     assert ended.value.code == 2
-    assert "is no image without a tag" in capsys.readouterr().err
+    assert "is not an image without a tag" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

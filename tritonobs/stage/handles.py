@@ -81,7 +81,7 @@ def _told(recorder: Recorder, rest: int, outcome: Outcome, n: int) -> int:
     if isinstance(outcome, str) and outcome == "ok":
         return rest
     recorder.count((REQUESTS, outcome), n)
-    # What is no whole number was counted as one that is not valid, and no record raises.
+    # A value that is not a whole number was counted as invalid, and no record raises.
     with suppress(TypeError):
         return max(0, index(rest) - index(n))
     return rest
