@@ -327,19 +327,6 @@ def test_the_hook_runs_the_command(run):
     assert run(*arguments)[0] == 1
 
 
-def test_jsonnet_is_named(run):
-    """With the way to read it."""
-    Path("rules.libsonnet").write_text("{ groups: [] }")
-
-    assert run("rules.libsonnet")[:2] == (
-        0,
-        (
-            "rules.libsonnet: template: is jsonnet: "
-            "evaluate it first, as with `jsonnet … | tritonobs lint -` [info]\n"
-        ),
-    )
-
-
 def test_pages_are_printed(run):
     """Of one check, and of all series."""
     assert run("--explain", "raw-counter")[1].startswith(

@@ -42,6 +42,12 @@ _ROUNDS = 5
 @click.option("--select", multiple=True, metavar="ID", help="Run this check only; can be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave a check out; can be repeated.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out; can be repeated.")
+@click.option(
+    "--jpath",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder where jsonnet looks for imports, as vendor/ is; can be repeated.",
+)
 @click.option("--markdown", is_flag=True, help="Also read blocks of code in Markdown files.")
 @click.option(
     "--prometheus",
@@ -142,6 +148,8 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
         select=select or held.select,
         ignore=(held.ignore - select) | ignore,
         markdown=asked["markdown"] or held.markdown,
+        roots=tuple(one if one.is_dir() else one.parent for one in map(Path, paths)),
+        libraries=asked["jpath"],
     )
     files = files_of(
         [Path(path) for path in paths if path != _STDIN],

@@ -16,11 +16,14 @@ from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
 from tritonobs.extensions.lint.expression import Expression, substituted
 from tritonobs.extensions.lint.located import Located, Source, Unreadable, part, whole
+from tritonobs.extensions.lint.mixins import SUFFIXES as JSONNET
+from tritonobs.extensions.lint.mixins import Mixins, Value
 from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
 from tritonobs.extensions.lint.suppressions import suppressed, suppressions
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
+from tritonobs.render.jsonnet import Refused
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 # Series of vLLM and of cards alone are another system's: such a file is read only if it is named.
@@ -32,7 +35,6 @@ _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
-_JSONNET: Final = frozenset((".jsonnet", ".libsonnet"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 
 _SENT: Final = frozenset(("TritonobsTest",))
@@ -64,12 +66,17 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out."""
+    """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out.
+
+    Jsonnet reads files below `roots` (none: beside the file), and below `libraries`, where it looks for them.
+    """
 
     settings: Settings = field(default_factory=Settings)
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     markdown: bool = False
+    roots: tuple[Path, ...] = ()
+    libraries: tuple[Path, ...] = ()
 
     def wants(self, name: str) -> bool:
         """Whether a check or a finding of this id is asked for."""
@@ -122,6 +129,7 @@ class Linter:
     def __init__(self, options: Options) -> None:
         self._options, self._catalogue = options, catalogue()
         self._found, self._files = Found(), 0
+        self._mixins = Mixins(options.roots, options.libraries, _MENTIONS)
         self._problems: list[Problem] = []
 
     def read_file(self, path: Path, *, named: bool) -> None:
@@ -138,18 +146,18 @@ class Linter:
             if named or _MENTIONS.search(data.decode("utf-8", errors="replace")):
                 self._say("unreadable", Place(file=str(path)), f"byte {error.start + 1} is not UTF-8 text")
             return
-        if named or _MENTIONS.search(text):
+        # A file of jsonnet may mention Triton only in what it imports.
+        if named or path.suffix.lower() in JSONNET or _MENTIONS.search(text):
             self.read_text(text, str(path), named=named)
 
     def read_text(self, text: str, file: str, *, named: bool = True) -> None:
         """Read a text that stands in `file`."""
+        suffix = Path(file).suffix.lower()
+        if suffix in JSONNET:
+            self._mixins.add(file, text, named=named)
+            return
         self._files += 1
         source = Source(file, text)
-        suffix = Path(file).suffix.lower()
-        if suffix in _JSONNET:
-            message = "is jsonnet: evaluate it first, as with `jsonnet … | tritonobs lint -`"
-            self._say("template", Place(file=file), message)
-            return
         if suffix in _MARKUP:
             self._markup(source)
         elif suffix in _QUERIES:
@@ -159,6 +167,8 @@ class Linter:
 
     def result(self, live: Asked | None = None) -> Result:
         """Judge everything that was read."""
+        for value in self._mixins.values():
+            self._value(value)
         known = self._known()
         for expression in self._found.expressions:
             self._judge(expression, known, live)
@@ -167,7 +177,10 @@ class Linter:
             if _SERIES.search(text):
                 message = "holds a template: render it first, as with `helm template … | tritonobs lint -`"
                 self._say("template", _place(text, 0), message)
-        unlike = {(one.id, one.finding.place, one.finding.message): one for one in self._problems}
+        unlike: dict[tuple[str, Place, str], Problem] = {}
+        for one in self._problems:
+            # The first, because a board that jsonnet reads, too, can be mended where it stands itself.
+            unlike.setdefault((one.id, one.finding.place, one.finding.message), one)
         ordered = sorted(
             unlike.values(),
             key=lambda one: (one.finding.place.file, one.finding.place.line, one.finding.place.column),
@@ -186,6 +199,29 @@ class Linter:
                     self._say("template", Place(file=text.source.file), message)
             else:
                 self._say("unreadable", place, str(error))
+
+    def _value(self, value: Value) -> None:
+        """What a file of jsonnet evaluates to, with each expression where it is written."""
+        self._files += 1
+        first = len(self._found.expressions)
+        if isinstance(value.outcome, Refused):
+            self._refused(value, value.outcome)
+            return
+        try:
+            read_documents(value.text, self._found)
+        except Unreadable as error:
+            self._say("unreadable", Place(file=value.source.file), f"its value is {error}")
+        self._found.expressions[first:] = map(value.placed, self._found.expressions[first:])
+
+    def _refused(self, value: Value, outcome: Refused) -> None:
+        file = value.source.file
+        place = Place(file=outcome.file, line=outcome.line, column=outcome.column)
+        reason = outcome.reason if outcome.file == file else f"evaluating {file}: {outcome.reason}"
+        if outcome.incomplete:
+            reason += "; evaluate it first, as with `jsonnet … | tritonobs lint -`"
+        # A library found in a folder need not have a value of its own.
+        library = not value.named and Path(file).suffix.lower() == ".libsonnet"
+        self._say("template" if outcome.incomplete or library else "unreadable", place, reason)
 
     def _queries(self, text: Located, words: str = "") -> None:
         """A file of queries: one, or several with empty lines between them, or one a line."""

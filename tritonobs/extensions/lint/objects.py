@@ -26,7 +26,7 @@ from tritonobs.extensions.lint.located import (
 MAX_DEPTH: Final = 60
 TEMPLATE = re.compile(r"\{\{|\{%")
 _EMBEDDED = re.compile(
-    r'\s*\{|(?:.*\n)*?\s*(?:groups|rules|route|triggers|panels|- seriesQuery)"?\s*:', re.MULTILINE
+    r'\s*\{|(?:.*\n)*?\s*"?(?:groups|rules|route|triggers|panels|- seriesQuery)"?\s*:', re.MULTILINE
 )
 _TARGETS: Final = ("averageValue", "value", "targetAverageValue", "targetValue")
 _ADAPTED = re.compile(r"<<\s*\.(\w+)[^>]*>>")
