@@ -30,7 +30,10 @@ MOST_BYTES: Final = 16 * 1024 * 1024
 FIELDS: Final = ("prometheusAlerts", "prometheusRules", "grafanaDashboards")
 """What a mixin has. They are hidden fields, which jsonnet does not show by itself."""
 _ITSELF: Final = "<tritonobs>"
-_CHILD: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from tritonobs.render import jsonnet; jsonnet.answer()"
+_CHILD: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from tritonobs.render import jsonnet; jsonnet.answer()"
+)
 _SNIPPET: Final = """\
 local written = import %s;
 local value = if std.isFunction(written) then written() else written;

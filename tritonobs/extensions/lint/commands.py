@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,14 @@ _ROUNDS = 5
     type=Address(),
     help="Also ask this Prometheus whether the series exist and the expressions return a result.",
 )
+@click.option(
+    "--over",
+    "history",
+    type=Duration(),
+    default="7d",
+    show_default=True,
+    help="How much of its history to replay the alerts on.",
+)
 @click.option("--fix", "mend", is_flag=True, help="Write the fixes that are certain into the files.")
 @click.option(
     "--fail-on",
@@ -70,6 +79,7 @@ def lint(
     paths: Sequence[str],
     form: str,
     prometheus_url: str | None,
+    history: float,
     mend: bool,
     fail_on: str,
     explain: str | None,
@@ -92,7 +102,7 @@ def lint(
     stdin = _STDIN in paths
     if stdin and (mend or len(paths) > 1):
         raise click.UsageError("- stands alone, and --fix needs files.")
-    live = _live(prometheus_url) if prometheus_url else None
+    live = _live(prometheus_url, history) if prometheus_url else None
     result = _of_stdin(options, live) if stdin else lint_files(files, options, live)
     mended: tuple[Problem, ...] = ()
     if mend:
@@ -159,11 +169,13 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
     return options, list(files)
 
 
-def _live(prometheus_url: str) -> Asked:
+def _live(prometheus_url: str, history: float) -> Asked:
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.extensions.lint.live import Live  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
-    return Live(PrometheusClient(prometheus_url))
+    now = time.time()
+    return Live(PrometheusClient(prometheus_url), Span(start=now - history, end=now))
 
 
 def _of_stdin(options: Options, live: Asked | None) -> Result:

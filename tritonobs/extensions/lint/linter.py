@@ -50,6 +50,10 @@ OWN: Final = {
     "empty-here": Severity.WARNING,
     "fails-here": Severity.ERROR,
     "always-here": Severity.WARNING,
+    "never-here": Severity.INFO,
+    "fired-here": Severity.INFO,
+    "rarely-here": Severity.INFO,
+    "unasked-here": Severity.INFO,
 }
 """Findings that are no check of an expression."""
 

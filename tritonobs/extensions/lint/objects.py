@@ -142,7 +142,10 @@ class _Walk:
                 use="alert" if use == "alert" else "record",
                 name=name,
                 words="\n".join(words),
-                settings={"interval": self._interval},
+                settings={
+                    "interval": self._interval,
+                    **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
+                },
                 begin=begin,
             )
         )
