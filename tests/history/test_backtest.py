@@ -13,7 +13,7 @@ import pytest
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
-from tritonobs.extensions.history.backtest import backtest_limit
+from tritonobs.extensions.history.backtest import Backtest, backtest_limit
 from tritonobs.timings.episodes import Episode
 from tritonobs.timings.promql import Span
 
