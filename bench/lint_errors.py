@@ -11,6 +11,7 @@ import math
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -66,22 +67,23 @@ def measured() -> dict[str, dict[str, str]]:
     Raises:
         ValueError: a right expression is more than 2 % from the truth, or a wrong one is not.
     """
-    answers = _evaluated([text for one in SCENES.values() for text in (one.wrong, one.right)])
+    answers = evaluated([(one, text) for one in SCENES.values() for text in (one.wrong, one.right)])
     pairs = zip(SCENES.items(), zip(answers[::2], answers[1::2], strict=True), strict=True)
     held: dict[str, dict[str, str]] = {}
     for (name, scene), (wrong, right) in pairs:
         given = wrong.value(scene, scene.misread or scene.per)
         told = right.value(scene, scene.per)
         # A scaler that is told nothing keeps what it has.
-        if not (_true(told, scene) or (scene.use == "keda" and told is None)):
+        if not (is_true(told, scene) or (scene.use == "keda" and told is None)):
             raise ValueError(f"{name}: the right expression gives {told}, and the truth is {scene.truth}")
-        if _true(given, scene):
+        if is_true(given, scene):
             raise ValueError(f"{name}: the wrong expression gives the truth, {scene.truth}")
         held[name] = {"happens": scene.happens, "wrong": _words(given, scene), "right": _words(told, scene)}
     return dict(sorted(held.items()))
 
 
-def _true(value: _Told, scene: Scene) -> bool:
+def is_true(value: _Told, scene: Scene) -> bool:
+    """Whether it is the truth of the scene, within 2 %."""
     if value is None or isinstance(scene.truth, bool):
         return value is scene.truth
     return abs(value - scene.truth) <= _NEAR * abs(scene.truth)
@@ -100,10 +102,13 @@ def _words(value: _Told, scene: Scene) -> str:
     return f"gives {rounded.rstrip('0').rstrip('.') if '.' in rounded else rounded}{unit}"
 
 
-def _evaluated(queries: list[str]) -> list[Answer]:
-    """What promtool gives for each query, two of each scene, soon after the last scrape of its world."""
-    scenes = [scene for scene in SCENES.values() for _ in range(2)]
-    tests = [_test(scene, query) for scene, query in zip(scenes, queries, strict=True)]
+def evaluated(questions: Sequence[tuple[Scene, str]]) -> list[Answer]:
+    """What promtool gives for each expression in its world, soon after the last scrape.
+
+    Raises:
+        ValueError: promtool did not answer all of them.
+    """
+    tests = [_test(scene, query) for scene, query in questions]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "test.yml"
         path.write_text(json.dumps({"rule_files": [], "tests": tests}), encoding="utf-8")
@@ -114,8 +119,8 @@ def _evaluated(queries: list[str]) -> list[Answer]:
             check=False,
         )
     found = _ANSWER.findall(done.stdout + done.stderr)
-    if len(found) != len(queries):
-        raise ValueError(f"promtool answered {len(found)} of {len(queries)}:\n{done.stdout}{done.stderr}")
+    if len(found) != len(questions):
+        raise ValueError(f"promtool answered {len(found)} of {len(questions)}:\n{done.stdout}{done.stderr}")
     return [
         Answer(samples=tuple((labels, float(value)) for labels, value in _SAMPLE.findall(answer)))
         for answer, _ in found

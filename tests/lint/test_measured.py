@@ -9,7 +9,11 @@ import pytest
 
 from support.linting import alert, ids, keda, panel, query
 from tritonobs.extensions.lint.checks import CHECKS
+from tritonobs.extensions.lint.fixes import fix
 from tritonobs.extensions.lint.formats import MEASURED, page_of
+from tritonobs.extensions.lint.linter import Options, lint_files
+from tritonobs.extensions.lint.located import Source, whole
+from tritonobs.extensions.lint.objects import Found, read_documents
 from tritonobs.programs import binaries
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
@@ -61,3 +65,37 @@ def test_an_expression_that_is_not_off_is_no_example(monkeypatch):
         monkeypatch.setattr(lint_errors, "SCENES", {"mixed-models": replace(scene, **change)})
         with pytest.raises(ValueError, match=says):
             lint_errors.measured()
+
+
+FIXED = sorted(name for name, check in CHECKS.items() if check.fixed and name != "wrong-unit")
+"""A unit that is mended leaves the expression as it is."""
+OTHERS = {
+    "unknown-series": (
+        "unknown-label",
+        'sum by (model) (rate(nv_inference_request_success_total{model="detector"}[5m]))',
+    )
+}
+"""The world of another check, and what can be mended there."""
+
+
+def test_what_a_fix_writes_gives_the_truth(tmp_path):
+    """Each in the world in which the wrong expression is known to be wrong."""
+    if binaries.look("promtool") is None:
+        pytest.skip("promtool is not installed: tritonobs tools")
+    questions = []
+    for name in FIXED:
+        world, wrong = OTHERS.get(name, (name, SCENES[name].wrong))
+        scene = SCENES[world]
+        text, file = FILES[scene.use](wrong, **scene.words)
+        path = tmp_path / name / file
+        path.parent.mkdir()
+        path.write_text(text)
+        assert fix(lint_files([(path, True)], Options(select=frozenset([name]))).problems), name
+        found = Found()
+        read_documents(whole(Source(file, path.read_text())), found)
+        questions.append((scene, str(found.expressions[0].text) if found.expressions else path.read_text()))
+
+    answers = lint_errors.evaluated(questions)
+
+    for name, (scene, mended), answer in zip(FIXED, questions, answers, strict=True):
+        assert lint_errors.is_true(answer.value(scene, scene.per), scene), (name, mended, answer)
