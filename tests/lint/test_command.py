@@ -355,3 +355,16 @@ def test_pages_are_printed(run):
         "### raw-counter\n\nA counter without rate or increase."
     )
     assert run("--catalogue")[1].startswith("# Series\n")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_no_title_drives_the_terminal(run, form):
+    """Escapes and bells are shown as what they are, or not at all."""
+    name = "A\x1b]0;x\x07\x1b[2J\u202e\u009b31m\r"
+    rules = {"groups": [{"rules": [{"alert": name, "expr": "nv_gpu_utilization > 80"}]}]}
+    Path("rules.json").write_text(json.dumps(rules))
+
+    code, stdout, stderr = run("--format", form, "rules.json")
+
+    assert code == 1
+    assert not set("\x1b\x07\r\u009b") & set(stdout + stderr)

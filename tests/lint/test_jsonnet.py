@@ -1,14 +1,12 @@
 """Jsonnet is evaluated, within bounds, and a finding stands where it is written as far as that is certain."""
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
 
-from tritonobs import assets, cli
+from support.linting import command
+from tritonobs import assets
 from tritonobs.extensions.lint import mixins
 from tritonobs.extensions.lint.linter import Options, lint_files
 from tritonobs.extensions.lint.paths import files_of
@@ -318,20 +316,11 @@ def test_a_comment_with_a_reason_silences():
         assert _places("c.jsonnet") == []
 
 
-def _run(*arguments):
-    stdout, stderr = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as during:
-        during.setattr(sys, "argv", ["tritonobs", "lint", *arguments])
-        with redirect_stdout(stdout), redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
-            cli.run()
-    return int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue()
-
-
 def test_jsonnet_is_not_mended():
     """What an expression is made of may be used elsewhere, so the finding stays, and so does the file."""
     _write(m__a_jsonnet=MIXIN, given__b_libsonnet="{}")
 
-    code, stdout, stderr = _run("--fix", "--jpath", "given", "m")
+    code, stdout, stderr = command("--fix", "--jpath", "given", "m")
 
     assert (code, Path("m/a.jsonnet").read_text()) == (1, MIXIN)
     assert stdout == (

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from support.linting import alert, panel, query
+from support.linting import alert, command, panel, query
 from support.programs import PrometheusProgram
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import BadAnswer, TimedOut, Unreachable
@@ -44,8 +44,9 @@ def _history(start, end):
     yield "# EOF"
 
 
-@pytest.fixture(name="live", scope="module")
-def _live(tmp_path_factory):
+@pytest.fixture(name="past", scope="module")
+def _past(tmp_path_factory):
+    """The address of a Prometheus, and the span of its history."""
     if binaries.look("prometheus") is None or binaries.look("promtool") is None:
         pytest.skip("prometheus is not installed: tritonobs tools")
     folder = tmp_path_factory.mktemp("past")
@@ -61,7 +62,12 @@ def _live(tmp_path_factory):
         capture_output=True,
     )
     with PrometheusProgram(binaries.find("prometheus"), {"scrape_configs": []}, folder) as running:
-        yield Live(PrometheusClient(running.url, timeout_seconds=60), Span(start=start, end=end))
+        yield running.url, Span(start=start, end=end)
+
+
+@pytest.fixture(name="live", scope="module")
+def _live(past):
+    return Live(PrometheusClient(past[0], timeout_seconds=60), past[1])
 
 
 def _said(live, text, file="rules.yml"):
@@ -152,6 +158,35 @@ def test_what_a_mended_expression_gave_is_of_the_last_hour(live):
     told = {one.id: one.finding.message for one in linter.result(live).problems}
 
     assert told["guarded-denominator"].endswith("; in the last hour it gives 500, and 1000 when mended")
+
+
+def test_the_command_asks_and_says_what_it_did_not_ask(past, tmp_path, monkeypatch):
+    """Remarks fail nothing; a variable of Grafana has no value here."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.yml").write_text(_alert("nv_gpu_utilization > 0.97"))
+    (tmp_path / "board.json").write_text(panel('nv_gpu_utilization{gpu_uuid=~"$card"}')[0])
+
+    code, stdout, stderr = command("--prometheus", past[0], "--over", "1d", ".")
+
+    assert code == 0
+    assert re.search(
+        r"never-here: TritonCase: it would not have fired in the (1d|23h(\d+m)?) that are recorded: "
+        r"the value was at most 0\.5, and it asks for > 0\.97 \[info\]",
+        stdout,
+    )
+    assert stderr.splitlines()[-1] == (
+        "1 of them was not asked there: only Grafana knows the values of their variables"
+    )
+
+
+def test_without_a_prometheus_the_command_ends_with_3(tmp_path):
+    """As wherever a server does not answer."""
+    (tmp_path / "rules.yml").write_text(_alert("nv_gpu_utilization > 0.97"))
+
+    code, stdout, stderr = command("--prometheus", "http://127.0.0.1:1", str(tmp_path))
+
+    assert (code, stdout) == (3, "")
+    assert "http://127.0.0.1:1" in stderr
 
 
 class Silent:

@@ -114,7 +114,7 @@ def lint(
                 break
             mended += done
             result = lint_files(files, options, live)
-    _show(result, mended, form)
+    _show(result, mended, form, live)
     worst = max((one.finding.severity for one in result.problems), default=Severity.INFO)
     return int(worst >= Severity[fail_on.upper()])
 
@@ -194,7 +194,7 @@ def _of_stdin(options: Options, live: Asked | None) -> Result:
     return linter.result(live)
 
 
-def _show(result: Result, mended: Sequence[Problem], form: str) -> None:
+def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | None) -> None:
     import tritonobs  # noqa: PLC0415
     from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of  # noqa: PLC0415
 
@@ -208,8 +208,14 @@ def _show(result: Result, mended: Sequence[Problem], form: str) -> None:
     else:
         for problem in result.problems:
             say(line_of(problem))
-    for line in _summary(result, mended):
+    for line in (*_summary(result, mended), *_unasked(live)):
         say(line, err=form != "text" or bool(result.problems))
+
+
+def _unasked(live: Asked | None) -> Iterator[str]:
+    if live and (count := live.passed_over):
+        verb = "was" if count == 1 else "were"
+        yield f"{count:,} of them {verb} not asked there: only Grafana knows the values of their variables"
 
 
 def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:

@@ -33,6 +33,9 @@ _SERIES = re.compile(
 )
 _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
+_REPEATED: Final = re.compile(r"[*+{]")
+_NESTED: Final = re.compile(r"\)[*+?{]")
+_LONGEST, _MOST_REPEATED = 200, 3
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
@@ -60,6 +63,10 @@ OWN: Final = {
 
 class Asked(Protocol):
     """A running Prometheus that is asked about expressions."""
+
+    @property
+    def passed_over(self) -> int:
+        """How many of them it was not asked."""
 
     def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:
         """What it says of one, each with the id of the finding."""
@@ -89,10 +96,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Characters `start` to `end` of a file become `text`."""
+    """Characters `start` to `end` of a file, which are `was`, become `text`."""
 
     start: int
     end: int
+    was: str
     text: str
 
 
@@ -357,7 +365,10 @@ def _problem(expression: Expression, name: str, severity: Severity, hit: Hit) ->
 def _change(text: Located, edit: Edit) -> Change | None:
     """The edit in the file, or None where the file has other characters there than the expression."""
     held = text.written(edit.start, edit.end)
-    return Change(start=held[0], end=held[1], text=edit.text) if held else None
+    if not held:
+        return None
+    start, end = held
+    return Change(start=start, end=end, was=text.source.text[start:end], text=edit.text)
 
 
 def _place(text: Located, position: int) -> Place:
@@ -394,7 +405,11 @@ def _watches(expression: Expression, held: Catalogue) -> bool:
 
 
 def _matches(pattern: str, name: str) -> bool:
+    """Whether an alert is one that a route names; yes where trying it could take any time."""
+    # Alertmanager's engine needs time for the length of a name only, Python's for all ways to divide it.
+    if len(name) > _LONGEST or len(_REPEATED.findall(pattern)) > _MOST_REPEATED or _NESTED.search(pattern):
+        return True
     try:
         return re.fullmatch(pattern, name) is not None
-    except re.error:
+    except (re.error, RecursionError, OverflowError):
         return True

@@ -49,6 +49,12 @@ class Live:
         self._past = Past(prometheus, span) if span else None
         self._held: Catalogue = catalogue()
         self._there: dict[str, bool] = {}
+        self._passed_over: set[str] = set()
+
+    @property
+    def passed_over(self) -> int:
+        """How many expressions were not asked, because only Grafana could fill in their variables."""
+        return len(self._passed_over)
 
     def __call__(self, expression: Expression) -> Iterator[tuple[str, Hit]]:
         """What this Prometheus says of an expression, each with the id of the finding.
@@ -56,7 +62,10 @@ class Live:
         Raises:
             ClientError: there is no answer.
         """
-        if expression.use not in _USES or _variables(expression) - _WINDOWS:
+        if expression.use not in _USES:
+            return
+        if _variables(expression) - _WINDOWS:
+            self._passed_over.add(str(expression.text))
             return
         try:
             tree = expression.tree

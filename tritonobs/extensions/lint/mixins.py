@@ -35,10 +35,11 @@ _TITLED: Final = re.compile(r"(?:\btitle['\"]?\s*[:=]+\s*|\bnew\s*\(\s*)$")
 _NEAR: Final = 60
 """Characters before a text in which it says what it is."""
 _TEXT = re.compile(
-    r"//[^\n]*|#[^\n]*|/\*.*?\*/"
-    r"|(?P<block>\|\|\|(?P<cut>-?)[ \t]*\n(?P<body>.*?)\n[ \t]*\|\|\|)"
-    r"|@(?P<verbatim>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
-    r"|(?P<quoted>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")",
+    # What has no end goes to the end of the file, so that no character is read twice.
+    r"//[^\n]*|#[^\n]*|/\*.*?(?:\*/|\Z)"
+    r"|(?P<block>\|\|\|(?P<cut>-?)[ \t]*\n(?P<body>.*?)(?:\n[ \t]*\|\|\||\Z))"
+    r"|@(?P<verbatim>'(?:[^']|'')*(?:'|\Z)|\"(?:[^\"]|\"\")*(?:\"|\Z))"
+    r"|(?P<quoted>'(?:[^'\\]|\\.)*(?:'|\Z)|\"(?:[^\"\\]|\\.)*(?:\"|\Z))",
     re.DOTALL,
 )
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
