@@ -144,6 +144,15 @@ def test_files_that_import_each_other_are_read():
     assert _places("m") == [(_at("m/a.libsonnet"), BUSY)]
 
 
+@pytest.mark.parametrize("name", ["\0", "x" * 5000, "a/" * 3000, ".", "..", "\\u0000"])
+def test_no_name_of_an_import_is_a_traceback(name):
+    """It is not found, or is no file."""
+    _write(a_jsonnet=f"{{ triton: import '{name}' }}")
+
+    assert _places("a.jsonnet")[0][1] == "unreadable"
+    assert _places(".")[0][1] == "unreadable"
+
+
 def test_imports_are_found_beside_the_file_in_vendor_and_in_given_folders():
     """A `vendor` folder may stand above the file, within the given paths."""
     _write(
@@ -154,6 +163,12 @@ def test_imports_are_found_beside_the_file_in_vendor_and_in_given_folders():
     )
 
     assert _places("m", libraries=["given"]) == [(_at("m/deep/b.libsonnet"), BUSY)]
+    _write(m__vendor__lib__c_libsonnet=MIXIN.replace("Busy", "Late"))
+    assert _places("m", libraries=["given"])[-1] == (
+        _at("m/vendor/lib/c.libsonnet", "Late"),
+        BUSY,
+    )
+    _write(m__vendor__lib__c_libsonnet="{ c: 1 }")
     (place, name, message), *_ = _said("m")
     assert (place, name) == ("m/deep/a.jsonnet:1:56", "unreadable")
     assert message == (

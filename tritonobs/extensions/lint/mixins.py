@@ -28,7 +28,7 @@ SUFFIXES: Final = frozenset((".jsonnet", ".libsonnet"))
 MOST_SECONDS: Final = 60.0
 """For all files of a run together."""
 _VENDOR: Final = "vendor"
-_IMPORT = re.compile(r"\bimport(?:str)?\s*@?(['\"])(?P<path>[^'\"\n]+)\1")
+_IMPORT = re.compile(r"\bimport(?:str)?\s*@?(['\"])(?P<path>[^'\"\n\0]+)\1")
 _REMARK = re.compile(r"^\s*(?://|#).*$", re.MULTILINE)
 _NAMED: Final = {use: re.compile(rf"\b{use}['\"]?\s*:+\s*$") for use in ("alert", "record")}
 _TITLED: Final = re.compile(r"(?:\btitle['\"]?\s*[:=]+\s*|\bnew\s*\(\s*)$")
@@ -98,11 +98,12 @@ class Mixins:
         self._roots, self._libraries, self._mentions = tuple(roots), tuple(libraries), mentions
         self._files: dict[str, tuple[str, bool]] = {}
         self._texts: dict[str, str] = {}
+        self._imported: dict[str, list[str]] = {}
         self._until = 0.0
 
     def add(self, file: str, text: str, *, named: bool) -> None:
         """A file that was named, or found in a folder; what lies in a `vendor` folder is no one's own."""
-        if named or _VENDOR not in self._below(Path(file)).parts:
+        if named or _VENDOR not in Path(_key(file)).relative_to(self._root(file)).parts:
             self._files[file] = text, named
             self._texts[_key(file)] = text
 
@@ -166,15 +167,17 @@ class Mixins:
 
     def _imports(self, file: str) -> list[str]:
         """The files that one imports, without their being evaluated."""
-        text = _REMARK.sub("", self._text(file))
-        found = []
-        libraries = self._found_libraries(file)
-        within = [_key(str(one)) for one in (*(self._roots or (Path(file).parent,)), *libraries)]
-        for match in _IMPORT.finditer(text):
-            tried = (Path(_key(str(folder / match["path"]))) for folder in (Path(file).parent, *libraries))
-            allowed = (one for one in tried if one.is_file() and any(map(one.is_relative_to, within)))
-            found += [str(one) for one in itertools.islice(allowed, 1)]
-        return found
+        key = _key(file)
+        if key not in self._imported:
+            folders = (Path(key).parent, *self._found_libraries(file))
+            within = [_key(str(one)) for one in (*(self._roots or folders[:1]), *folders[1:])]
+            found = self._imported[key] = []
+            for match in _IMPORT.finditer(_REMARK.sub("", self._text(file))):
+                tried = (_key(str(folder / match["path"])) for folder in folders)
+                there = (one for one in tried if os.path.isfile(one))  # noqa: PTH113 (False for any name)
+                allowed = (one for one in there if any(map(Path(one).is_relative_to, within)))
+                found += itertools.islice(allowed, 1)
+        return self._imported[key]
 
     def _text(self, file: str) -> str:
         key = _key(file)
@@ -187,18 +190,25 @@ class Mixins:
 
     def _found_libraries(self, file: str) -> tuple[Path, ...]:
         """`--jpath`, then each `vendor` beside the file or above it in the given paths, or where we run."""
-        root = next((one for one in self._roots if Path(file).is_relative_to(one)), Path(file).parent)
-        above = [one for one in Path(file).parents if one.is_relative_to(root)]
-        vendors = [one / _VENDOR for one in (*above, Path())]
-        return (*self._libraries, *(one for one in vendors if one.is_dir()))
+        here, root = Path(_key(file)).parent, self._root(file)
+        above = [one for one in (here, *here.parents) if one.is_relative_to(root)]
+        vendors = dict.fromkeys(one / _VENDOR for one in (*above, Path.cwd()))
+        return (*self._libraries, *(_shown(one) for one in vendors if one.is_dir()))
 
-    def _below(self, path: Path) -> Path:
-        root = next((one for one in self._roots if path.is_relative_to(one)), path.parent)
-        return path.relative_to(root)
+    def _root(self, file: str) -> Path:
+        """The given folder in which a file lies."""
+        path = Path(_key(file))
+        roots = (Path(_key(str(one))) for one in self._roots)
+        return next((one for one in roots if path.is_relative_to(one)), path.parent)
 
 
 def _key(file: str) -> str:
     return os.path.realpath(file)
+
+
+def _shown(path: Path) -> Path:
+    """As people name it: from the folder where they are."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _text(source: Source, found: re.Match[str]) -> Located | None:
