@@ -103,7 +103,8 @@ def lint(
     if stdin and (mend or len(paths) > 1):
         raise click.UsageError("- stands alone, and --fix needs files.")
     live = _live(prometheus_url, history) if prometheus_url else None
-    result = _of_stdin(options, live) if stdin else lint_files(files, options, live)
+    # What can be mended is asked about when it is.
+    result = _of_stdin(options, live) if stdin else lint_files(files, options, None if mend else live)
     mended: tuple[Problem, ...] = ()
     if mend:
         from tritonobs.extensions.lint.fixes import fix  # noqa: PLC0415
@@ -113,7 +114,8 @@ def lint(
             if not (done := fix(result.problems)):
                 break
             mended += done
-            result = lint_files(files, options, live)
+            result = lint_files(files, options)
+        result = lint_files(files, options, live) if live else result
     _show(result, mended, form, live)
     worst = max((one.finding.severity for one in result.problems), default=Severity.INFO)
     return int(worst >= Severity[fail_on.upper()])

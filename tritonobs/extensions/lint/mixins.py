@@ -171,7 +171,7 @@ class Mixins:
         if key not in self._imported:
             folders = (Path(key).parent, *self._found_libraries(file))
             within = [_key(str(one)) for one in (*(self._roots or folders[:1]), *folders[1:])]
-            found = self._imported[key] = []
+            found = self._imported.setdefault(key, [])
             for match in _IMPORT.finditer(_REMARK.sub("", self._text(file))):
                 tried = (_key(str(folder / match["path"])) for folder in folders)
                 there = (one for one in tried if os.path.isfile(one))  # noqa: PTH113 (False for any name)
