@@ -19,16 +19,7 @@ from typing import Final, TypeAlias
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
-from tritonobs.extensions.history.backtest import (
-    Backtest,
-    Episode,
-    by_start,
-    episodes_of,
-    joined,
-    loaded,
-    seen_seconds,
-    step_seconds,
-)
+from tritonobs.extensions.history.backtest import Backtest, by_start, loaded, seen_seconds
 from tritonobs.plan.slo import (
     AGAIN_RATIO,
     BURN_TIERS,
@@ -40,6 +31,7 @@ from tritonobs.plan.slo import (
     error_budget,
 )
 from tritonobs.timings import promql
+from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration
 

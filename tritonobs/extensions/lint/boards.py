@@ -11,8 +11,8 @@ from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.located import Located, Value, entries, mapping, part, text_of
 
 MAX_DEPTH: Final = 10
-_VALUES_OF = re.compile(r"\s*label_values\s*\(\s*(?P<expr>.+?)\s*,\s*(?P<label>\w+)\s*\)\s*$", re.DOTALL)
-_RESULT_OF = re.compile(r"\s*query_result\s*\(\s*(?P<expr>.+)\)\s*$", re.DOTALL)
+_ASKS: Final = re.compile(r"\s*(label_values|query_result)\s*\(")
+_LABEL: Final = re.compile(r"\w+")
 _OTHERS: Final = (
     "loki",
     "elastic",
@@ -153,15 +153,24 @@ def _variable(variable: Mapping[str, Value]) -> Iterator[Expression]:
         query = query.get("query")
     if variable.get("type") != "query" or not isinstance(query, Located) or not _prometheus(variable):
         return
-    values, result = _VALUES_OF.match(query), _RESULT_OF.match(query)
-    found = values or result
-    if not found:
+    asks, end = _ASKS.match(query), len(query.rstrip()) - 1
+    if not asks or not query.endswith(")", 0, end + 1):
         return
+    label = ""
+    if asks[1] == "label_values":
+        comma = query.rfind(",", asks.end(), end)
+        label, end = query[comma + 1 : end].strip(), comma
+        if comma < 0 or not _LABEL.fullmatch(label):
+            return
+    written = query[asks.end() : end]
+    if not written.strip():
+        return
+    start = asks.end() + len(written) - len(written.lstrip())
     yield Expression(
-        text=part(query, found.start("expr"), found.end("expr")),
+        text=part(query, start, start + len(written.strip())),
         use="variable",
         name=text_of(variable.get("name")),
-        settings={"label": values["label"] if values else ""},
+        settings={"label": label},
         grafana=True,
         begin=_line(query),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,12 +43,26 @@ _ROUNDS = 5
 @click.option("--select", multiple=True, metavar="ID", help="Run this check only; can be repeated.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave a check out; can be repeated.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave files out; can be repeated.")
+@click.option(
+    "--jpath",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder where jsonnet looks for imports, as vendor/ is; can be repeated.",
+)
 @click.option("--markdown", is_flag=True, help="Also read blocks of code in Markdown files.")
 @click.option(
     "--prometheus",
     "prometheus_url",
     type=Address(),
     help="Also ask this Prometheus whether the series exist and the expressions return a result.",
+)
+@click.option(
+    "--over",
+    "history",
+    type=Duration(),
+    default="7d",
+    show_default=True,
+    help="How much of its history to replay the alerts on.",
 )
 @click.option("--fix", "mend", is_flag=True, help="Write the fixes that are certain into the files.")
 @click.option(
@@ -64,6 +79,7 @@ def lint(
     paths: Sequence[str],
     form: str,
     prometheus_url: str | None,
+    history: float,
     mend: bool,
     fail_on: str,
     explain: str | None,
@@ -86,8 +102,9 @@ def lint(
     stdin = _STDIN in paths
     if stdin and (mend or len(paths) > 1):
         raise click.UsageError("- stands alone, and --fix needs files.")
-    live = _live(prometheus_url) if prometheus_url else None
-    result = _of_stdin(options, live) if stdin else lint_files(files, options, live)
+    live = _live(prometheus_url, history) if prometheus_url else None
+    # What can be mended is asked about when it is.
+    result = _of_stdin(options, live) if stdin else lint_files(files, options, None if mend else live)
     mended: tuple[Problem, ...] = ()
     if mend:
         from tritonobs.extensions.lint.fixes import fix  # noqa: PLC0415
@@ -97,8 +114,9 @@ def lint(
             if not (done := fix(result.problems)):
                 break
             mended += done
-            result = lint_files(files, options, live)
-    _show(result, mended, form)
+            result = lint_files(files, options)
+        result = lint_files(files, options, live) if live else result
+    _show(result, mended, form, live)
     worst = max((one.finding.severity for one in result.problems), default=Severity.INFO)
     return int(worst >= Severity[fail_on.upper()])
 
@@ -142,6 +160,8 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
         select=select or held.select,
         ignore=(held.ignore - select) | ignore,
         markdown=asked["markdown"] or held.markdown,
+        roots=tuple(one if one.is_dir() else one.parent for one in map(Path, paths)),
+        libraries=asked["jpath"],
     )
     files = files_of(
         [Path(path) for path in paths if path != _STDIN],
@@ -151,11 +171,13 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
     return options, list(files)
 
 
-def _live(prometheus_url: str) -> Asked:
+def _live(prometheus_url: str, history: float) -> Asked:
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.extensions.lint.live import Live  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
 
-    return Live(PrometheusClient(prometheus_url))
+    now = time.time()
+    return Live(PrometheusClient(prometheus_url), Span(start=now - history, end=now))
 
 
 def _of_stdin(options: Options, live: Asked | None) -> Result:
@@ -174,7 +196,7 @@ def _of_stdin(options: Options, live: Asked | None) -> Result:
     return linter.result(live)
 
 
-def _show(result: Result, mended: Sequence[Problem], form: str) -> None:
+def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | None) -> None:
     import tritonobs  # noqa: PLC0415
     from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of  # noqa: PLC0415
 
@@ -188,8 +210,14 @@ def _show(result: Result, mended: Sequence[Problem], form: str) -> None:
     else:
         for problem in result.problems:
             say(line_of(problem))
-    for line in _summary(result, mended):
+    for line in (*_summary(result, mended), *_unasked(live)):
         say(line, err=form != "text" or bool(result.problems))
+
+
+def _unasked(live: Asked | None) -> Iterator[str]:
+    if live and (count := live.passed_over):
+        verb = "was" if count == 1 else "were"
+        yield f"{count:,} of them {verb} not asked there: only Grafana knows the values of their variables"
 
 
 def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:

@@ -10,8 +10,10 @@ from functools import cached_property
 from typing import Final, Literal
 
 from tritonobs.extensions.lint.located import Located
-from tritonobs.extensions.lint.tree import Node, Unparsed, parse
+from tritonobs.extensions.lint.tree import MAX_CHARACTERS, Node, Unparsed, parse
 
+_BEFORE: Final = 500
+"""Characters before a variable that say what it stands for."""
 Use = Literal["alert", "record", "panel", "variable", "scaler", "hpa", "plain"]
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\[\[\w+(?::\w+)?\]\]")
@@ -43,7 +45,9 @@ class Expression:
     @cached_property
     def plain(self) -> str:
         """The text with each variable of Grafana replaced by something of the same length."""
-        return substituted(self.text) if self.grafana else str(self.text)
+        # A longer one is not parsed.
+        known = self.grafana and len(self.text) <= MAX_CHARACTERS
+        return substituted(self.text) if known else str(self.text)
 
     @cached_property
     def tree(self) -> Node:
@@ -70,7 +74,7 @@ def substituted(text: str, *, instead: str = "") -> str:
     if `instead` says so.
     """
     made: list[str] = []
-    depth, at, quote = 0, 0, ""
+    depth, at, quote, before = 0, 0, "", ""
     for found in _VARIABLE.finditer(text):
         between = text[at : found.start()]
         for character in between:
@@ -78,14 +82,14 @@ def substituted(text: str, *, instead: str = "") -> str:
             if not quote:
                 depth += (character == "[") - (character == "]")
         made.append(between)
-        before, after = "".join(made), text[found.end() :]
+        before, after = (before + between)[-_BEFORE:], text[found.end() : found.end() + _BEFORE]
         if quote:
             made.append("v" * len(found[0]))
         elif depth > 0 or re.search(r"\boffset\s*$", before):
             made.append(_duration(found[0], after))
         else:
             made.append(_word(found[0], before, after, instead))
-        at = found.end()
+        before, at = before + made[-1], found.end()
     made.append(text[at:])
     return "".join(made)
 

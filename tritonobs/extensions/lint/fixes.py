@@ -14,7 +14,9 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 def fix(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Write the certain changes; the problems that they mend. Where two overlap, the first is made.
+    """Write the certain changes; the problems that they mend.
+
+    Where two overlap, the first is made. Where a file is not as it was read, none is.
 
     Raises:
         FileUnusable: a file cannot be read or written; those before it are written.
@@ -41,6 +43,9 @@ def _changed(text: str, problems: list[Problem]) -> tuple[str, list[Problem]]:
     done: list[Problem] = []
     for problem in problems:
         fresh = [one for one in problem.changes if one not in taken]
+        # Someone has written the file since it was read.
+        if any(text[one.start : one.end] != one.was for one in fresh):
+            continue
         if any(one.start < other.end and other.start < one.end for one in fresh for other in taken):
             continue
         taken.update(dict.fromkeys(fresh))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -14,6 +16,8 @@ from tritonobs.findings import Severity
 
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+MEASURED: Final = Path(__file__).parent / "measured.json"
+"""How wrong the wrong expression of each check is; `python bench/lint_errors.py --write` measures it."""
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -63,8 +67,9 @@ def github_of(problems: Sequence[Problem]) -> str:
 
 
 def page_of(name: str) -> str:
-    """The page of a check in Markdown."""
+    """The page of a check in Markdown, with what its wrong expression gives where the truth is known."""
     check = CHECKS[name]
+    example = "{happens}: the wrong one {wrong}, the right one {right}.".format(**_measured()[name])
     mended = "; `--fix` mends what is certain" if check.fixed else ""
     return "\n".join(
         (
@@ -78,6 +83,8 @@ def page_of(name: str) -> str:
             f"wrong: {check.wrong}",
             f"right: {check.right}",
             "```",
+            "",
+            textwrap.fill(example, 118, break_on_hyphens=False),
         )
     )
 
@@ -85,6 +92,12 @@ def page_of(name: str) -> str:
 def pages() -> str:
     """The pages of all checks, in the order of their ids."""
     return "\n\n".join(map(page_of, sorted(CHECKS)))
+
+
+@cache
+def _measured() -> dict[str, dict[str, str]]:
+    held: dict[str, dict[str, str]] = json.loads(MEASURED.read_text(encoding="utf-8"))
+    return held
 
 
 def _rule(name: str) -> dict[str, Any]:

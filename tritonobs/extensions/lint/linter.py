@@ -16,11 +16,14 @@ from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
 from tritonobs.extensions.lint.expression import Expression, substituted
 from tritonobs.extensions.lint.located import Located, Source, Unreadable, part, whole
+from tritonobs.extensions.lint.mixins import SUFFIXES as JSONNET
+from tritonobs.extensions.lint.mixins import Mixins, Value
 from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
 from tritonobs.extensions.lint.suppressions import suppressed, suppressions
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
+from tritonobs.render.jsonnet import Refused
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 # Series of vLLM and of cards alone are another system's: such a file is read only if it is named.
@@ -30,9 +33,11 @@ _SERIES = re.compile(
 )
 _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
+_REPEATED: Final = re.compile(r"[*+{]")
+_NESTED: Final = re.compile(r"\)[*+?{]")
+_LONGEST, _MOST_REPEATED = 200, 3
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
-_JSONNET: Final = frozenset((".jsonnet", ".libsonnet"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 
 _SENT: Final = frozenset(("TritonobsTest",))
@@ -48,12 +53,20 @@ OWN: Final = {
     "empty-here": Severity.WARNING,
     "fails-here": Severity.ERROR,
     "always-here": Severity.WARNING,
+    "never-here": Severity.INFO,
+    "fired-here": Severity.INFO,
+    "rarely-here": Severity.INFO,
+    "unasked-here": Severity.INFO,
 }
 """Findings that are no check of an expression."""
 
 
 class Asked(Protocol):
     """A running Prometheus that is asked about expressions."""
+
+    @property
+    def passed_over(self) -> int:
+        """How many of them it was not asked."""
 
     def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:
         """What it says of one, each with the id of the finding."""
@@ -64,12 +77,17 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out."""
+    """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out.
+
+    Jsonnet reads files below `roots` (none: beside the file), and below `libraries`, where it looks for them.
+    """
 
     settings: Settings = field(default_factory=Settings)
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
     markdown: bool = False
+    roots: tuple[Path, ...] = ()
+    libraries: tuple[Path, ...] = ()
 
     def wants(self, name: str) -> bool:
         """Whether a check or a finding of this id is asked for."""
@@ -78,10 +96,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Characters `start` to `end` of a file become `text`."""
+    """Characters `start` to `end` of a file, which are `was`, become `text`."""
 
     start: int
     end: int
+    was: str
     text: str
 
 
@@ -122,6 +141,7 @@ class Linter:
     def __init__(self, options: Options) -> None:
         self._options, self._catalogue = options, catalogue()
         self._found, self._files = Found(), 0
+        self._mixins = Mixins(options.roots, options.libraries, _MENTIONS)
         self._problems: list[Problem] = []
 
     def read_file(self, path: Path, *, named: bool) -> None:
@@ -138,18 +158,18 @@ class Linter:
             if named or _MENTIONS.search(data.decode("utf-8", errors="replace")):
                 self._say("unreadable", Place(file=str(path)), f"byte {error.start + 1} is not UTF-8 text")
             return
-        if named or _MENTIONS.search(text):
+        # A file of jsonnet may mention Triton only in what it imports.
+        if named or path.suffix.lower() in JSONNET or _MENTIONS.search(text):
             self.read_text(text, str(path), named=named)
 
     def read_text(self, text: str, file: str, *, named: bool = True) -> None:
         """Read a text that stands in `file`."""
+        suffix = Path(file).suffix.lower()
+        if suffix in JSONNET:
+            self._mixins.add(file, text, named=named)
+            return
         self._files += 1
         source = Source(file, text)
-        suffix = Path(file).suffix.lower()
-        if suffix in _JSONNET:
-            message = "is jsonnet: evaluate it first, as with `jsonnet … | tritonobs lint -`"
-            self._say("template", Place(file=file), message)
-            return
         if suffix in _MARKUP:
             self._markup(source)
         elif suffix in _QUERIES:
@@ -159,6 +179,8 @@ class Linter:
 
     def result(self, live: Asked | None = None) -> Result:
         """Judge everything that was read."""
+        for value in self._mixins.values():
+            self._value(value)
         known = self._known()
         for expression in self._found.expressions:
             self._judge(expression, known, live)
@@ -167,7 +189,10 @@ class Linter:
             if _SERIES.search(text):
                 message = "holds a template: render it first, as with `helm template … | tritonobs lint -`"
                 self._say("template", _place(text, 0), message)
-        unlike = {(one.id, one.finding.place, one.finding.message): one for one in self._problems}
+        unlike: dict[tuple[str, Place, str], Problem] = {}
+        for one in self._problems:
+            # The first, because a board that jsonnet reads, too, can be mended where it stands itself.
+            unlike.setdefault((one.id, one.finding.place, one.finding.message), one)
         ordered = sorted(
             unlike.values(),
             key=lambda one: (one.finding.place.file, one.finding.place.line, one.finding.place.column),
@@ -186,6 +211,29 @@ class Linter:
                     self._say("template", Place(file=text.source.file), message)
             else:
                 self._say("unreadable", place, str(error))
+
+    def _value(self, value: Value) -> None:
+        """What a file of jsonnet evaluates to, with each expression where it is written."""
+        self._files += 1
+        first = len(self._found.expressions)
+        if isinstance(value.outcome, Refused):
+            self._refused(value, value.outcome)
+            return
+        try:
+            read_documents(value.text, self._found)
+        except Unreadable as error:
+            self._say("unreadable", Place(file=value.source.file), f"its value is {error}")
+        self._found.expressions[first:] = map(value.placed, self._found.expressions[first:])
+
+    def _refused(self, value: Value, outcome: Refused) -> None:
+        file = value.source.file
+        place = Place(file=outcome.file, line=outcome.line, column=outcome.column)
+        reason = outcome.reason if outcome.file == file else f"evaluating {file}: {outcome.reason}"
+        if outcome.incomplete:
+            reason += "; evaluate it first, as with `jsonnet … | tritonobs lint -`"
+        # A library found in a folder need not have a value of its own.
+        library = not value.named and Path(file).suffix.lower() == ".libsonnet"
+        self._say("template" if outcome.incomplete or library else "unreadable", place, reason)
 
     def _queries(self, text: Located, words: str = "") -> None:
         """A file of queries: one, or several with empty lines between them, or one a line."""
@@ -317,7 +365,10 @@ def _problem(expression: Expression, name: str, severity: Severity, hit: Hit) ->
 def _change(text: Located, edit: Edit) -> Change | None:
     """The edit in the file, or None where the file has other characters there than the expression."""
     held = text.written(edit.start, edit.end)
-    return Change(start=held[0], end=held[1], text=edit.text) if held else None
+    if not held:
+        return None
+    start, end = held
+    return Change(start=start, end=end, was=text.source.text[start:end], text=edit.text)
 
 
 def _place(text: Located, position: int) -> Place:
@@ -354,7 +405,11 @@ def _watches(expression: Expression, held: Catalogue) -> bool:
 
 
 def _matches(pattern: str, name: str) -> bool:
+    """Whether an alert is one that a route names; yes where trying it could take any time."""
+    # Alertmanager's engine needs time for the length of a name only, Python's for all ways to divide it.
+    if len(name) > _LONGEST or len(_REPEATED.findall(pattern)) > _MOST_REPEATED or _NESTED.search(pattern):
+        return True
     try:
         return re.fullmatch(pattern, name) is not None
-    except re.error:
+    except (re.error, RecursionError, OverflowError):
         return True

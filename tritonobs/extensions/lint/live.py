@@ -4,41 +4,57 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tritonobs.errors import BadAnswer
 from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.past import ALWAYS_HERE, Past
 from tritonobs.extensions.lint.tree import Call, Matcher, Node, Selector, Unparsed, walk
 
 if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient, Reading
+    from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.extensions.lint.expression import Expression
+    from tritonobs.timings.promql import Span
 
 NOT_HERE: Final = "not-here"
 EMPTY_HERE: Final = "empty-here"
 FAILS_HERE: Final = "fails-here"
-ALWAYS_HERE: Final = "always-here"
 _DAY: Final = "[1d:5m]"
 _LOOKS: Final = 24 * 60 / 5
 _MOST_OF: Final = 0.95
 _MOST_VALUES: Final = 5
 _ALIKE: Final = 0.01
+_HOUR_SECONDS, _MINUTE_SECONDS = 3600.0, 60.0
 _VARIABLE = re.compile(r"\$\{?(\w+)|\[\[(\w+)")
 _WINDOWS: Final = frozenset(("__rate_interval", "__interval", "__range"))
 _REFUSED = re.compile(r".* refused: ")
+_Labels: TypeAlias = frozenset[tuple[str, str]]
+_Given: TypeAlias = "dict[_Labels, dict[float, float]]"
+"""The values of each series by their moments."""
 _USES: Final = frozenset(("alert", "record", "panel", "plain", "scaler"))
 
 
 class Live:
-    """Asks each question once. Expressions with Grafana variables other than windows are not asked."""
+    """Asks each question once; with a span, about that time, too.
 
-    def __init__(self, prometheus: PrometheusClient) -> None:
-        self._prometheus = prometheus
+    Expressions with Grafana variables other than windows are not asked.
+    """
+
+    def __init__(self, prometheus: PrometheusClient, span: Span | None = None) -> None:
+        self._prometheus, self._span = prometheus, span
+        self._past = Past(prometheus, span) if span else None
         self._held: Catalogue = catalogue()
         self._there: dict[str, bool] = {}
+        self._passed_over: set[str] = set()
+
+    @property
+    def passed_over(self) -> int:
+        """How many expressions were not asked, because only Grafana could fill in their variables."""
+        return len(self._passed_over)
 
     def __call__(self, expression: Expression) -> Iterator[tuple[str, Hit]]:
         """What this Prometheus says of an expression, each with the id of the finding.
@@ -46,7 +62,10 @@ class Live:
         Raises:
             ClientError: there is no answer.
         """
-        if expression.use not in _USES or _variables(expression) - _WINDOWS:
+        if expression.use not in _USES:
+            return
+        if _variables(expression) - _WINDOWS:
+            self._passed_over.add(str(expression.text))
             return
         try:
             tree = expression.tree
@@ -57,15 +76,27 @@ class Live:
             for one, above in walk(tree)
             if isinstance(one, Selector) and self._held.find(one.name)
         ]
-        gone = [hit for one, above in known if not _absent(above) and (hit := self._missing(one))]
+        if not known:
+            return
+        read = [one for one, above in known if not _absent(above)]
+        gone = [hit for one in read if (hit := self._missing(one))]
         yield from ((NOT_HERE, hit) for hit in gone)
-        if known and not gone:
-            yield from self._results(expression, tree)
-        if known and expression.use == "alert" and (hit := self._always(expression)):
-            yield ALWAYS_HERE, hit
+        series = [_selector(one.name, one.matchers) for one in read]
+        # What was there and is not now says nothing about sides that do not match.
+        results = () if gone or not all(map(self._is_there, series)) else self._results(expression, tree)
+        failed = False
+        for name, hit in results:
+            failed = failed or name == FAILS_HERE
+            yield name, hit
+        if expression.use == "alert" and (always := self._always(expression)):
+            yield ALWAYS_HERE, always
+        elif self._past and not gone and not failed:
+            yield from self._past(expression, tree, series)
 
     def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
         """What the expression gives here, and what it gives when mended; nothing where they are alike.
+
+        With a span, over the last hour of it.
 
         Raises:
             ClientError: there is no answer.
@@ -74,10 +105,21 @@ class Live:
             return ""
         written = expression.plain
         try:
-            before, after = self._prometheus.query(written), self._prometheus.query(edited(written, edits))
+            before, after = self._given(written), self._given(edited(written, edits))
         except BadAnswer:
             return ""
-        return _compared(before, after)
+        return _compared(before, after, "in the last hour" if self._span else "here")
+
+    def _given(self, query: str) -> _Given:
+        if not self._span:
+            return {_labels(one.labels): {0.0: one.value} for one in self._prometheus.query(query)}
+        found = self._prometheus.query_range(
+            query,
+            start=self._span.end - _HOUR_SECONDS,
+            end=self._span.end,
+            step_seconds=_MINUTE_SECONDS,
+        )
+        return {_labels(one.labels): dict(one.points) for one in found}
 
     def _always(self, expression: Expression) -> Hit | None:
         """An alert that has fired for a day."""
@@ -88,13 +130,13 @@ class Live:
         return Hit(start=0, message="it has fired here for a day without a pause: does anyone act on it?")
 
     def _missing(self, one: Selector) -> Hit | None:
-        """Why a selector has no series, or None if it has some."""
-        if self._is_there(_selector(one.name, one.matchers)):
+        """Why a selector has no series, or None if it has some, or had some in the span."""
+        if self._was_there(_selector(one.name, one.matchers)):
             return None
-        if not self._is_there(one.name):
+        if not self._was_there(one.name):
             return Hit(start=one.start, message=f"no server of this Prometheus has {one.name}")
         for matcher in one.matchers:
-            if not self._is_there(_selector(one.name, (matcher,))):
+            if not self._was_there(_selector(one.name, (matcher,))):
                 found = self._prometheus.query(f"group by ({matcher.name}) ({one.name})")
                 values = sorted({reading.labels.get(matcher.name, "") for reading in found} - {""})
                 few = ", ".join(values[:_MOST_VALUES]) + (", …" if len(values) > _MOST_VALUES else "")
@@ -117,6 +159,12 @@ class Live:
                 message = "every series exists, and the result is empty: do the two sides not match?"
                 yield EMPTY_HERE, Hit(start=node.start, message=message)
 
+    def _was_there(self, selector: str) -> bool:
+        if self._is_there(selector) or not self._span:
+            return self._is_there(selector)
+        span = self._span
+        return bool(self._prometheus.label_values("__name__", selector, start=span.start, end=span.end))
+
     def _is_there(self, selector: str) -> bool:
         if selector not in self._there:
             self._there[selector] = bool(self._prometheus.query(f"count({selector})"))
@@ -128,17 +176,31 @@ def _variables(expression: Expression) -> set[str]:
     return {one[1] or one[2] for one in _VARIABLE.finditer(expression.text)} if expression.grafana else set()
 
 
-def _compared(before: Sequence[Reading], after: Sequence[Reading]) -> str:
-    """The result with the greatest difference, before and after."""
+def _labels(labels: Mapping[str, str]) -> _Labels:
+    return frozenset(labels.items())
+
+
+def _compared(before: _Given, after: _Given, when: str) -> str:
+    """The result with the greatest difference, before and after: means over the moments that have both."""
     if not before or not after:
         counts = (f"{len(one):,} series" if one else "nothing" for one in (before, after))
-        return "here it gives {}, and {} when mended".format(*counts) if before or after else ""
-    old = {frozenset(one.labels.items()): one.value for one in before}
-    pairs = [(old.get(frozenset(one.labels.items()), math.nan), one.value) for one in after]
+        return f"{when} it gives {{}}, and {{}} when mended".format(*counts) if before or after else ""
+    pairs = [_means(before.get(labels, {}), points) for labels, points in after.items()]
     apart = [(abs(new - was) / max(abs(new), abs(was)), was, new) for was, new in pairs if was != new]
     finite = [one for one in apart if math.isfinite(one[0])]
     share, was, new = max(finite, default=(0.0, 0.0, 0.0))
-    return f"here it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
+    return f"{when} it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
+
+
+def _means(before: Mapping[float, float], after: Mapping[float, float]) -> tuple[float, float]:
+    both = [
+        (before[at], value)
+        for at, value in after.items()
+        if at in before and math.isfinite(before[at]) and math.isfinite(value)
+    ]
+    if not both:
+        return math.nan, math.nan
+    return fmean(was for was, _ in both), fmean(new for _, new in both)
 
 
 def _filters(node: Node) -> bool:

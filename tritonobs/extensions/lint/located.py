@@ -35,10 +35,10 @@ class Unreadable(Exception):  # noqa: N818 (what it is)
 
 
 class Source:
-    """The text of a file."""
+    """The text of a file; `made` says that what is read in it was made of it, so that it cannot be mended."""
 
-    def __init__(self, file: str, text: str) -> None:
-        self.file, self.text = file, text
+    def __init__(self, file: str, text: str, *, made: bool = False) -> None:
+        self.file, self.text, self.made = file, text, made
         self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
 
     def offset(self, position: int) -> int:
@@ -46,7 +46,9 @@ class Source:
         return position
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of a place in the file, counted from 1."""
+        """Line and column of a place in the file, counted from 1; 0 for what stands nowhere in it (-1)."""
+        if offset < 0:
+            return 0, 0
         line = bisect.bisect_right(self._lines, offset)
         return line, offset - self._lines[line - 1] + 1
 
@@ -107,6 +109,8 @@ class Located(str):
 
         Breaks of lines may be other ones, as in a folded text.
         """
+        if self.source.made:
+            return None
         first = self.offset(start)
         last = self.offset(end - 1) + 1 if end > start else first
         alike = self.source.text[first:last].split() == self[start:end].split()

@@ -26,10 +26,10 @@ from tritonobs.extensions.lint.located import (
 MAX_DEPTH: Final = 60
 TEMPLATE = re.compile(r"\{\{|\{%")
 _EMBEDDED = re.compile(
-    r'\s*\{|(?:.*\n)*?\s*(?:groups|rules|route|triggers|panels|- seriesQuery)"?\s*:', re.MULTILINE
+    r'\A\s*\{|^[ \t]*"?(?:groups|rules|route|triggers|panels|- seriesQuery)"?[ \t]*:', re.MULTILINE
 )
 _TARGETS: Final = ("averageValue", "value", "targetAverageValue", "targetValue")
-_ADAPTED = re.compile(r"<<\s*\.(\w+)[^>]*>>")
+_ADAPTED = re.compile(r"<<\s*\.(\w+)[^<>]*>>")
 _MANAGED = re.compile(r"prometheus\.googleapis\.com\|([\w:]+)\|")
 _SERIES_NAME = re.compile(r"\s*([A-Za-z_:][\w:]*)")
 _ALERTNAME = re.compile(r"\balertname\s*(=~|=)\s*\"?([^\",}]+)\"?")
@@ -85,7 +85,7 @@ class _Walk:
         elif isinstance(value, list):
             for one in value:
                 self.value(one, depth + 1)
-        elif isinstance(value, Located) and "\n" in value and _EMBEDDED.match(value[:4000]):
+        elif isinstance(value, Located) and "\n" in value and _EMBEDDED.search(value[:4000]):
             self.embedded(value)
 
     def mapping(self, value: Mapping[str, Value], depth: int) -> None:
@@ -142,7 +142,10 @@ class _Walk:
                 use="alert" if use == "alert" else "record",
                 name=name,
                 words="\n".join(words),
-                settings={"interval": self._interval},
+                settings={
+                    "interval": self._interval,
+                    **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
+                },
                 begin=begin,
             )
         )

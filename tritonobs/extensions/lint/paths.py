@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-_SUFFIXES: Final = frozenset((".yaml", ".yml", ".json", ".promql", ".rules", ".tpl"))
+SUFFIXES: Final = frozenset((".yaml", ".yml", ".json", ".promql", ".rules", ".tpl", ".jsonnet", ".libsonnet"))
+"""Of the files that are read in a folder, beside Markdown on request."""
 _MARKUP: Final = frozenset((".md", ".markdown"))
 _SKIPPED: Final = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"))
 
@@ -17,7 +18,7 @@ def files_of(
     paths: Iterable[Path], *, exclude: Iterable[str] = (), markdown: bool = False
 ) -> Iterator[tuple[Path, bool]]:
     """Each file once, with whether it was named itself. Folders are searched in the order of names."""
-    wanted = _SUFFIXES | _MARKUP if markdown else _SUFFIXES
+    wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
     for path in paths:
         for file, named in _below(path, wanted) if path.is_dir() else ((path, True),):

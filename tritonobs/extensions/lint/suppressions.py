@@ -11,7 +11,7 @@ from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.located import Source
 
 _COMMENT = re.compile(
-    r"#\s*tritonobs:\s*ignore(?P<file>-file)?=(?P<ids>[\w*-]+(?:,[\w*-]+)*)"
+    r"(?:#|//)\s*tritonobs:\s*ignore(?P<file>-file)?=(?P<ids>[\w*-]+(?:,[\w*-]+)*)"
     r"[ \t]*(?:because\b)?(?P<reason>[^\n\"\\]*)"
 )
 
@@ -38,9 +38,9 @@ def suppressions(expression: Expression) -> tuple[Suppression, ...]:
     found = [*_in(text, first), *_in(expression.settings.get("described", ""), first)]
     found += [made for made, whole_file in everywhere if whole_file]
     # A file of JSON may be a single line, and has comments only within its texts.
-    if not source.text.lstrip().startswith(("{", "[")):
+    if source.made or not source.text.lstrip().startswith(("{", "[")):
         begin = min(expression.begin or first, first)
-        while source.line(begin - 1).lstrip().startswith("#"):
+        while source.line(begin - 1).lstrip().startswith(("#", "//")):
             begin -= 1
         end = text.place(len(text))[0]
         found += [made for made, whole_file in everywhere if not whole_file and begin <= made.line <= end]

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import promql_parser
 
+MAX_CHARACTERS: Final = 50_000
 MAX_TOKENS: Final = 5_000
 """The parser calls itself for each level, and a stack that overflows ends the process."""
 MAX_DEPTH: Final = 100
@@ -143,6 +144,8 @@ def parse(text: str) -> Node:
     Raises:
         Unparsed: the parser refuses it.
     """
+    if len(text) > MAX_CHARACTERS:
+        raise Unparsed(f"has more than {MAX_CHARACTERS:,} characters")
     tokens = _tokens(text)
     if not tokens:
         raise Unparsed("no expression found")

@@ -172,7 +172,7 @@ def _takes_none(matcher: Matcher) -> bool:
         # A variable of Grafana has become a word of that length, and is `.*` when All is chosen.
         try:
             return re.fullmatch(matcher.value, "") is not None
-        except re.error:
+        except (re.error, RecursionError, OverflowError):
             return True
     return matcher.value == ""
 
