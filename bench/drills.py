@@ -26,8 +26,7 @@ from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.report import seconds
 from tritonobs.extensions.lab.stack import local, native
 from tritonobs.extensions.lab.stack.services import Folders
-from tritonobs.extensions.triage.judge import triage
-from tritonobs.extensions.triage.snapshot import take_snapshot
+from tritonobs.extensions.triage.answers import verdict as look
 from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
@@ -123,10 +122,13 @@ def healthy(rig: Rig, repeats: int) -> Iterator[dict[str, str]]:
         for number in range(repeats):
             time.sleep(WINDOW_SECONDS)
             now = time.time()
-            snapshot = take_snapshot(
-                rig.sources, incident=Span(start=now - WINDOW_SECONDS, end=now), baseline=baseline
-            )
-            verdict = triage(snapshot)
+            verdict = look(
+                rig.prometheus,
+                rig.alertmanager,
+                rig.asked,
+                incident=Span(start=now - WINDOW_SECONDS, end=now),
+                baseline=baseline,
+            ).verdict
             print(f"healthy {number + 1}: {verdict.status} {verdict.sentence}", file=sys.stderr)
             yield {"status": verdict.status, "sentence": verdict.sentence}
     finally:
