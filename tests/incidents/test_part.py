@@ -126,8 +126,10 @@ async def get(one, path):
     async def send(message):
         sent.append(message)
 
+    path, _, query = path.partition("?")
     scope = {
-        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
+        "query_string": query.encode(),
         "headers": [], "root_path": "", "scheme": "http", "server": ("a", 1), "http_version": "1.1",
     }  # fmt: skip
     await Starlette(routes=routes(one))(scope, receive, send)
@@ -301,6 +303,7 @@ def test_pages_show_incidents_and_names_in_them_are_data(begin):
     async def looked(one, robots):
         incidents, _ = await test(one, robots)
         paths = ["/incidents", *(f"/incidents/{incident.id}" for incident in incidents)]
+        paths += [f"{path}?lang=zh" for path in paths]
         missing = ["/incidents/20260101-0000-0000000000", "/incidents/.."]
         return incidents, [await get(one, path) for path in paths], [await get(one, path) for path in missing]
 
@@ -308,13 +311,15 @@ def test_pages_show_incidents_and_names_in_them_are_data(begin):
     incidents, answers, missing = begin(judged, looked)
 
     assert len(incidents) == 2
-    assert [status for status, _ in (*answers, *missing)] == [200, 200, 200, 404, 404]
+    assert [status for status, _ in (*answers, *missing)] == [*[200] * 6, 404, 404]
     for _, text in answers:
         assert "<script" not in text
         assert "&lt;script&gt;" in text
     assert 'http-equiv="refresh"' in answers[1][1]
     assert "/runbooks/TritonQpsAboveLimit" in "".join(text for _, text in answers)
     assert "width=device-width" in answers[0][1]
+    assert "<h2>时间线</h2>" in answers[4][1]
+    assert 'href="/runbooks/TritonQpsAboveLimit?lang=zh"' in "".join(text for _, text in answers)
 
 
 def test_the_fleet_files_folder_counts_from_the_fleet_file(tmp_path):

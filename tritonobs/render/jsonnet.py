@@ -1,6 +1,6 @@
 """Jsonnet: our own rules are evaluated in this process, files of others in one of their own.
 
-What others wrote may loop for ever, want any amount of memory or import any file, and the library cannot be
+What others wrote may loop forever, want any amount of memory or import any file, and the library cannot be
 stopped from within. A process of its own can be ended, and reads only files below the folders it is given.
 """
 
@@ -189,7 +189,7 @@ class _Importer:
 
 
 def _bound(seconds: float, memory: int) -> None:
-    """Memory for jsonnet itself; time also where whoever asked is gone."""
+    """Memory for jsonnet itself; time also where the caller has gone."""
     with suppress(ValueError, OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + memory

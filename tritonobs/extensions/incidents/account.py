@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timezone, tzinfo
 from pathlib import Path
 
 from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
-from tritonobs.extensions.incidents.words import clock, day, lasted
+from tritonobs.extensions.incidents.words import ENGLISH, Words, clock, day, lasted
 from tritonobs.units import format_number
 
-_UNKNOWN = "no cause is known"
 _MOST_NAMES = 3
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
 
@@ -28,37 +28,48 @@ class Event:
     what: str
 
 
-def place(entry: Entry) -> str:
+def place(entry: Entry, words: Words = ENGLISH) -> str:
     """`inspect, detector on triton-1`, or what the incident is about where no model is named."""
     parts = [*entry.models] or [*entry.areas]
-    models = ", ".join(parts[:_MOST_NAMES]) + (
-        f" and {len(parts) - _MOST_NAMES} more" if parts[_MOST_NAMES:] else ""
-    )
+    models = ", ".join(parts[:_MOST_NAMES])
+    if parts[_MOST_NAMES:]:
+        models = words.and_more.format(models, len(parts) - _MOST_NAMES)
     servers = ", ".join(entry.replicas[:_MOST_NAMES])
-    return " on ".join(part for part in (models, servers) if part)
+    return words.on.format(models, servers) if models and servers else models or servers
 
 
-def sentence(entry: Entry) -> str:
+def sentence(entry: Entry, words: Words = ENGLISH) -> str:
     """What is wrong, in the words of triage."""
-    return entry.causes[0].sentence if entry.causes else _UNKNOWN
+    return entry.causes[0].sentence if entry.causes else words.unknown
 
 
-def status(entry: Entry) -> str:
+def status(entry: Entry, words: Words = ENGLISH, zone: tzinfo = timezone.utc) -> str:
     """`lasts since 12:03:10 UTC`, or `lasted 4m`."""
     if entry.ended is None:
-        return f"lasts since {clock(entry.since)}"
-    return f"lasted {lasted(entry.since, entry.ended)}"
+        return words.lasts.format(clock(entry.since, zone))
+    return words.lasted.format(lasted(entry.since, entry.ended))
 
 
-def timeline(entry: Entry) -> tuple[Event, ...]:
+def timeline(entry: Entry, words: Words = ENGLISH) -> tuple[Event, ...]:
     """What began and ended when, in order."""
     found = [Event(at=one.since, what=one.sentence) for one in entry.causes if one.since is not None]
     for alert in entry.alerts:
-        again = f", {alert.times} times" if alert.times > 1 else ""
-        found.append(Event(at=alert.began, what=f"{named(alert)} fires{again}"))
+        name = named(alert)
+        again = words.fires_again.format(name, alert.times) if alert.times > 1 else words.fires.format(name)
+        found.append(Event(at=alert.began, what=again))
         if alert.ended is not None:
-            found.append(Event(at=alert.ended, what=f"{named(alert)} is over"))
+            found.append(Event(at=alert.ended, what=words.resolved.format(name)))
     return tuple(sorted(found, key=lambda event: event.at))
+
+
+def cost(bill: Cost, words: Words = ENGLISH) -> str:
+    """`noticed after 20s by TritonQpsAboveLimit, 143 requests failed, 20 were later than promised`."""
+    parts = [words.noticed.format(lasted(0, bill.noticed_seconds), bill.found_by)]
+    if bill.failed is not None:
+        parts.append(words.failed.format(format_number(bill.failed)))
+    if bill.late is not None:
+        parts.append(words.late.format(format_number(bill.late)))
+    return words.comma.join(parts)
 
 
 def named(alert: KeptAlert) -> str:
@@ -83,20 +94,9 @@ def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
     if entry.left_out:
         yield f"  ... and {entry.left_out} more alerts"
     if entry.cost:
-        yield f"  {_cost(entry.cost)}"
+        yield f"  {cost(entry.cost)}"
     for moment, path in readings.items():
         yield f"  > tritonobs triage --load {path}  (what was read: {moment.value})"
-
-
-def _cost(bill: Cost) -> str:
-    """`Noticed after 20s by TritonQpsAboveLimit; 143 requests failed, 20 were later than promised`."""
-    counts = [
-        f"{format_number(number)} {what}"
-        for number, what in ((bill.failed, "requests failed"), (bill.late, "were later than promised"))
-        if number is not None
-    ]
-    noticed = f"Noticed after {lasted(0, bill.noticed_seconds)} by {bill.found_by}"
-    return "; ".join(part for part in (noticed, ", ".join(counts)) if part)
 
 
 def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
@@ -111,14 +111,14 @@ def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
         *(f"- {clock(event.at)} {_plain(event.what)}" for event in timeline(entry)),
         *([f"- … and {entry.left_out} more alerts"] if entry.left_out else []),
         "",
-        *(["## Impact", "", f"- {_plain(_cost(entry.cost))}", ""] if entry.cost else []),
+        *(["## Impact", "", f"- {_plain(cost(entry.cost))}", ""] if entry.cost else []),
         "## Causes",
         "",
         *(
             f"- {_plain(cause.sentence)} (`{cause.check}`, {cause.confidence:.0%} sure)"
             for cause in entry.causes
         ),
-        *([] if entry.causes else [f"- {_UNKNOWN}"]),
+        *([] if entry.causes else [f"- {ENGLISH.unknown}"]),
         "",
         "## What to do",
         "",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import zoneinfo
+from datetime import timezone, tzinfo
 from typing import TYPE_CHECKING, Protocol
 
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from starlette.routing import Route
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
-from tritonobs.extensions.incidents.words import clock, day
+from tritonobs.extensions.incidents.words import ENGLISH, LANGUAGES, Words, clock, day
 from tritonobs.report.html import template
 from tritonobs.tasks.threads import Threads
 
@@ -46,13 +48,19 @@ def routes(source: Source) -> list[Route]:
     """`/incidents` and `/incidents/ID`."""
     threads = Threads("pages of incidents", most=2)
 
-    async def listed(_: Request) -> Response:
+    async def listed(request: Request) -> Response:
         try:
             entries = await threads.run(lambda: _entries(source), seconds=_READ_SECONDS)
         except TritonobsError as error:
             return PlainTextResponse(f"{error}\n", 503)
-        page = template(__package__, "incidents.html")
-        text = page.render(entries=entries, account=account, day=day, fleet=source.plan.fleet)
+        text = template(__package__, "incidents.html").render(
+            entries=entries,
+            account=account,
+            day=day,
+            fleet=source.plan.fleet,
+            words=_words(request),
+            zone=zoneinfo.ZoneInfo(source.plan.notify.timezone),
+        )
         return HTMLResponse(text)
 
     async def one(request: Request) -> Response:
@@ -64,12 +72,24 @@ def routes(source: Source) -> list[Route]:
             return PlainTextResponse(f"{error}\n", 503)
         if found is None:
             return PlainTextResponse("there is no such incident; /incidents lists them\n", 404)
-        return HTMLResponse(incident_page(found, refresh=found.entry.ended is None))
+        page = incident_page(
+            found,
+            words=_words(request),
+            zone=zoneinfo.ZoneInfo(source.plan.notify.timezone),
+            refresh=found.entry.ended is None,
+        )
+        return HTMLResponse(page)
 
     return [Route("/incidents", listed), Route("/incidents/{ident}", one)]
 
 
-def incident_page(recorded: Recorded, *, refresh: bool = False) -> str:
+def _words(request: Request) -> Words:
+    return LANGUAGES.get(request.query_params.get("lang", ""), ENGLISH)
+
+
+def incident_page(
+    recorded: Recorded, *, words: Words = ENGLISH, zone: tzinfo = timezone.utc, refresh: bool = False
+) -> str:
     """The incident as HTML that needs nothing else; with `refresh` it loads itself again now and then."""
     entry = recorded.entry
     alerts = sorted({alert.labels.get("alertname", "") for alert in entry.alerts} - {""})
@@ -80,6 +100,8 @@ def incident_page(recorded: Recorded, *, refresh: bool = False) -> str:
         alerts=alerts,
         clock=clock,
         day=day,
+        words=words,
+        zone=zone,
         refresh=_REFRESH_SECONDS if refresh else 0,
     )
 

@@ -22,40 +22,98 @@ _MOST_INCIDENTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """One language's phrases; `{}` is filled in."""
+    """One language's phrases; `{}` is filled in. `language` is that of the HTML page."""
 
+    language: str
     cause: str
     since: str
     next_step: str
     over: str
     failed: str
     late: str
+    noticed: str
     incident: str
+    incidents_of: str
+    no_incident: str
     comma: str
+    unknown: str
+    and_more: str
+    on: str
+    lasts: str
+    lasted: str
+    fires: str
+    fires_again: str
+    resolved: str
+    sure: str
+    also: str
+    timeline: str
+    runbooks: str
+    commands: str
+    every: str
+    more_alerts: str
 
 
 LANGUAGES: Final[Mapping[str, Words]] = {
     "en": Words(
+        language="en",
         cause="{}",
         since="{}, since {}",
         next_step="Next: {}",
         over="It is over after {}",
         failed="{} requests failed",
         late="{} were later than promised",
+        noticed="noticed after {} by {}",
         incident="incident",
+        incidents_of="Incidents of {}",
+        no_incident="There was none since this process began.",
         comma=", ",
+        unknown="no cause is known",
+        and_more="{} and {} more",
+        on="{} on {}",
+        lasts="lasts since {}",
+        lasted="lasted {}",
+        fires="{} fires",
+        fires_again="{} fires, {} times",
+        resolved="{} is over",
+        sure="{} sure",
+        also="Also: {}",
+        timeline="Timeline",
+        runbooks="Runbooks",
+        commands="Commands",
+        every="all incidents",
+        more_alerts="and {} more alerts",
     ),
     "zh": Words(
+        language="zh",
         cause="诊断：{}",
         since="{}（自 {} 起）",
         next_step="下一步：{}",
         over="已结束，历时 {}",
         failed="{} 个请求失败",
         late="{} 个超过承诺时间",
+        noticed="{} 后由 {} 发现",
         incident="事件",
+        incidents_of="{} 的事件",
+        no_incident="本进程启动以来没有事件。",
         comma="，",
+        unknown="原因未知",
+        and_more="{} 等另外 {} 个",
+        on="{}（{}）",
+        lasts="自 {} 起持续",
+        lasted="历时 {}",
+        fires="{} 触发",
+        fires_again="{} 触发，共 {} 次",
+        resolved="{} 恢复",
+        sure="置信度 {}",
+        also="另有：{}",
+        timeline="时间线",
+        runbooks="处置手册",
+        commands="命令",
+        every="全部事件",
+        more_alerts="另有 {} 条告警",
     ),
 }
+ENGLISH: Final = LANGUAGES["en"]
 
 
 def said(
@@ -76,6 +134,8 @@ def said(
 
 def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzinfo) -> Sequence[Said]:
     url = f"{plan.addresses.serve_link}/incidents/{one.id}"
+    if words.language != ENGLISH.language:
+        url += f"?lang={words.language}"
     if one.ended is not None:
         parts = [words.over.format(lasted(one.since, one.ended))]
         if bill and bill.failed is not None:

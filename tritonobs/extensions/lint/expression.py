@@ -13,7 +13,7 @@ from tritonobs.extensions.lint.located import Located
 from tritonobs.extensions.lint.tree import MAX_CHARACTERS, Node, Unparsed, parse
 
 _BEFORE: Final = 500
-"""Characters before a variable that say what it stands for."""
+"""Characters before a variable that say what it means."""
 Use = Literal["alert", "record", "panel", "variable", "scaler", "hpa", "plain"]
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\[\[\w+(?::\w+)?\]\]")

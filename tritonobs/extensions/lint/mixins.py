@@ -1,4 +1,4 @@
-"""Jsonnet: which files stand for themselves, what they evaluate to, and where that is written.
+"""Jsonnet: which files are evaluated by themselves, what they evaluate to, and where that is written.
 
 A value has no place. An expression that is written out in one place of the files stands there; one that is
 put together stands where its alert, record or panel is named; else only the file is known.
@@ -108,7 +108,7 @@ class Mixins:
             self._texts[_key(file)] = text
 
     def values(self) -> Iterator[Value]:
-        """The value of each file that stands for itself; where it has none, of those that it imports."""
+        """The value of each file that is evaluated by itself; where it has none, of those that it imports."""
         self._until = time.monotonic() + MOST_SECONDS
         seen, parts = set[str](), set[str]()
         for file in self._entries():
