@@ -105,7 +105,7 @@ local scrapes = 4;
     // `age` old: what faster tiers leave to a slow one needs that time to spend its share. Three pairs are those of the SRE
     // workbook, chapter 5; the fourth is ours. The first tier is evaluated in the group of the error budgets.
     burnTiers: [
-      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '30m', lately: '6h', age: '' },
+      { name: 'fast', severity: 'critical', long: '1h', short: '5m', share: 0.02, again: '1h', lately: '6h', age: '' },
       { name: 'medium', severity: 'critical', long: '6h', short: '30m', share: 0.05, again: '2h', lately: '1d', age: '' },
       { name: 'slow', severity: 'warning', long: '1d', short: '2h', share: 0.1, again: '6h', lately: '3d', age: '12h' },
       { name: 'long', severity: 'warning', long: '3d', short: '6h', share: 0.1, again: '1d', lately: '7d', age: '1d' },
