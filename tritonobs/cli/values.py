@@ -138,14 +138,23 @@ class Group(click.Group):
 
 def running_fleet() -> Path | None:
     """The fleet file of the stack that runs in this folder; None without one."""
-    running = answer("running")
-    return running(STATE).fleet_file() if running else None
+    running = _running()
+    found: Path | None = running.fleet_file() if running else None
+    return found
 
 
 def running_url(part: str, otherwise: str) -> str:
     """Where a part of the stack that runs in this folder answers; `otherwise` without one."""
+    running = _running()
+    return (running.url(part) if running else None) or otherwise
+
+
+def _running() -> Any:  # noqa: ANN401 (the laboratory's answer)
+    # Its libraries are those of a stack, which an installation without one does not have.
+    if not (STATE / "stack.json").is_file():
+        return None
     running = answer("running")
-    return (running(STATE).url(part) if running else None) or otherwise
+    return running(STATE) if running else None
 
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:

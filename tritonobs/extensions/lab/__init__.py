@@ -60,6 +60,15 @@ EXTENSION = Extension(
         "driven": "tritonobs.extensions.lab.answers:driven",
     },
     extras={
-        "stack": ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
+        "stack": (
+            "cv2",
+            "gevent",
+            "geventhttpclient",
+            "numpy",
+            "onnxruntime",
+            "psutil",
+            "pytriton",
+            "tritonclient",
+        )
     },
 )

@@ -11,9 +11,6 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import STATE
-from tritonobs.extensions.lab.report import startup_progress
-from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
 from tritonobs.tasks.undo import Undo
 
 
@@ -33,6 +30,9 @@ def demo(*, state: Path, keep: bool) -> None:
     ports, with a local DingTalk robot; takes about four minutes.
     """
     from tritonobs.extensions.lab.commands.demo_steps import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
+    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.lab.stack import local, native  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
 
     folders = Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:

@@ -9,11 +9,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.report import stack_table, startup_progress
-from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
 from tritonobs.programs import binaries
-from tritonobs.report.console import print_table
 from tritonobs.tasks.undo import Undo
 
 state_option = click.option(
@@ -79,6 +75,10 @@ def up(
     FLEET is a fleet file. The default is the example with the inspection models and a local DingTalk robot.
     Runs until Ctrl-C, which ends every process.
     """
+    from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.lab.stack import local, native  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+
     folders = Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
         with startup_progress() as on_ready:
@@ -112,6 +112,11 @@ def up(
 @state_option
 def status(*, state: Path) -> int:
     """Show which parts of the stack run and answer; exit status 1 when one does not."""
+    from tritonobs.extensions.lab.report import stack_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.lab.stack import local  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.report.console import print_table  # noqa: PLC0415
+
     rows = local.health(Folders(root=state.absolute()))
     if not rows:
         raise StackError(f"no stack runs in {state}; start one with: tritonobs up")
@@ -123,5 +128,8 @@ def status(*, state: Path) -> int:
 @state_option
 def down(*, state: Path) -> None:
     """Stop every process of the stack."""
+    from tritonobs.extensions.lab.stack import native  # noqa: PLC0415 (needs the extra `stack`)
+    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+
     stopped = native.down(Folders(root=state.absolute()))
     say(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")
