@@ -130,7 +130,7 @@ else:
     ThresholdsSpec = create_model(
         "ThresholdsSpec",
         __base__=Section,
-        __doc__="From where on alerts fire. What is left out has the value of the mixin.",
+        __doc__="Thresholds of the alerts. A field that is left out has the mixin's value.",
         **_thresholds(),
     )
 

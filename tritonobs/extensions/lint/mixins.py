@@ -119,7 +119,7 @@ class Mixins:
             parts |= set(self._reached(file) if isinstance(value.outcome, Refused) else ())
         for file in self._files:
             if _key(file) in parts - seen and isinstance((value := self._value(file)).outcome, Evaluated):
-                # Most parts have no value of their own, which is not a fault of theirs.
+                # Most parts have no value of their own, which is not a fault.
                 yield value
 
     def _value(self, file: str) -> Value:
