@@ -272,7 +272,7 @@ def test_a_file_that_never_ends_is_ended(monkeypatch):
     assert _said("a.jsonnet", "b.jsonnet")[0] == (
         "a.jsonnet",
         "unreadable",
-        "has no value after 0.5 s, the most that is waited for",
+        "was not evaluated within 0.5 s, the limit",
     )
     assert _places("a.jsonnet", "b.jsonnet")[1] == (_at("b.jsonnet"), BUSY)
 
@@ -295,7 +295,7 @@ def test_a_file_that_wants_all_memory_gets_little(monkeypatch):
     ((_, name, message),) = _said("a.jsonnet")
 
     assert name == "unreadable"
-    assert message == "ended jsonnet: it may need more memory than 64 MiB, the most it gets"
+    assert message == "ended the evaluator: it may need more than 64 MiB of memory, the limit"
 
 
 def test_a_value_of_any_size_is_refused(monkeypatch):

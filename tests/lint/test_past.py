@@ -117,7 +117,7 @@ def test_an_alert_that_always_would_have_fired_is_a_warning(live):
     ((name, said),) = _said(live, _alert("nv_gpu_utilization > 0.1", wait="5m"))
 
     assert name == "always-here"
-    assert re.fullmatch(r"it would have fired for (99|100)% of (2d|1d23h): who acts on it\?", said)
+    assert re.fullmatch(r"it would have fired for (99|100)% of (2d|1d23h): does anyone act on it\?", said)
 
 
 def test_a_panel_with_a_result_for_some_of_the_time_is_named(live):
@@ -174,9 +174,7 @@ def test_the_command_asks_and_says_what_it_did_not_ask(past, tmp_path, monkeypat
         r"the value was at most 0\.5, and it asks for > 0\.97 \[info\]",
         stdout,
     )
-    assert stderr.splitlines()[-1] == (
-        "1 of them was not asked there: only Grafana knows the values of their variables"
-    )
+    assert stderr.splitlines()[-1] == ("1 expression with variables of Grafana was not sent to Prometheus")
 
 
 def test_without_a_prometheus_the_command_ends_with_3(tmp_path):
@@ -220,7 +218,7 @@ def test_what_was_not_answered_is_said(answer, says):
     live = Live(Silent(answer), Span(start=0.0, end=86400.0))
 
     assert _said(live, _alert("nv_gpu_utilization > 0.9")) == [
-        ("unasked-here", f"its past was not answered: {says}")
+        ("unasked-here", f"its history could not be read: {says}")
     ]
 
 
@@ -240,5 +238,5 @@ def test_after_a_minute_no_more_is_asked_about_the_past(monkeypatch):
 
     said = _said(Live(prometheus, Span(start=0.0, end=86400.0)), _alert("nv_gpu_utilization > 0.9"))
 
-    assert said == [("unasked-here", "its past was not asked: the 0 s for that are over")]
+    assert said == [("unasked-here", "its history was not read: the 0 s for that are over")]
     assert prometheus.asked == 0

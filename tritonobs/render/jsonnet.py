@@ -111,11 +111,11 @@ def evaluate_apart(
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Refused(reason=f"has no value after {seconds:g} s, the most that is waited for", file=file)
+        return Refused(reason=f"was not evaluated within {seconds:g} s, the limit", file=file)
     if done.returncode:
         most = f"{MEMORY_BYTES >> 20} MiB"
         return Refused(
-            reason=f"ended jsonnet: it may need more memory than {most}, the most it gets", file=file
+            reason=f"ended the evaluator: it may need more than {most} of memory, the limit", file=file
         )
     answer: dict[str, Any] = json.loads(done.stdout)
     if "error" in answer:

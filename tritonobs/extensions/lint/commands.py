@@ -215,9 +215,13 @@ def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | No
 
 
 def _unasked(live: Asked | None) -> Iterator[str]:
-    if live and (count := live.passed_over):
-        verb = "was" if count == 1 else "were"
-        yield f"{count:,} of them {verb} not asked there: only Grafana knows the values of their variables"
+    if live and (count := live.unsent):
+        what = (
+            "expression with variables of Grafana was"
+            if count == 1
+            else "expressions with variables of Grafana were"
+        )
+        yield f"{count:,} {what} not sent to Prometheus"
 
 
 def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:

@@ -65,7 +65,7 @@ class Asked(Protocol):
     """A running Prometheus that is asked about expressions."""
 
     @property
-    def passed_over(self) -> int:
+    def unsent(self) -> int:
         """How many of them it was not asked."""
 
     def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -13,7 +14,7 @@ from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.past import ALWAYS_HERE, Past
-from tritonobs.extensions.lint.tree import Call, Matcher, Node, Selector, Unparsed, walk
+from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
@@ -49,12 +50,12 @@ class Live:
         self._past = Past(prometheus, span) if span else None
         self._held: Catalogue = catalogue()
         self._there: dict[str, bool] = {}
-        self._passed_over: set[str] = set()
+        self._unsent: set[str] = set()
 
     @property
-    def passed_over(self) -> int:
+    def unsent(self) -> int:
         """How many expressions were not asked, because only Grafana could fill in their variables."""
-        return len(self._passed_over)
+        return len(self._unsent)
 
     def __call__(self, expression: Expression) -> Iterator[tuple[str, Hit]]:
         """What this Prometheus says of an expression, each with the id of the finding.
@@ -65,7 +66,7 @@ class Live:
         if expression.use not in _USES:
             return
         if _variables(expression) - _WINDOWS:
-            self._passed_over.add(str(expression.text))
+            self._unsent.add(str(expression.text))
             return
         try:
             tree = expression.tree
@@ -78,8 +79,13 @@ class Live:
         ]
         if not known:
             return
-        read = [one for one, above in known if not _absent(above)]
-        gone = [hit for one in read if (hit := self._missing(one))]
+        there = [(one, above) for one, above in known if not _absent(above)]
+        read = [one for one, _ in there]
+        gone = [
+            _silencing(hit, above) if expression.use == "alert" else hit
+            for one, above in there
+            if (hit := self._missing(one))
+        ]
         yield from ((NOT_HERE, hit) for hit in gone)
         series = [_selector(one.name, one.matchers) for one in read]
         # What was there and is not now says nothing about sides that do not match.
@@ -208,6 +214,12 @@ def _filters(node: Node) -> bool:
     return any(True for below, _ in walk(node) for _ in compared(below)) or any(
         getattr(below, "op", "") in ("and", "unless") for below, _ in walk(node)
     )
+
+
+def _silencing(hit: Hit, above: tuple[Node, ...]) -> Hit:
+    """Of an alert: without this series it has no result, unless another part of it has one."""
+    others = any(isinstance(one, Binary) and one.op in ("or", "unless") for one in above)
+    return hit if others else replace(hit, message=f"{hit.message}, so the alert cannot fire")
 
 
 def _absent(above: tuple[Node, ...]) -> bool:

@@ -44,7 +44,7 @@ _REFUSED = re.compile(r".* refused: ")
 
 
 class Past:
-    """Asks about a span of the past. What is not answered in time, or at all, is said and not guessed."""
+    """Asks about a span of the past. A finding says which history could not be read."""
 
     def __init__(
         self, prometheus: PrometheusClient, span: Span, *, clock: Callable[[], float] = time.monotonic
@@ -62,7 +62,7 @@ class Past:
             Unreachable: Prometheus is gone.
         """
         if self._spent >= MOST_SECONDS:
-            message = f"its past was not asked: the {MOST_SECONDS:g} s for that are over"
+            message = f"its history was not read: the {MOST_SECONDS:g} s for that are over"
             yield UNASKED_HERE, Hit(start=0, message=message)
             return
         began = self._clock()
@@ -73,7 +73,7 @@ class Past:
                 else self._shown(tree, expression, series)
             )
         except (BadAnswer, TimedOut) as error:
-            message = f"its past was not answered: {_REFUSED.sub('', str(error))}"
+            message = f"its history could not be read: {_REFUSED.sub('', str(error))}"
             said = (UNASKED_HERE, Hit(start=0, message=message))
         self._spent += self._clock() - began
         if said:
@@ -91,7 +91,7 @@ class Past:
         seen = min(max((seconds for _, seconds in sides), default=math.inf), self._span.seconds)
         firing = sum(one.seconds for one in episodes)
         if firing >= _ALWAYS * seen >= _ALWAYS * _DAY_SECONDS:
-            message = f"it would have fired for {firing / seen:.0%} of {_long(seen)}: who acts on it?"
+            message = f"it would have fired for {firing / seen:.0%} of {_long(seen)}: does anyone act on it?"
             return ALWAYS_HERE, Hit(start=0, message=message)
         if episodes:
             message = f"it would have fired {_often(episodes)} in {_long(seen)}"
