@@ -244,7 +244,7 @@ def _new(state: State, now: float, first: Episode) -> Incident:
         opened=now,
         began=first.began,
         ended=None,
-        closed=False,
+        closed_at=None,
         worst="",
         now="",
         eased=None,
@@ -271,7 +271,7 @@ def _kept(closed: Mapping[str, Incident], shown: Iterable[Incident], now: float)
 
 
 def _closed_at(one: Incident) -> float:
-    return one.ended or 0.0
+    return one.closed_at or 0.0
 
 
 def _lasting(known: Mapping[str, Episode], owners: Mapping[str, str], now: float) -> dict[str, Episode]:

@@ -323,7 +323,7 @@ def _incident(entry: Entry) -> Incident:
         opened=entry.opened,
         began=entry.began,
         ended=entry.ended,
-        closed=False,
+        closed_at=None,
         worst=entry.worst,
         now=entry.worst,
         eased=None,
