@@ -56,9 +56,15 @@ class Step:
     outside: tuple[Alert, ...]
     changes: tuple[Change, ...]
 
-    def find(self, ident: str) -> Incident | None:
-        """The incident with this id, or that which it turned out to be."""
-        return next((one for one in self.incidents if ident == one.id or ident in one.joined), None)
+    def find(self, name: str) -> Incident | None:
+        """The incident with this id, or that which it turned out to be, or that another process calls so."""
+        known = (one for one in self.incidents if name == one.id or name in one.joined)
+        other = (
+            one
+            for one in self.incidents
+            if any(ident(alert.key, alert.starts) == name for alert in one.alerts)
+        )
+        return next(known, next(other, None))
 
 
 def join(
@@ -212,10 +218,13 @@ def _identified(state: State, now: float, groups: Sequence[Group]) -> list[Incid
     held: dict[int, list[Incident]] = {}
     for name, number in holders.items():
         held.setdefault(number, []).append(state.open[name])
-    return [
+    found = [
         _incident(state, now, group.alerts, sorted(held.get(number, ()), key=_age))
         for number, group in enumerate(ordered)
     ]
+    # What was joined and is parted again has its own id back.
+    own = {one.id for one in found}
+    return [replace(one, joined=tuple(name for name in one.joined if name not in own)) for one in found]
 
 
 def _age(one: Incident) -> tuple[float, float, str]:

@@ -36,14 +36,15 @@ class Policy:
 
     An incident has at most one message in `update_seconds`; but a higher severity is told at once, because a
     page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
-    An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is no news
-    by itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
+    An incident is said to go back when it did for `settle_seconds`, and only once: most tickets end within
+    minutes of their page, and Alertmanager tells that up to five minutes late. An alert that is no news by
+    itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
     message goes with the next one, or with `verdict_alone` makes one.
     """
 
     update_seconds: float = 300.0
     hold_seconds: float = 0.0
-    settle_seconds: float = 60.0
+    settle_seconds: float = 600.0
     name_within_seconds: float = 900.0
     repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
     verdict_alone: bool = False
