@@ -203,9 +203,10 @@ class Recorder:
         """
         read = [self._tried(ident) for ident in self._idents()]
         found = (one for one in read if isinstance(one, Entry))
+        # Another process may have removed one since the folder was listed.
         return (
             tuple(sorted(found, key=lambda one: (-one.began, one.id))),
-            tuple(one for one in read if isinstance(one, Finding)),
+            tuple(one for one in read if isinstance(one, Finding) and Path(one.place.file).exists()),
         )
 
     def load(self, ident: str) -> Recorded:
