@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
@@ -269,7 +270,6 @@ def test_what_is_not_ours_is_left_alone(entry, folder) -> None:
     (folder / "README.md").write_text("ours")
     (folder / "sub").mkdir()
     (folder / f"{other}.json").write_text(one.model_dump_json())
-    os.utime(folder / f"{other}.json", (EPOCH, EPOCH))
 
     recorder.keep(one)
 
@@ -286,7 +286,7 @@ def test_what_was_left_half_written_is_swept(entry, folder) -> None:
     old, new = (folder / f".{one.id}.json.{name}.tritonobs-new" for name in ("a", "b"))
     for path, age in ((old, 4000), (new, 10)):
         path.touch()
-        os.utime(path, (one.written - age, one.written - age))
+        os.utime(path, (time.time() - age, time.time() - age))
 
     recorder.keep(one)
 
@@ -300,7 +300,7 @@ def test_readings_without_an_entry_go_after_an_hour(entry, folder) -> None:
     folder.mkdir(parents=True)
     reading.write_text("{}" * 1000)
     for age, there in ((10, True), (4000, False)):
-        os.utime(reading, (EPOCH - age, EPOCH - age))
+        os.utime(reading, (time.time() - age, time.time() - age))
         recorder.keep(entry(0))
         assert reading.exists() is there
 
@@ -369,6 +369,7 @@ def test_a_read_only_folder_is_one_error_and_can_be_read(entry, folder) -> None:
 
 _WRITER = """
 import sys
+import time
 from pathlib import Path
 from tritonobs.incidents.recorder import Entry, Moment, Recorder
 from tritonobs.timings.promql import Span

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -286,13 +287,15 @@ class Recorder:
     def _stored(self, now: float) -> Iterator[_Stored]:
         """All that is in the folder of each incident. Another process may remove some of it meanwhile."""
         by_id: dict[str, dict[Path, tuple[int, float]]] = {}
+        # The disk's clock, not that of the caller: what another process is writing at this moment must stay.
+        left = time.time() - _LEFT_SECONDS
         for path in self._paths():
             with suppress(FileNotFoundError):
                 status = path.lstat()
                 match = _OURS.fullmatch(path.name)
                 if match:
                     by_id.setdefault(match[1], {})[path] = (status.st_size, status.st_mtime)
-                elif _HALF.fullmatch(path.name) and now - status.st_mtime > _LEFT_SECONDS:
+                elif _HALF.fullmatch(path.name) and status.st_mtime < left:
                     path.unlink()
         for ident, found in by_id.items():
             size = sum(bytes_ for bytes_, _ in found.values())
@@ -303,7 +306,7 @@ class Recorder:
                 ended = entry.written if entry.ended is None else entry.ended
             else:
                 # A reading that comes before its entry, or a damaged one.
-                goes_on, ended = now - newest < _LEFT_SECONDS, newest
+                goes_on, ended = newest >= left, newest
             yield _Stored(paths=tuple(found), size=size, goes_on=goes_on, ended=ended)
 
 
