@@ -177,6 +177,22 @@ def test_incidents_that_are_over_are_forgotten(listener, life, monkeypatch) -> N
     assert listener.hear(3 * 86_400).incidents == ()
 
 
+def test_incidents_that_are_over_take_no_more_memory_than_those_that_go_on(
+    listener, life, monkeypatch
+) -> None:
+    """Together they have as many alerts; what was told is known without them."""
+    monkeypatch.setattr(join, "MOST_ALERTS", 50)
+    for turn in range(4):
+        since = 60 + 1000.0 * turn
+        lives = [life(FAST, since, since + 10, model=f"m{turn}", slo=f"s{number}") for number in range(20)]
+        listener.hear(since, [alert_of(one, since) for one in lives])
+        listener.hear(since + 10, [alert_of(one, since + 10) for one in lives])
+        listener.hear(since + 320)
+
+    assert [one.place.models for one in listener.state.closed.values()] == [("m2",), ("m3",)]
+    assert {len(one.incident.alerts) for one in listener.chat.told.values()} == {0}
+
+
 @pytest.mark.parametrize("ahead", [3, 86_400, 10**9])
 def test_an_alert_from_the_future_begins_now(fleet, life, ahead) -> None:
     """Clocks differ. Two processes that hear of it at different times call it the same."""

@@ -193,6 +193,74 @@ def test_a_verdict_without_causes_changes_nothing(two, both, fleet, verdict, hea
     assert step.changes == ()
 
 
+def test_a_verdict_about_half_of_a_storm_parts_nothing(life, fleet, cause, verdict) -> None:
+    """Triage looks closely at a few models; what it does not explain stays with what it does."""
+    lives = [life(FAST, 60, model=f"m{number}") for number in range(7)]
+    listener = heard(lives, fleet, until=60)
+
+    step = listener.hear(
+        65,
+        verdict=verdict(
+            cause("replica_down", "", "", "triton-1"),
+            following=tuple(cause("error_surge", f"m{number}") for number in (3, 4, 5)),
+        ),
+    )
+
+    (incident,) = step.incidents
+    assert (len(incident.alerts), incident.cause.check) == (7, "replica_down")
+
+
+def test_two_causes_part_a_storm(life, fleet, cause, verdict) -> None:
+    """The twin: what neither explains stays with what began just before it."""
+    lives = [life(FAST, 60 + number, model=f"m{number}") for number in range(7)]
+    listener = heard(lives, fleet, until=70)
+
+    step = listener.hear(75, verdict=verdict(cause("bad_deploy", "m1", "2"), cause("bad_deploy", "m5", "2")))
+
+    assert {(one.cause.model, len(one.alerts)) for one in step.incidents} == {("m1", 5), ("m5", 2)}
+
+
+@pytest.mark.parametrize(
+    ("alert", "place", "explains"),
+    [
+        pytest.param({"name": ABOVE}, ("qps_limit", "", ""), True, id="the limit of the fleet"),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("qps_limit", "", ""), True, id="and what it does to models"
+        ),
+        pytest.param(
+            {"name": "TritonobsRobotMuted", "robot": "oncall"},
+            ("delivery", "", "", "robot oncall"),
+            True,
+            id="a robot",
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("delivery", "", "", "robot oncall"), False, id="not of a model"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("replica_down", "", "", "triton-1"), False, id="a replica"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("error_surge", "search", "1"), False, id="another model"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "inspect"}, ("error_surge", "nms", "1"), True, id="a pipeline of it"
+        ),
+        pytest.param(
+            {"name": DOWN, "replica": "triton-1"}, ("error_surge", "nms"), False, id="not of a server"
+        ),
+    ],
+)
+def test_a_cause_explains_what_is_at_its_place(
+    life, fleet, cause, verdict, *, alert, place, explains
+) -> None:
+    """And nothing else."""
+    listener = Listener(fleet=fleet)
+
+    step = listener.hear(60, [alert_of(life(since=60, **alert), 60)], verdict(cause(*place)))
+
+    assert bool(step.incidents[0].cause) is explains
+
+
 @pytest.mark.parametrize(
     ("place", "check", "found"),
     [

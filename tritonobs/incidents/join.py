@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Final
 
 from tritonobs.delivery.payload import Alert
@@ -23,11 +24,12 @@ MOST_OPEN: Final = 50
 """Incidents at once, the worst and oldest; people follow no more. Alerts of others are delivered as today."""
 MOST_CLOSED: Final = 100
 CLOSED_SECONDS: Final = 86_400.0
-"""So many that are over are kept for so long, because a robot may not take their end at once."""
+"""So many that are over are kept for so long, because a robot may not take their end at once; together they
+have as many alerts as are known at once."""
 FORGOTTEN_SECONDS: Final = 4 * 86_400.0
 """An alert of which nothing was heard for so long is over: Alertmanager repeats every three days at least."""
 
-_MOST_TEXT: Final = 8_192
+_MOST_TEXT: Final = 4_096
 _MOST_LABELS, _LONGEST_LABEL = 64, 256
 
 
@@ -272,11 +274,11 @@ def _with_causes(incident: Incident, said: Sequence[Explanation], fleet: Fleet) 
 def _kept(closed: Mapping[str, Incident], shown: Iterable[Incident], now: float) -> dict[str, Incident]:
     """Those that are over, without those that were and are not any more; the newest of them."""
     known = {**closed, **{one.id: one for one in shown}}
-    late = sorted(
-        (one for one in known.values() if one.closed and _closed_at(one) > now - CLOSED_SECONDS),
-        key=_closed_at,
-    )
-    return {one.id: one for one in late[-MOST_CLOSED:]}
+    over = (one for one in known.values() if one.closed and _closed_at(one) > now - CLOSED_SECONDS)
+    newest = sorted(over, key=_closed_at, reverse=True)[:MOST_CLOSED]
+    alerts = accumulate(len(one.alerts) for one in newest)
+    fitting = [one for one, sofar in zip(newest, alerts, strict=True) if sofar <= MOST_ALERTS]
+    return {one.id: one for one in reversed(fitting)}
 
 
 def _closed_at(one: Incident) -> float:

@@ -148,7 +148,8 @@ def accepted(chat: Chat, message: Message, now: float, states: Collection[State]
     before = before or Told(incident=incident, at=now)
     said = {change.what for change in message.changes}
     told = Told(
-        incident=incident,
+        # Its alerts are in `named`.
+        incident=replace(incident, alerts=()),
         at=now,
         causes=before.causes.union([cause_key(message.cause)] if message.cause else ()),
         eased=before.eased or What.EASED in said,
