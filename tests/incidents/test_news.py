@@ -214,13 +214,24 @@ def test_repeats_are_alertmanagers(timing) -> None:
 
 
 def test_an_update_puts_the_repetition_off(life, fleet) -> None:
-    """It counts from the last message, and repeats the cause."""
-    lives = [
-        life(MEDIUM, 60, model="ocr", severity="warning"),
-        life(DEAD, 7200, model="ocr", replica="triton-1"),
-    ]
-    told = _told(heard(lives, fleet, until=7200 + 14_400 + 30))
-    assert told == [(60, Kind.FIRST), (7200, Kind.UPDATE), (7200 + 14_400, Kind.REPEAT)]
+    """It counts from the last message, and says the cause again."""
+    ticket, page = life(MEDIUM, 60, model="ocr", severity="warning"), life(FAST, 7200, model="ocr")
+    listener = Listener(fleet=fleet)
+    for at in range(60, 30_000, 60):
+        alerts = [alert_of(one, at) for one in (ticket, page) if at >= one.since]
+        listener.hear(at, alerts if at in {60, 7200, 14_460, 21_600} else [])
+
+    assert _told(listener) == [(60, Kind.FIRST), (7200, Kind.UPDATE), (21_600, Kind.REPEAT)]
+
+
+def test_a_repetition_says_the_cause_again(life, fleet, cause, verdict) -> None:
+    """Who reads it may not have seen the first."""
+    listener = Listener(fleet=fleet)
+    said = verdict(cause("bad_deploy", "ocr", "2"))
+    for at in (60, 14_460):
+        listener.hear(at, [alert_of(life(FAST, 60, model="ocr"), at)], said)
+
+    assert [one.message.sentence for one in listener.said] == ["bad_deploy at ocr/2"] * 2
 
 
 def test_what_was_over_before_it_could_be_told_is_not_told(life, fleet) -> None:

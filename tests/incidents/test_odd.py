@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.incidents.conversations import EPOCH, Listener, alert_of, heard
+from support.incidents.conversations import EPOCH, Listener, alert_of
 from tritonobs import names
 from tritonobs.incidents import groups, join
 from tritonobs.incidents.incident import ID
@@ -251,12 +251,19 @@ def test_two_alerts_that_flap_by_turns_are_no_more(listener, life) -> None:
     assert [kind for _, kind in said] == [Kind.FIRST, Kind.UPDATE, Kind.END]
 
 
-def test_an_alert_that_never_ends_is_repeated(fleet, life) -> None:
-    """As Alertmanager would: every four hours, and every time it is one message."""
-    listener = heard([life(FAST, 60, model="ocr")], fleet, until=86_400)
+@pytest.mark.parametrize(
+    ("silenced", "repeats"),
+    [pytest.param(86_400, 5, id="as long as it fires"), pytest.param(20_000, 1, id="silenced")],
+)
+def test_an_alert_that_never_ends_is_repeated(listener, life, silenced, repeats) -> None:
+    """Every four hours, when Alertmanager calls again; it does not while someone silences it."""
+    one = life(FAST, 60, model="ocr")
+    for at in range(60, 86_400, 60):
+        calls = (at - 60) % 14_460 == 0 and at < silenced
+        listener.hear(at, [alert_of(one, at)] if calls else [])
 
     ((_, said),) = listener.messages.items()
-    assert [kind for _, kind in said] == [Kind.FIRST, *[Kind.REPEAT] * 5]
+    assert [kind for _, kind in said] == [Kind.FIRST, *[Kind.REPEAT] * repeats]
 
 
 HOSTILE = {

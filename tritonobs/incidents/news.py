@@ -38,7 +38,8 @@ class Policy:
     page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
     An incident is said to go back when it did for `settle_seconds`, and only once: most tickets end within
     minutes of their page, and Alertmanager tells that up to five minutes late. An alert that is no news by
-    itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
+    itself is named after `name_within_seconds` at the latest. What goes on is repeated `repeat_seconds` after
+    the last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
     message goes with the next one, or with `verdict_alone` makes one.
     """
 
@@ -188,7 +189,9 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
     waits = any(now >= one.seen + policy.name_within_seconds for one in late)
     if (matter or waits) and now >= told.at + policy.update_seconds:
         return Kind.UPDATE
-    return Kind.REPEAT if now >= told.at + policy.repeat_seconds[incident.now] else None
+    # Alertmanager repeats what nobody has silenced or muted: only what it repeats is said again.
+    repeated = max(one.heard for one in incident.alerts if one.firing)
+    return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
 
 
 def _news(
