@@ -10,17 +10,17 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.delivery.payload import Alert
-from tritonobs.incidents.incident import chat_incidents
-from tritonobs.incidents.join import State, Step, join
-from tritonobs.incidents.news import Chat, Kind, Message, accepted, due, named
+from tritonobs.extensions.incidents.incident import chat_incidents
+from tritonobs.extensions.incidents.join import State, Step, join
+from tritonobs.extensions.incidents.news import Chat, Kind, Message, accepted, due, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from support.alertmanager_sim.alertmanager import Call, Life
-    from tritonobs.incidents.explained import Judged
-    from tritonobs.incidents.news import Policy
-    from tritonobs.incidents.place import Fleet
+    from tritonobs.extensions.incidents.explained import Judged
+    from tritonobs.extensions.incidents.news import Policy
+    from tritonobs.extensions.incidents.place import Fleet
 
 EPOCH: Final = 1_800_000_000.0
 """The Unix time at which a world begins."""
@@ -112,7 +112,8 @@ def conversations(
         coming.setdefault(call.at, []).extend(
             alert_of(life, call.at) for life in (*call.firing, *call.resolved)
         )
-    return _listened(coming, fleet, until, verdicts or {}, policy)
+    listener = Listener(fleet=fleet, policy=policy)
+    return _listened(listener, coming, until, verdicts or {}, TICK_SECONDS)
 
 
 def heard(
@@ -122,6 +123,7 @@ def heard(
     until: float,
     verdicts: Mapping[float, Judged] | None = None,
     policy: Policy | None = None,
+    tick_seconds: float = TICK_SECONDS,
 ) -> Listener:
     """The same of alerts that are heard of as they begin and end, with no Alertmanager in between."""
     coming: dict[float, list[Alert]] = {}
@@ -129,22 +131,22 @@ def heard(
         for at in (life.since, life.until):
             if at is not None and at <= until:
                 coming.setdefault(at, []).append(alert_of(life, at))
-    return _listened(coming, fleet, until, verdicts or {}, policy)
+    listener = Listener(fleet=fleet, policy=policy)
+    return _listened(listener, coming, until, verdicts or {}, tick_seconds)
 
 
 def _listened(
+    listener: Listener,
     coming: Mapping[float, Sequence[Alert]],
-    fleet: Fleet,
     until: float,
     verdicts: Mapping[float, Judged],
-    policy: Policy | None,
+    tick_seconds: float,
 ) -> Listener:
-    listener = Listener(fleet=fleet, policy=policy)
     last = 0.0
     for moment in sorted({*coming, *verdicts, until}):
         # Without anything open a tick finds nothing.
-        while listener.state.alerts and last + TICK_SECONDS < moment:
-            last += TICK_SECONDS
+        while listener.state.alerts and last + tick_seconds < moment:
+            last += tick_seconds
             listener.hear(last)
         listener.hear(moment, coming.get(moment, ()), verdicts.get(moment))
         last = moment

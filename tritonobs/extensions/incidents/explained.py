@@ -22,6 +22,13 @@ _LEAD_SECONDS: Final = 120.0
 _OF_A_SERVER: Final = frozenset({"slow_replica"})
 """Checks whose causes name a model, its version and a replica; the third part of others' is a stage."""
 
+_AREAS: Final[Mapping[str, str]] = {
+    "qps_limit": "traffic",
+    "accelerator": "accelerators",
+    "delivery": "delivery",
+}
+"""What causes without a model are about, where alerts without one can be about the same."""
+
 _NAMED, _FOLLOWS, _RELATED, _FLEET = 4, 3, 2, 1
 
 
@@ -74,7 +81,10 @@ def places_of(cause: Cause) -> tuple[Where, ...]:
     model, version, third, *_ = (*cause.place, "", "", "")
     if model and cause.check not in _OF_A_SERVER:
         return (Where(model=model, version=version),)
-    return tuple(Where(model=model, version=version, replica=name) for name in third.split(", "))
+    area = "" if model else _AREAS.get(cause.check, "")
+    # The third part of a cause about delivery says in words which robot or file.
+    names = [""] if area == "delivery" else third.split(", ")
+    return tuple(Where(model=model, version=version, replica=name, area=area) for name in names)
 
 
 def put_aside(alerts: Mapping[str, Episode], said: Sequence[Explanation], fleet: Fleet) -> dict[str, Episode]:
@@ -124,5 +134,7 @@ def _match(alert: Where, place: Where, fleet: Fleet, best: int) -> int:
             return 0
         other = place.version and alert.version and place.version != alert.version
         return best if alert.model == place.model and not other else _RELATED
-    whole = not place.replica and best == _NAMED
+    if place.area and place.area == alert.area:
+        return best
+    whole = not place.replica and place.area in {"", "traffic"} and best == _NAMED
     return _FLEET if whole and (alert.model or alert.replica) else 0

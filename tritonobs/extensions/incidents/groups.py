@@ -9,9 +9,8 @@ of its own. Only a verdict joins groups, and a storm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import accumulate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tritonobs.extensions.incidents.incident import QUIET_SECONDS, Episode
@@ -32,13 +31,12 @@ TOGETHER_SECONDS: Final = 300.0
 STORM_GROUPS: Final = 5
 STORM_SECONDS: Final = 120.0
 """So many groups that begin within this time are one incident: that many faults at once have one cause more
-often than not, and 3,000 alerts would otherwise be thousands of messages. A verdict that names the causes
-parts them.
+often than not, and 3,000 alerts would otherwise be thousands of messages. A verdict with two causes parts it.
 """
 MOST_OF_ONE: Final = 5_000
 """Alerts of one incident; what comes above that is delivered as today."""
 
-_SAME, _NEAR, _TOGETHER = 3, 2, 1
+_SAME, _NEAR, _TOGETHER, _STORM = 3, 2, 1, 0
 
 
 @dataclass(slots=True)
@@ -62,20 +60,18 @@ class Group:
         """Whether it is an incident."""
         return any(one.counts for one in self.alerts)
 
-    def add(self, one: Episode) -> None:
-        """Take an alert."""
+    @property
+    def first(self) -> Episode:
+        """The alert that began it."""
+        return self.alerts[0]
+
+    def add(self, one: Episode, keys: Iterable[Key]) -> None:
+        """Take an alert that has to do with these things."""
         self.alerts.append(one)
-        for key in one.where.keys:
+        for key in keys:
             touch = self._touches.setdefault(key, _Touch())
             touch.latest = max(touch.latest, one.latest)
             touch.until = max(touch.until, math.inf if one.ended is None else one.ended)
-
-    def take(self, *others: Group) -> None:
-        """Take all alerts of other groups."""
-        for other in others:
-            for one in other.alerts:
-                self.add(one)
-        self.alerts.sort(key=lambda one: one.order)
 
     def reached(self, key: Key, began: float, seconds: float) -> float | None:
         """When its last alert about a thing began, if one that begins at `began` may be of the same fault."""
@@ -87,15 +83,28 @@ class Group:
 
 def grouped(alerts: Iterable[Episode], fleet: Fleet) -> list[Group]:
     """The groups, each with all its alerts; what found no room is in none."""
-    folding = _Folding(fleet)
-    for one in sorted(alerts, key=lambda one: one.order):
+    ordered = sorted(alerts, key=lambda one: one.order)
+    # Which storm an alert is of does not depend on verdicts: one that explains half of a storm parts nothing.
+    alone = _fold((replace(one, side="") if one.side else one for one in ordered), fleet, {})
+    storms = _storms(alone)
+    if not storms and not any(one.side for one in ordered):
+        return alone
+    return _fold(ordered, fleet, storms)
+
+
+def _fold(ordered: Iterable[Episode], fleet: Fleet, storms: Mapping[str, Key]) -> list[Group]:
+    folding = _Folding(fleet, storms)
+    for one in ordered:
         folding.fold(one)
-    return _storms([group for group in folding.groups if group.alerts])
+    return [group for group in folding.groups if group.alerts]
 
 
 class _Folding:
-    def __init__(self, fleet: Fleet) -> None:
+    """Groups as alerts are added in the order in which they began; `storms` says which alerts are of one."""
+
+    def __init__(self, fleet: Fleet, storms: Mapping[str, Key]) -> None:
         self._fleet = fleet
+        self._storms = storms
         self.groups: list[Group] = []
         self._of_side: dict[str, Group] = {}
         self._of_key: dict[Key, dict[int, Group]] = {}
@@ -109,8 +118,7 @@ class _Folding:
             if one.side:
                 self._of_side[one.side] = group
         if len(group.alerts) < MOST_OF_ONE:
-            group.add(one)
-            self._index(group, one.where.keys)
+            self._add(group, one)
 
     def _sided(self, one: Episode, near: Group | None) -> Group | None:
         """The group of the verdict's side, with the one that the alert is tied to if that has none."""
@@ -122,9 +130,12 @@ class _Folding:
             self._of_side[one.side] = near
             return near
         if len(group.alerts) + len(near.alerts) <= MOST_OF_ONE:
-            group.take(near)
-            self._index(group, (key for other in near.alerts for key in other.where.keys))
-            self._drop(near)
+            moved, near.alerts = near.alerts, []
+            for other in moved:
+                for key in self._keys(other):
+                    self._of_key[key].pop(id(near), None)
+                self._add(group, other)
+            group.alerts.sort(key=lambda other: other.order)
         return group
 
     def _nearest(self, one: Episode) -> Group | None:
@@ -149,42 +160,39 @@ class _Folding:
         for key in others:
             together = key[1] == "area"
             yield key, _TOGETHER if together else _NEAR, TOGETHER_SECONDS if together else NEAR_SECONDS
+        if one.key in self._storms:
+            yield self._storms[one.key], _STORM, math.inf
 
-    def _index(self, group: Group, keys: Iterable[Key]) -> None:
+    def _add(self, group: Group, one: Episode) -> None:
+        keys = self._keys(one)
+        group.add(one, keys)
         for key in keys:
             self._of_key.setdefault(key, {})[id(group)] = group
 
-    def _drop(self, group: Group) -> None:
-        for one in group.alerts:
-            for key in one.where.keys:
-                self._of_key[key].pop(id(group), None)
-        group.alerts = []
+    def _keys(self, one: Episode) -> tuple[Key, ...]:
+        return (*one.where.keys, *filter(None, [self._storms.get(one.key)]))
 
 
-def _storms(groups: Sequence[Group]) -> list[Group]:
-    """The groups, those of one cluster that begin together as one."""
+def _storms(groups: Iterable[Group]) -> dict[str, Key]:
+    """Of which storm alerts are: those of groups in one cluster that begin together."""
     clusters: dict[str, list[Group]] = {}
     for group in groups:
-        # What is not about models or servers has nothing to do with their storm; no verdict is overruled.
-        if not group.side and group.counts and group.alerts[0].where.subject[1] != "area":
-            clusters.setdefault(group.alerts[0].where.cluster, []).append(group)
-    gone: set[int] = set()
-    for those in clusters.values():
-        for first, *others in _runs(sorted(those, key=_first)):
-            room = MOST_OF_ONE - len(first.alerts)
-            taken = [other for other, sofar in zip(others, _sums(others), strict=True) if sofar <= room]
-            first.take(*taken)
-            gone.update(map(id, taken))
-    return [group for group in groups if id(group) not in gone]
-
-
-def _sums(groups: Sequence[Group]) -> Iterator[int]:
-    return accumulate(len(group.alerts) for group in groups)
+        cluster, kind, _ = group.first.where.subject
+        # What is not about models or servers has nothing to do with their storm.
+        if group.counts and kind != "area":
+            clusters.setdefault(cluster, []).append(group)
+    return {
+        one.key: (cluster, "storm", storm[0].first.key)
+        for cluster, those in clusters.items()
+        for storm in _runs(those)
+        for group in storm
+        for one in group.alerts
+    }
 
 
 def _runs(ordered: Sequence[Group]) -> Iterator[Sequence[Group]]:
     """Stretches of groups of which every so many lie within the time of a storm."""
-    begins = [_first(group)[0] for group in ordered]
+    begins = [group.first.began for group in ordered]
 
     def crowded(last: int) -> bool:
         """Whether the groups that end with this one began within the time of a storm."""
@@ -200,7 +208,3 @@ def _runs(ordered: Sequence[Group]) -> Iterator[Sequence[Group]]:
             end += 1
         yield ordered[start:end]
         start = end
-
-
-def _first(group: Group) -> tuple[float, str]:
-    return group.alerts[0].order

@@ -69,11 +69,11 @@ class Incident:
     """One fault, as far as is known. Times are Unix seconds.
 
     It began with its first alert. `ended` is when the last alert that counts was over, None while one fires;
-    `closed` says that no other came for long enough, so it is over for good. `worst` is the severity of all
-    its alerts, `now` that of those that fire ("" when none does). `eased` is since when none of the worst
-    severity fires although others do. `causes` are those of the last verdict that had any; the first explains
-    it. `joined` are ids under which it was known before it turned out to be this one. `opened` is when this
-    process first knew it, `anchor` the alert that its id is made of.
+    `closed_at` is when no other had come for long enough. `worst` is the severity of all its alerts, `now`
+    that of those that fire ("" when none does). `eased` is since when none of the worst severity fires
+    although others do. `causes` are those of the last verdict that had any; the first explains it. `joined`
+    are ids under which it was known before it turned out to be this one. `opened` is when this process first
+    knew it, `anchor` the alert that its id is made of.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Incident:
     opened: float
     began: float
     ended: float | None
-    closed: bool
+    closed_at: float | None
     worst: str
     now: str
     eased: float | None
@@ -89,6 +89,11 @@ class Incident:
     alerts: tuple[Episode, ...]
     causes: tuple[Cause, ...] = ()
     joined: tuple[str, ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is over for good: what begins now is another incident."""
+        return self.closed_at is not None
 
     @property
     def cause(self) -> Cause | None:
@@ -122,12 +127,14 @@ def summed_up(base: Incident, alerts: Iterable[Episode], now: float) -> Incident
     worst, still = (max((one.rank for one in those), default=0) for those in (counted, firing))
     ends = [one.ended for one in counted if one.ended is not None]
     ended = None if firing else max(ends)
+    quiet = ended is not None and now - ended >= QUIET_SECONDS
+    closed_at = now if base.closed_at is None else base.closed_at
     eased = [one.ended for one in counted if one.ended is not None and one.rank == worst]
     return replace(
         base,
         began=episodes[0].began,
         ended=ended,
-        closed=ended is not None and now - ended >= QUIET_SECONDS,
+        closed_at=closed_at if quiet else None,
         worst=SEVERITIES[worst],
         now=SEVERITIES[still] if firing else "",
         eased=max(eased) if firing and still < worst else None,

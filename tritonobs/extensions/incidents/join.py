@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Final
 
 from tritonobs.delivery.payload import Alert
@@ -31,11 +32,12 @@ MOST_OPEN: Final = 50
 """Incidents at once, the worst and oldest; people follow no more. Alerts of others are delivered as today."""
 MOST_CLOSED: Final = 100
 CLOSED_SECONDS: Final = 86_400.0
-"""So many that are over are kept for so long, because a robot may not take their end at once."""
+"""So many that are over are kept for so long, because a robot may not take their end at once; together they
+have as many alerts as are known at once."""
 FORGOTTEN_SECONDS: Final = 4 * 86_400.0
 """An alert of which nothing was heard for so long is over: Alertmanager repeats every three days at least."""
 
-_MOST_TEXT: Final = 8_192
+_MOST_TEXT: Final = 4_096
 _MOST_LABELS, _LONGEST_LABEL = 64, 256
 
 
@@ -64,9 +66,15 @@ class Step:
     outside: tuple[Alert, ...]
     changes: tuple[Change, ...]
 
-    def find(self, ident: str) -> Incident | None:
-        """The incident with this id, or that which it turned out to be."""
-        return next((one for one in self.incidents if ident == one.id or ident in one.joined), None)
+    def find(self, name: str) -> Incident | None:
+        """The incident with this id, or that which it turned out to be, or that another process calls so."""
+        known = (one for one in self.incidents if name == one.id or name in one.joined)
+        other = (
+            one
+            for one in self.incidents
+            if any(ident(alert.key, alert.starts) == name for alert in one.alerts)
+        )
+        return next(known, next(other, None))
 
 
 def join(
@@ -220,10 +228,13 @@ def _identified(state: State, now: float, groups: Sequence[Group]) -> list[Incid
     held: dict[int, list[Incident]] = {}
     for name, number in holders.items():
         held.setdefault(number, []).append(state.open[name])
-    return [
+    found = [
         _incident(state, now, group.alerts, sorted(held.get(number, ()), key=_age))
         for number, group in enumerate(ordered)
     ]
+    # What was joined and is parted again has its own id back.
+    own = {one.id for one in found}
+    return [replace(one, joined=tuple(name for name in one.joined if name not in own)) for one in found]
 
 
 def _age(one: Incident) -> tuple[float, float, str]:
@@ -252,7 +263,7 @@ def _new(state: State, now: float, first: Episode) -> Incident:
         opened=now,
         began=first.began,
         ended=None,
-        closed=False,
+        closed_at=None,
         worst="",
         now="",
         eased=None,
@@ -271,15 +282,15 @@ def _with_causes(incident: Incident, said: Sequence[Explanation], fleet: Fleet) 
 def _kept(closed: Mapping[str, Incident], shown: Iterable[Incident], now: float) -> dict[str, Incident]:
     """Those that are over, without those that were and are not any more; the newest of them."""
     known = {**closed, **{one.id: one for one in shown}}
-    late = sorted(
-        (one for one in known.values() if one.closed and _closed_at(one) > now - CLOSED_SECONDS),
-        key=_closed_at,
-    )
-    return {one.id: one for one in late[-MOST_CLOSED:]}
+    over = (one for one in known.values() if one.closed and _closed_at(one) > now - CLOSED_SECONDS)
+    newest = sorted(over, key=_closed_at, reverse=True)[:MOST_CLOSED]
+    alerts = accumulate(len(one.alerts) for one in newest)
+    fitting = [one for one, sofar in zip(newest, alerts, strict=True) if sofar <= MOST_ALERTS]
+    return {one.id: one for one in reversed(fitting)}
 
 
 def _closed_at(one: Incident) -> float:
-    return one.ended or 0.0
+    return one.closed_at or 0.0
 
 
 def _lasting(known: Mapping[str, Episode], owners: Mapping[str, str], now: float) -> dict[str, Episode]:

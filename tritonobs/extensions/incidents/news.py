@@ -44,14 +44,16 @@ class Policy:
 
     An incident has at most one message in `update_seconds`; but a higher severity is sent at once, because a
     page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
-    An incident is said to go back when it did for `settle_seconds`, and only once. An alert that is not news
-    by itself is named after `name_within_seconds` at the latest. A first cause that comes after the first
+    An incident is said to go back when it did for `settle_seconds`, and only once: most tickets end within
+    minutes of their page, and Alertmanager tells that up to five minutes late. An alert that is not news by
+    itself is named after `name_within_seconds` at the latest. What goes on is repeated `repeat_seconds` after
+    the last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
     message goes with the next one, or with `verdict_alone` makes one.
     """
 
     update_seconds: float = 300.0
     hold_seconds: float = 0.0
-    settle_seconds: float = 60.0
+    settle_seconds: float = 600.0
     name_within_seconds: float = 900.0
     repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
     verdict_alone: bool = False
@@ -106,12 +108,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a chat knows of an incident: how it was in the last message, when, and what is said only once."""
+    """What a chat knows of an incident: how it was in the last message, when, and what is said only once.
+
+    Those are its causes, that it goes back, and that it is as bad again.
+    """
 
     incident: Incident
     at: float
     causes: frozenset[CauseKey] = frozenset()
     eased: bool = False
+    again: bool = False
     ended: bool = False
 
 
@@ -131,11 +137,13 @@ def due(
 
     `incidents` are as this chat knows them (`chat_incidents`), also those that are over.
     """
+    policy = policy or Policy()
     found = []
     for incident in incidents:
-        kind = _due(chat, incident, now, fleet, policy or Policy())
+        news = _news(_told(chat, incident), incident, now, fleet, policy)
+        kind = _due(chat, incident, now, news, policy)
         if kind is not None:
-            found.append(_message(chat, incident, kind, fleet))
+            found.append(_message(chat, incident, kind, news))
     return tuple(found)
 
 
@@ -146,12 +154,15 @@ def accepted(chat: Chat, message: Message, now: float, states: Collection[State]
     if states is not None and not every <= set(states):
         return chat
     incident, before = message.incident, _told(chat, message.incident)
-    said = {cause_key(message.cause)} if message.cause else set()
+    before = before or Told(incident=incident, at=now)
+    said = {change.what for change in message.changes}
     told = Told(
-        incident=incident,
+        # Its alerts are in `named`.
+        incident=replace(incident, alerts=()),
         at=now,
-        causes=frozenset(said) | (before.causes if before else frozenset()),
-        eased=(before.eased if before else False) or incident.eased is not None,
+        causes=before.causes.union([cause_key(message.cause)] if message.cause else ()),
+        eased=before.eased or What.EASED in said,
+        again=before.again or (before.eased and What.AGAIN in said),
         ended=incident.closed,
     )
     others = {name: one for name, one in chat.told.items() if name not in {incident.id, *incident.joined}}
@@ -165,7 +176,7 @@ def named(chat: Chat, states: Iterable[State]) -> Chat:
     return replace(chat, named=_newest({**others, **fresh}, MOST_NAMED))
 
 
-def _due(chat: Chat, incident: Incident, now: float, fleet: Fleet, policy: Policy) -> Kind | None:
+def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], policy: Policy) -> Kind | None:
     """Which message is due, if one is."""
     told = _told(chat, incident)
     if told is None:
@@ -177,32 +188,48 @@ def _due(chat: Chat, incident: Incident, now: float, fleet: Fleet, policy: Polic
     if incident.ended is not None:
         # Nothing fires: it ends, or goes on, within minutes.
         return None
-    matter = _matter(told, incident, now, fleet, policy)
+    matter = {change.what for change in news} - {What.JOINED}
+    if not told.causes and not policy.verdict_alone:
+        matter.discard(What.CAUSE)
     if What.SEVERITY in matter or told.ended:
         return Kind.UPDATE
     late = (one for one in incident.alerts if one.firing and one.key not in chat.named)
     waits = any(now >= one.seen + policy.name_within_seconds for one in late)
     if (matter or waits) and now >= told.at + policy.update_seconds:
         return Kind.UPDATE
-    return Kind.REPEAT if now >= told.at + policy.repeat_seconds[incident.now] else None
+    # Alertmanager repeats what nobody has silenced or muted: only what it repeats is said again.
+    repeated = max(one.heard for one in incident.alerts if one.firing)
+    return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
 
 
-def _matter(told: Told, incident: Incident, now: float, fleet: Fleet, policy: Policy) -> set[What]:
-    """What of the changes since the last message is worth one."""
-    found = {change.what for change in changes(told.incident, incident, fleet)} - {What.JOINED, What.ENDED}
-    cause = incident.cause
-    if cause is None or cause_key(cause) in told.causes or not (told.causes or policy.verdict_alone):
-        found.discard(What.CAUSE)
-    else:
-        # The last message may have had another cause than the first, so it is compared with all of them.
-        found.add(What.CAUSE)
-    eased = incident.eased
-    if told.eased or eased is None or now < eased + policy.settle_seconds:
-        found.discard(What.EASED)
-    return found
+def _news(
+    told: Told | None, incident: Incident, now: float, fleet: Fleet, policy: Policy
+) -> tuple[Change, ...]:
+    """What matters since the last message. What comes and goes is compared with all that was ever said."""
+    if told is None:
+        return changes(None, incident, fleet)
+    found = [
+        change
+        for change in changes(told.incident, incident, fleet)
+        if change.what not in {What.CAUSE, What.EASED, What.AGAIN}
+    ]
+    cause, eased = incident.cause, incident.eased
+    own = {
+        What.CAUSE: cause is not None and cause_key(cause) not in told.causes,
+        What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
+        What.AGAIN: (told.ended and not incident.closed)
+        or (told.eased and not told.again and incident.ended is None and eased is None),
+    }
+    names = {What.CAUSE: (cause.sentence,) if cause else (), What.EASED: (incident.now,)}
+    found += [
+        Change(incident=incident.id, what=what, names=names.get(what, (incident.now,)))
+        for what, is_so in own.items()
+        if is_so
+    ]
+    return tuple(found)
 
 
-def _message(chat: Chat, incident: Incident, kind: Kind, fleet: Fleet) -> Message:
+def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
     told = _told(chat, incident)
     heard = told.causes if told else frozenset()
     cause = incident.cause
@@ -214,7 +241,7 @@ def _message(chat: Chat, incident: Incident, kind: Kind, fleet: Fleet) -> Messag
     return Message(
         kind=kind,
         incident=incident,
-        changes=changes(told.incident if told else None, incident, fleet),
+        changes=news,
         cause=cause,
         new=tuple(one for one in firing if one.key not in known),
         going_on=tuple(one for one in firing if one.key in known),

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import enum
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -203,9 +204,10 @@ class Recorder:
         """
         read = [self._tried(ident) for ident in self._idents()]
         found = (one for one in read if isinstance(one, Entry))
+        # Another process may have removed one since the folder was listed.
         return (
             tuple(sorted(found, key=lambda one: (-one.began, one.id))),
-            tuple(one for one in read if isinstance(one, Finding)),
+            tuple(one for one in read if isinstance(one, Finding) and Path(one.place.file).exists()),
         )
 
     def load(self, ident: str) -> Recorded:
@@ -277,13 +279,15 @@ class Recorder:
     def _stored(self, now: float) -> Iterator[_Stored]:
         """All that is in the folder of each incident. Another process may remove some of it meanwhile."""
         by_id: dict[str, dict[Path, tuple[int, float]]] = {}
+        # The disk's clock, not that of the caller: what another process is writing at this moment must stay.
+        left = time.time() - _LEFT_SECONDS
         for path in self._paths():
             with suppress(FileNotFoundError):
                 status = path.lstat()
                 match = _OURS.fullmatch(path.name)
                 if match:
                     by_id.setdefault(match[1], {})[path] = (status.st_size, status.st_mtime)
-                elif _HALF.fullmatch(path.name) and now - status.st_mtime > _LEFT_SECONDS:
+                elif _HALF.fullmatch(path.name) and status.st_mtime < left:
                     path.unlink()
         for ident, found in by_id.items():
             size = sum(bytes_ for bytes_, _ in found.values())
@@ -294,7 +298,7 @@ class Recorder:
                 ended = entry.written if entry.ended is None else entry.ended
             else:
                 # A reading that comes before its entry, or a damaged one.
-                goes_on, ended = now - newest < _LEFT_SECONDS, newest
+                goes_on, ended = newest >= left, newest
             yield _Stored(paths=tuple(found), size=size, goes_on=goes_on, ended=ended)
 
 
@@ -315,7 +319,7 @@ def _incident(entry: Entry) -> Incident:
         opened=entry.opened,
         began=entry.began,
         ended=entry.ended,
-        closed=False,
+        closed_at=None,
         worst=entry.worst,
         now=entry.worst,
         eased=None,

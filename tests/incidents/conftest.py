@@ -1,0 +1,77 @@
+"""A small fleet, lives of alerts, causes of triage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.alertmanager_sim.alertmanager import Life
+from support.incidents.conversations import EPOCH
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.timings.cause import Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What triage says."""
+
+    causes: tuple[Cause, ...] = ()
+    following: tuple[Cause, ...] = ()
+
+
+@pytest.fixture(scope="session")
+def fleet() -> Fleet:
+    """A pipeline of two members, a second one that shares one of them, and two models of their own."""
+    return Fleet(
+        edges={
+            "inspect": {"preprocess": 1, "nms": 2},
+            "audit": {"nms": 1},
+            "preprocess": {},
+            "nms": {},
+            "ocr": {},
+            "search": {},
+        },
+        replicas=frozenset({"triton-1", "triton-2", "triton-3"}),
+    )
+
+
+@pytest.fixture(scope="session")
+def life() -> Callable[..., Life]:
+    """Makes lives of alerts: name, when it begins and ends, its labels; a page unless it says otherwise."""
+
+    def make(name: str, since: float, until: float | None = None, **labels: str) -> Life:
+        return Life(labels={"alertname": name, "severity": "critical", **labels}, since=since, until=until)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def cause() -> Callable[..., Cause]:
+    """Makes causes: the check, its place, since when; `since` is of the world of lives."""
+
+    def make(check: str, *place: str, since: float | None = None, confidence: float = 0.9) -> Cause:
+        return Cause(
+            check=check,
+            place=place,
+            sentence=f"{check} at {'/'.join(place)}",
+            confidence=confidence,
+            next_steps=(f"mend {check}", "or else"),
+            since=None if since is None else EPOCH + since,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def verdict() -> Callable[..., Verdict]:
+    """Makes verdicts: causes, and what follows from them."""
+
+    def make(*causes: Cause, following: tuple[Cause, ...] = ()) -> Verdict:
+        return Verdict(causes=causes, following=following)
+
+    return make

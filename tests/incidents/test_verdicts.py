@@ -1,0 +1,300 @@
+"""What triage finds parts and joins incidents, and does neither twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.incidents.conversations import EPOCH, Listener, alert_of, heard
+from tritonobs.extensions.incidents.explained import explanations, places_of
+from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.place import Where
+
+FAST, ABOVE = "TritonErrorBudgetBurnFast", "TritonQpsAboveLimit"
+INVALID, DOWN = "TritonInvalidInputSurge", "TritonServerDown"
+
+
+def _models(listener: Listener) -> set[tuple[str, ...]]:
+    return {one.place.models or one.place.replicas for one in listener.state.open.values()}
+
+
+@pytest.fixture
+def two(life):
+    """Too many requests to a pipeline, damaged images to a member: the graph joins them."""
+    return [life(ABOVE, 60, model="inspect"), life(INVALID, 90, model="preprocess", severity="warning")]
+
+
+@pytest.fixture
+def both(cause, verdict):
+    """Both causes, each where it is."""
+    return verdict(
+        cause("qps_limit", "inspect", "", since=30),
+        cause("error_surge", "preprocess", "1", since=70),
+    )
+
+
+def test_two_causes_at_two_places_part_an_incident(two, both, fleet) -> None:
+    """Each becomes an incident with its own cause, and the one that was known keeps its id."""
+    listener = heard(two, fleet, until=100)
+    (before,) = listener.state.open.values()
+
+    step = listener.hear(105, verdict=both)
+
+    assert _models(listener) == {("inspect",), ("preprocess",)}
+    assert {one.cause.check for one in step.incidents} == {"qps_limit", "error_surge"}
+    assert before.id in listener.state.open
+    assert [change.what for change in step.changes] == [What.CAUSE, What.BEGAN]
+
+
+def test_one_cause_parts_nothing(two, fleet, cause, verdict) -> None:
+    """The twin: the second is what follows from the first."""
+    listener = heard(two, fleet, until=100)
+
+    step = listener.hear(
+        105,
+        verdict=verdict(
+            cause("qps_limit", "inspect", "", since=30),
+            following=(cause("error_surge", "preprocess", "1", since=70),),
+        ),
+    )
+
+    (incident,) = step.incidents
+    assert [one.check for one in incident.causes] == ["qps_limit"]
+
+
+def test_a_guess_parts_nothing(two, fleet, cause, verdict) -> None:
+    """Triage often adds what it is not sure of."""
+    listener = heard(two, fleet, until=100)
+
+    step = listener.hear(
+        105,
+        verdict=verdict(
+            cause("qps_limit", "inspect", "", since=30),
+            cause("traffic_surge", "preprocess", "1", since=70, confidence=0.6),
+        ),
+    )
+
+    assert len(step.incidents) == 1
+
+
+@pytest.fixture
+def apart(life):
+    """Too many requests to one model, damaged images to another: nothing joins them."""
+    return [life(ABOVE, 60, model="ocr"), life(INVALID, 90, model="search", severity="warning")]
+
+
+def test_a_cause_that_explains_two_places_joins_them(apart, fleet, cause, verdict) -> None:
+    """The incident that was known first remains."""
+    listener = heard(apart, fleet, until=100)
+    first, second = sorted(listener.state.open.values(), key=lambda one: one.opened)
+
+    step = listener.hear(
+        105,
+        verdict=verdict(
+            cause("qps_limit", "ocr", "", since=30),
+            following=(cause("error_surge", "search", "1", since=70),),
+        ),
+    )
+
+    (incident,) = step.incidents
+    assert (incident.id, incident.joined) == (first.id, (second.id,))
+    assert incident.since == EPOCH + 30
+
+
+def test_two_causes_leave_two_incidents_two(apart, fleet, cause, verdict) -> None:
+    """The twin: each has its own."""
+    listener = heard(apart, fleet, until=100)
+
+    step = listener.hear(
+        105,
+        verdict=verdict(
+            cause("qps_limit", "ocr", "", since=30), cause("error_surge", "search", "1", since=70)
+        ),
+    )
+
+    assert {(one.place.models, one.cause.check) for one in step.incidents} == {
+        (("ocr",), "qps_limit"),
+        (("search",), "error_surge"),
+    }
+
+
+def test_a_server_that_is_gone_explains_the_models_on_it(life, fleet, cause, verdict) -> None:
+    """A page of the server and a page of a model are two until triage says that one follows."""
+    lives = [life(DOWN, 60, replica="triton-1"), life(FAST, 90, model="ocr")]
+    listener = heard(lives, fleet, until=100)
+    assert len(listener.state.open) == 2
+
+    listener.hear(
+        105,
+        verdict=verdict(
+            cause("replica_down", "", "", "triton-1", since=20),
+            following=(cause("error_surge", "ocr", "1", since=25),),
+        ),
+    )
+
+    assert _models(listener) == {("ocr",)}
+    assert len(listener.state.open) == 1
+
+
+def test_an_alert_that_began_before_the_cause_has_another(life, fleet, cause, verdict) -> None:
+    """A ticket of an hour ago is not explained by the deployment of a minute ago."""
+    lives = [life("TritonBatchInefficient", 60, model="nms"), life(FAST, 3600, model="inspect")]
+    listener = heard(lives, fleet, until=3600)
+
+    step = listener.hear(3610, verdict=verdict(cause("bad_deploy", "nms", "2", since=3550)))
+
+    assert {(one.place.models, one.cause and one.cause.check) for one in step.incidents} == {
+        (("nms",), None),
+        (("inspect",), "bad_deploy"),
+    }
+
+
+def test_what_was_joined_is_not_parted_and_what_was_parted_is_not_joined(
+    two, both, fleet, cause, verdict
+) -> None:
+    """A verdict comes every quarter of a minute and may change its mind; messages do not follow it."""
+    one = verdict(
+        cause("qps_limit", "inspect", "", since=30),
+        following=(cause("error_surge", "preprocess", "1", since=70),),
+    )
+    joined, parted = heard(two, fleet, until=100), heard(two, fleet, until=100)
+    for at in range(105, 300, 30):
+        joined.hear(at, verdict=one)
+        joined.hear(at + 15, verdict=both)
+        parted.hear(at, verdict=both)
+        parted.hear(at + 15, verdict=one)
+
+    assert _models(joined) == {("inspect", "preprocess")}
+    assert _models(parted) == {("inspect",), ("preprocess",)}
+
+
+def test_a_new_alert_goes_to_the_incident_of_its_cause(two, both, life, fleet) -> None:
+    """The graph ties it to both."""
+    listener = heard(two, fleet, until=100)
+    listener.hear(105, verdict=both)
+
+    listener.hear(120, [alert_of(life(FAST, 120, model="preprocess"), 120)])
+    listener.hear(125, verdict=both)
+
+    assert {tuple(one.where.model for one in each.alerts) for each in listener.state.open.values()} == {
+        ("inspect",),
+        ("preprocess", "preprocess"),
+    }
+
+
+@pytest.mark.parametrize("healthy", [True, False])
+def test_a_verdict_without_causes_changes_nothing(two, both, fleet, verdict, healthy) -> None:
+    """What was known stays: a later look may be blind."""
+    listener = heard(two, fleet, until=100)
+    before = listener.hear(105, verdict=both).incidents
+
+    step = listener.hear(110, verdict=verdict() if healthy else None)
+
+    assert step.incidents == before
+    assert step.changes == ()
+
+
+def test_a_verdict_about_half_of_a_storm_parts_nothing(life, fleet, cause, verdict) -> None:
+    """Triage looks closely at a few models; what it does not explain stays with what it does."""
+    lives = [life(FAST, 60, model=f"m{number}") for number in range(7)]
+    listener = heard(lives, fleet, until=60)
+
+    step = listener.hear(
+        65,
+        verdict=verdict(
+            cause("replica_down", "", "", "triton-1"),
+            following=tuple(cause("error_surge", f"m{number}") for number in (3, 4, 5)),
+        ),
+    )
+
+    (incident,) = step.incidents
+    assert (len(incident.alerts), incident.cause.check) == (7, "replica_down")
+
+
+def test_two_causes_part_a_storm(life, fleet, cause, verdict) -> None:
+    """The twin: what neither explains stays with what began just before it."""
+    lives = [life(FAST, 60 + number, model=f"m{number}") for number in range(7)]
+    listener = heard(lives, fleet, until=70)
+
+    step = listener.hear(75, verdict=verdict(cause("bad_deploy", "m1", "2"), cause("bad_deploy", "m5", "2")))
+
+    assert {(one.cause.model, len(one.alerts)) for one in step.incidents} == {("m1", 5), ("m5", 2)}
+
+
+@pytest.mark.parametrize(
+    ("alert", "place", "explains"),
+    [
+        pytest.param({"name": ABOVE}, ("qps_limit", "", ""), True, id="the limit of the fleet"),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("qps_limit", "", ""), True, id="and what it does to models"
+        ),
+        pytest.param(
+            {"name": "TritonobsRobotMuted", "robot": "oncall"},
+            ("delivery", "", "", "robot oncall"),
+            True,
+            id="a robot",
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("delivery", "", "", "robot oncall"), False, id="not of a model"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("replica_down", "", "", "triton-1"), False, id="a replica"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "ocr"}, ("error_surge", "search", "1"), False, id="another model"
+        ),
+        pytest.param(
+            {"name": FAST, "model": "inspect"}, ("error_surge", "nms", "1"), True, id="a pipeline of it"
+        ),
+        pytest.param(
+            {"name": DOWN, "replica": "triton-1"}, ("error_surge", "nms"), False, id="not of a server"
+        ),
+    ],
+)
+def test_a_cause_explains_what_is_at_its_place(
+    life, fleet, cause, verdict, *, alert, place, explains
+) -> None:
+    """And nothing else."""
+    listener = Listener(fleet=fleet)
+
+    step = listener.hear(60, [alert_of(life(since=60, **alert), 60)], verdict(cause(*place)))
+
+    assert bool(step.incidents[0].cause) is explains
+
+
+@pytest.mark.parametrize(
+    ("place", "check", "found"),
+    [
+        pytest.param(("nms", "2", "decode"), "slow_stage", {Where(model="nms", version="2")}, id="a stage"),
+        pytest.param(
+            ("nms", "2", "triton-1"),
+            "slow_replica",
+            {Where(model="nms", version="2", replica="triton-1")},
+            id="a model on a replica",
+        ),
+        pytest.param(("", "", "triton-1"), "replica_down", {Where(replica="triton-1")}, id="a replica"),
+        pytest.param(
+            ("", "", "triton-1, triton-2"),
+            "slow_machine",
+            {Where(replica="triton-1"), Where(replica="triton-2")},
+            id="two replicas",
+        ),
+        pytest.param((), "anything", {Where()}, id="nothing"),
+    ],
+)
+def test_the_place_of_a_cause_is_read_as_triage_writes_it(cause, place, check, found) -> None:
+    """Model, version, and a replica where the check is about one."""
+    assert set(places_of(cause(check, *place))) == found
+
+
+def test_what_follows_is_given_to_the_cause_that_it_has_to_do_with(fleet, cause, verdict) -> None:
+    """A model's own cause first, else that of a server."""
+    found = explanations(
+        verdict(
+            cause("error_surge", "ocr", "1"),
+            cause("replica_down", "", "", "triton-1"),
+            following=(cause("budget_burn", "ocr", "1", "a"), cause("slow_stage", "search", "1")),
+        ),
+        fleet,
+    )
+
+    assert [[place.model for place in one.places] for one in found] == [["ocr", "ocr"], ["", "search"]]
