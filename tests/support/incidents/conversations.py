@@ -15,7 +15,7 @@ from tritonobs.extensions.incidents.join import State, Step, join
 from tritonobs.extensions.incidents.news import Chat, Kind, Message, accepted, due, named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from support.alertmanager_sim.alertmanager import Call, Life
     from tritonobs.extensions.incidents.explained import Judged
@@ -58,7 +58,7 @@ class Said:
 
 @dataclass(slots=True, kw_only=True)
 class Listener:
-    """A chat that takes all it is sent, and the incidents behind it; times are of its world."""
+    """A chat and the incidents behind it; times are of its world. It takes messages when `takes` says so."""
 
     fleet: Fleet
     policy: Policy | None = None
@@ -66,6 +66,7 @@ class Listener:
     chat: Chat = field(default_factory=Chat)
     said: list[Said] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    takes: Callable[[float], bool] = lambda _: True
 
     def hear(self, at: float, alerts: Sequence[Alert] = (), verdict: Judged | None = None) -> Step:
         """One step: these alerts come, and what is due is sent."""
@@ -82,6 +83,8 @@ class Listener:
         for message in due(
             self.chat, chat_incidents(step.incidents, self.keys, now), now, self.fleet, self.policy
         ):
+            if not self.takes(at):
+                continue
             every = (*message.new, *message.going_on, *message.over)
             self.said.append(Said(at=at, message=message, alerts=tuple(one.alert for one in every)))
             self.chat = accepted(self.chat, message, now)
@@ -124,6 +127,7 @@ def heard(
     verdicts: Mapping[float, Judged] | None = None,
     policy: Policy | None = None,
     tick_seconds: float = TICK_SECONDS,
+    takes: Callable[[float], bool] = lambda _: True,
 ) -> Listener:
     """The same of alerts that are heard of as they begin and end, with no Alertmanager in between."""
     coming: dict[float, list[Alert]] = {}
@@ -131,7 +135,7 @@ def heard(
         for at in (life.since, life.until):
             if at is not None and at <= until:
                 coming.setdefault(at, []).append(alert_of(life, at))
-    listener = Listener(fleet=fleet, policy=policy)
+    listener = Listener(fleet=fleet, policy=policy, takes=takes)
     return _listened(listener, coming, until, verdicts or {}, tick_seconds)
 
 
