@@ -39,7 +39,11 @@ def _set(fleet_file, person, mode, **changed):
         server = make_server(Fleet(fleet_file), allow_changes=True)
         async with Client(server, mode=mode, client_info=who, **client) as agent:
             await agent.list_tools()
-            return Answered(await agent.call_tool("set_limit", {**WANTED, **changed}))
+            # Outside of the client it would come in a group.
+            try:
+                return Answered(await agent.call_tool("set_limit", {**WANTED, **changed}))
+            except MCPError as error:
+                return str(error)
 
     return asyncio.run(call())
 
@@ -85,9 +89,7 @@ def test_without_consent_nothing_changes(fleet_file, mode, person):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_that_cannot_ask_is_refused(fleet_file, mode):
     """Its agent alone is not enough."""
-    with pytest.raises(MCPError, match="elicitation"):
-        _set(fleet_file, None, mode)
-
+    assert "did not declare the form elicitation capability" in _set(fleet_file, None, mode)
     assert _limit(fleet_file) == 8
 
 

@@ -235,3 +235,34 @@ def test_mistakes_of_the_file_are_said_at_the_start(fleet_file):
     assert done.returncode == 2
     assert "fleet.yaml:2" in done.stderr
     assert done.stdout == ""
+
+
+WITHOUT = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"mcp", "mcp_types"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+sys.argv = ["tritonobs", "mcp", *sys.argv[1:]]
+from tritonobs.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--help",), 0, "Example: tritonobs mcp fleet.yaml"),
+        ((), 3, "this command needs mcp: pip install 'tritonobs[mcp]'"),
+    ],
+    ids=["help", "use"],
+)
+def test_without_the_sdk_it_says_what_it_lacks(tmp_path, words, code, said):
+    """Its help needs nothing."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, *words], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr

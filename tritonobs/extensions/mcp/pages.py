@@ -136,7 +136,7 @@ def _smaller(value: Any) -> Any:  # noqa: ANN401 (any JSON)
         return value if len(value) <= _SHORTEST_TEXT else value[: max(_SHORTEST_TEXT, len(value) // 2)] + _CUT
     if isinstance(value, list) and value:
         largest = max(range(len(value)), key=lambda at: size(value[at]))
-        if len(value) <= _PAIR and not any(isinstance(one, list | dict) for one in value):
+        if len(value) <= _PAIR and not all(isinstance(one, dict) for one in value):
             # A time and its value, or a name and its number, belong together.
             less = _smaller(value[largest])
             return [*value[:largest], less, *value[largest + 1 :]]
