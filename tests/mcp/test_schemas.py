@@ -67,7 +67,6 @@ def test_a_verdict_has_its_links_and_questions_too():
         (("stages", "--load", str(SAVED / "incident.json")), tuple[schemas.StageTable, ...]),
         (("lint", "--catalogue"), schemas.Catalogue),
         (("limits", "list", "examples/fleet.yaml"), tuple[schemas.Limit, ...]),
-        (("limits", "history", "examples/fleet.yaml"), tuple[schemas.LimitChange, ...]),
     ],
     ids=lambda one: one[0] if isinstance(one, tuple) and isinstance(one[0], str) else "",
 )

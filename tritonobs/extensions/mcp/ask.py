@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,11 +30,15 @@ _MOST_LINES, _LONGEST_LINE = 5, 300
 _PIECE: Final = 65_536
 _LEAVE_SECONDS: Final = 2.0
 _AT_ONCE, _WAITING = 4, 16
-# The folder in which an editor starts its servers may hold any module, so it is not searched for ours.
-_START: Final = """\
+_WORDS, _PACKAGE = "_TRITONOBS_WORDS", "_TRITONOBS_PACKAGE"
+# The folder in which an editor starts its servers may hold any module, so it is not searched for ours. Every
+# user may list the arguments of processes, and an address may hold a password: they come in the environment.
+_START: Final = f"""\
 import sys
-sys.path[:] = [*filter(None, sys.path), sys.argv.pop(1)]
-sys.argv[0] = "tritonobs"
+sys.path[:] = filter(None, sys.path)
+import json, os
+sys.path.append(os.environ.pop("{_PACKAGE}"))
+sys.argv[:] = ["tritonobs", *json.loads(os.environ.pop("{_WORDS}"))]
 from tritonobs.__main__ import main
 main()
 """
@@ -103,13 +107,11 @@ async def _run(words: tuple[str, ...], folder: Path | None) -> tuple[int, bytes,
         sys.executable,
         "-c",
         _START,
-        str(package_parent()),
-        *words,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=folder,
-        env=_environment(os.environ),
+        env=_environment(words),
         start_new_session=True,
     )
     assert process.stdout is not None  # noqa: S101 (pipes were asked for)
@@ -125,9 +127,11 @@ async def _run(words: tuple[str, ...], folder: Path | None) -> tuple[int, bytes,
                 await _end(process)
 
 
-def _environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """Ours, without what would colour or fold an answer."""
-    return {**ours, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
+def _environment(words: tuple[str, ...]) -> dict[str, str]:
+    """Ours, with the arguments, and without what would colour an answer."""
+    # Arguments may hold halves of characters, which only JSON as ASCII can carry.
+    ours = {_WORDS: json.dumps(words), _PACKAGE: str(package_parent())}
+    return {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", **ours}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -164,7 +168,8 @@ def _lines(err: bytes) -> tuple[str, ...]:
     """The last lines of a complaint, without the usage that click repeats above it."""
     lines = (line.strip() for line in err.decode("utf-8", "replace").splitlines())
     kept = [line for line in lines if line and not line.startswith(("Usage: ", "Try 'tritonobs"))]
-    return tuple(shown(line[:_LONGEST_LINE]) for line in kept[-_MOST_LINES:])
+    bare = (line.removeprefix("Error: ").removeprefix("tritonobs: ") for line in kept[-_MOST_LINES:])
+    return tuple(shown(line[:_LONGEST_LINE]) for line in bare)
 
 
 def compact(value: object) -> str:
