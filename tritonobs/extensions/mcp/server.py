@@ -60,11 +60,9 @@ def quiet(*, verbose: bool) -> None:
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
     """The tool; it refuses arguments that it does not have, which the SDK would pass over."""
     made = Tool.from_function(call, name=name, title=title, annotations=annotations, structured_output=True)
-    metadata = made.fn_metadata
-    metadata.arg_model = type(
-        metadata.arg_model.__name__,
-        (metadata.arg_model,),
-        {"model_config": ConfigDict(extra="forbid"), "__module__": __name__},
-    )
-    made.parameters = metadata.arg_model.model_json_schema(by_alias=True)
+    loose = made.fn_metadata.arg_model
+    config = {"model_config": ConfigDict(extra="forbid"), "__module__": __name__}
+    strict: Any = type(loose.__name__, (loose,), config)
+    made.fn_metadata.arg_model = strict
+    made.parameters = strict.model_json_schema(by_alias=True)
     return made

@@ -6,7 +6,7 @@ A tool whose command was taken out of the installation is not offered.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, ParamSpec
@@ -279,9 +279,7 @@ class Tools:
             else ("list", f"--fleet={where.file()}")
         )
         said = await self._commands.json("incidents", *which, seconds=_BRIEF)
-        shaped = type(said)(
-            value=[said.value] if incident else said.value, status=said.status, beside=said.beside
-        )
+        shaped = replace(said, value=[said.value]) if incident else said
         value = checked(shaped, tuple[schemas.Incident, ...])
         found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
         return result(found, Wanted(most_bytes=max_bytes, page=page))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,7 +96,7 @@ def run(server: MCPServer[Any], plan: Plan | None, listen: Listen, ready: Callab
         asyncio.run(_serve(server, make_app(server, gate, lambda: names), listener))
 
 
-async def _serve(server: MCPServer[Any], app: ASGIApp, listener: Any) -> None:  # noqa: ANN401 (a socket)
+async def _serve(server: MCPServer[Any], app: ASGIApp, listener: socket.socket) -> None:
     async with server.session_manager.run():
         await until_told(
             app,
