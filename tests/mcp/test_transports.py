@@ -156,6 +156,32 @@ def test_it_answers_over_http(fleet_file, mode):
     assert found.answer["data"][0]["model"] == "inspect"
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_call_that_is_cancelled_ends_its_command(fleet_file, mode):
+    """Over HTTP the server lives on, and nothing of the call does; it answers the next one."""
+    with EvilServer(Evil.SILENT) as silent, Served(fleet_file, "--prometheus", silent.url) as served:
+        program = psutil.Process(served.process.pid)
+
+        async def cancelled():
+            async with Client(served.url, mode=mode) as agent:
+                await agent.list_tools()
+                call = asyncio.create_task(agent.call_tool("stages", {}))
+                while not program.children():  # noqa: ASYNC110 (a process has no event)
+                    await asyncio.sleep(0.05)
+                call.cancel()
+                await asyncio.wait([call])
+                deadline = time.monotonic() + 10
+                while program.children() and time.monotonic() < deadline:
+                    await asyncio.sleep(0.05)
+                left = program.children()
+                return left, Answered(await agent.call_tool("limits", {}))
+
+        left, found = asyncio.run(cancelled())
+
+    assert left == []
+    assert found.answer["data"]
+
+
 def test_credentials_are_those_of_serve(auth):
     """None, wrong ones and one in the address are refused; no log has the secret."""
     import httpx2  # noqa: PLC0415 (comes with the SDK)
