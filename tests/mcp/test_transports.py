@@ -171,7 +171,7 @@ def test_a_call_that_is_cancelled_ends_its_command(fleet_file, mode):
                 call.cancel()
                 await asyncio.wait([call])
                 deadline = time.monotonic() + 10
-                while program.children() and time.monotonic() < deadline:
+                while program.children() and time.monotonic() < deadline:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
                 left = program.children()
                 return left, Answered(await agent.call_tool("limits", {}))
