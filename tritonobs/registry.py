@@ -20,6 +20,7 @@ NAMES: Final = (
     "kubernetes",
     "lab",
     "lint",
+    "mcp",
     "nightingale",
     "picture",
     "traces",

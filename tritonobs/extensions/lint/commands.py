@@ -73,7 +73,7 @@ _ROUNDS = 5
     help="The mildest severity that makes the exit code 1.",
 )
 @click.option("--explain", metavar="ID", help="Print the page of a check, or of all of them (all), and end.")
-@click.option("--catalogue", is_flag=True, help="Print every known series in Markdown, and end.")
+@click.option("--catalogue", is_flag=True, help="Print every known series in Markdown (or as JSON), and end.")
 def lint(
     *,
     paths: Sequence[str],
@@ -93,7 +93,7 @@ def lint(
     skipped.
     """
     if explain or catalogue:
-        return _printed(explain)
+        return _printed(explain, form)
     if not paths:
         raise click.UsageError("Missing argument 'PATH...'.")
     options, files = _options(paths, **asked)
@@ -121,11 +121,12 @@ def lint(
     return int(worst >= Severity[fail_on.upper()])
 
 
-def _printed(explain: str | None) -> int:
+def _printed(explain: str | None, form: str) -> int:
     if not explain:
-        from tritonobs.extensions.lint.catalogue import markdown  # noqa: PLC0415
+        from tritonobs.extensions.lint.catalogue import catalogue, markdown  # noqa: PLC0415
+        from tritonobs.report.formats import json_text  # noqa: PLC0415
 
-        say(markdown())
+        say(json_text(catalogue()) if form == "json" else markdown())
         return 0
     from tritonobs.extensions.lint.checks import CHECKS  # noqa: PLC0415 (brings the parser)
     from tritonobs.extensions.lint.formats import page_of, pages  # noqa: PLC0415

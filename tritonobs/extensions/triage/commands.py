@@ -67,10 +67,10 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "text", "json", "html"]),
+    type=click.Choice(["table", "text", "json", "html", "markdown"]),
     default="table",
     show_default=True,
-    help="text fits into a chat message.",
+    help="text fits into a chat message, markdown into a ticket.",
 )
 def triage(
     *,
@@ -114,7 +114,7 @@ def triage(
     if verdict.status == "blind" and not verdict.unseen and not saved:
         refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
     _show(verdict, snapshot, where, form)
-    # JSON and HTML are whole documents, with nothing behind them.
+    # The others are whole documents, with nothing behind them.
     if form in {"table", "text"} and verdict.causes and where.traces and not saved:
         _show_slowest(verdict, where.traces)
     return _STATUS[verdict.status]
@@ -261,6 +261,8 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
         from tritonobs.extensions.triage.page import verdict_page  # noqa: PLC0415 (brings jinja2)
 
         say(verdict_page(verdict, links=urls, questions=asked))
+    elif form == "markdown":
+        say(tables.verdict_markdown(verdict, urls), nl=False)
     elif form == "text":
         say(tables.verdict_text(verdict, tables=False))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -18,6 +18,7 @@ _MOST_PARTS = 8
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
 _ALL_THE_SAME = {"healthy": " (perhaps because of earlier requests)"}
 _HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!~"})
 
 
 def verdict_lines(verdict: Verdict) -> Iterator[str]:
@@ -87,6 +88,47 @@ def verdict_text(verdict: Verdict, *, tables: bool = True) -> str:
     """The verdict as plain text; without tables it fits into a chat message."""
     drawn = (table_text(slowdown_table(slowdown)) for slowdown in verdict.slowdowns if tables)
     return "\n\n".join(("\n".join(plain(line) for line in verdict_lines(verdict)), *drawn))
+
+
+def verdict_markdown(verdict: Verdict, urls: Iterable[tuple[str, str]] = ()) -> str:
+    """The verdict for a chat or a ticket that reads Markdown; names in it are shown as text."""
+    return "\n".join(_markdown_lines(verdict, urls)) + "\n"
+
+
+def _markdown_lines(verdict: Verdict, urls: Iterable[tuple[str, str]]) -> Iterator[str]:
+    yield f"**{_HEADS[verdict.status]}: {_unmarked(verdict.sentence)}**"
+    yield ""
+    yield _unmarked(_window(verdict))
+    if verdict.baseline_note:
+        yield ""
+        yield _unmarked(verdict.baseline_note)
+    for cause in verdict.causes:
+        yield ""
+        yield f"### {_unmarked(cause.sentence)}"
+        yield ""
+        yield f"`{cause.check}`, {cause.confidence:.0%} sure{_since(cause, verdict)}"
+        yield ""
+        yield from (f"- {_unmarked(evidence_text(evidence))}" for evidence in cause.evidence)
+        yield ""
+        yield from (f"- [ ] {_unmarked(step)}" for step in cause.next_steps)
+    if verdict.following:
+        yield ""
+        yield "Consequences:"
+        yield ""
+        yield from (f"- {_unmarked(cause.sentence)} (`{cause.check}`)" for cause in verdict.following)
+    beside = [_unmarked(line) for line in _beside(verdict) if line]
+    if beside:
+        yield ""
+        yield from (f"- {line}" for line in beside)
+    for name, url in urls:
+        yield ""
+        # Encoded already; a bracket alone could end the link.
+        yield f"[{_unmarked(name)}]({url.replace('(', '%28').replace(')', '%29')})"
+
+
+def _unmarked(text: str) -> str:
+    """Text of one line without Markdown and control characters."""
+    return plain(text).translate(_MARKDOWN)
 
 
 def print_verdict(verdict: Verdict) -> None:
