@@ -197,7 +197,7 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
     waits = any(now >= one.seen + policy.name_within_seconds for one in late)
     if (matter or waits) and now >= told.at + policy.update_seconds:
         return Kind.UPDATE
-    # Alertmanager repeats what nobody has silenced or muted: only what it repeats is said again.
+    # Alertmanager repeats what no one has silenced or muted: only what it repeats is said again.
     repeated = max(one.heard for one in incident.alerts if one.firing)
     return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
 
