@@ -27,7 +27,7 @@ class Folder:
         self.recorder = recorder
         self._threads = Threads("incidents folder")
         self._changed: dict[str, set[Moment]] = {}
-        self._kept: dict[str, tuple[object, ...]] = {}
+        self._kept: Mapping[str, tuple[object, ...]] = {}
         self._complaint = ""
         self._read: float | None = None
 
