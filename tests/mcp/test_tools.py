@@ -143,7 +143,7 @@ def test_series_are_explained(ask):
     ("tool", "arguments", "why"),
     [
         ("drop_tables", {}, "Unknown tool"),
-        ("triage", {"modle": "x"}, "modle"),
+        ("triage", {"mode": "x"}, "mode"),
         ("triage", {"since": "10 minutes"}, "since"),
         ("triage", {"since": "900d"}, "since: found 900d"),
         ("triage", {"model": "x" * 300}, "model"),
