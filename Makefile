@@ -1,6 +1,6 @@
 # What a new user or a developer runs. Each target sets up what it needs; only a missing python3-venv needs root.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo image docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz mutants down clean
+.PHONY: help setup demo image release docs test test-containers test-kubernetes test-unit test-rules check format bench pictures soak fuzz extensions mutants down clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -12,6 +12,7 @@ WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 SIDE_BY_SIDE := --numprocesses $(WORKERS) --dist worksteal
 IMAGE ?= tritonobs
 BASE ?= debian:12.11-slim
+FORGE := $(shell sed -n 's/^forge = "\(.*\)"$$/\1/p' pyproject.toml)
 VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' tritonobs/__init__.py)
 DOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
@@ -22,10 +23,14 @@ setup: $(VENV)/.ready ## install everything that tests and checks need, into .ve
 
 $(VENV)/.ready: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh all
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.release
 
 $(VENV)/.demo: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
 	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh demo
+	@touch $@
+
+$(VENV)/.release: pyproject.toml tools/setup.sh tritonobs/stage/_record.c
+	@PYTHON=$(PYTHON) VENV=$(VENV) tools/setup.sh release
 	@touch $@
 
 demo: $(VENV)/.demo ## overflow a QPS limit on a real stack and watch the alert arrive (KEEP=1 leaves it running)
@@ -33,7 +38,10 @@ demo: $(VENV)/.demo ## overflow a QPS limit on a real stack and watch the alert 
 
 image: ## the image of tritonobs serve as IMAGE:VERSION (IMAGE=registry.example.org/tritonobs; then docker push)
 	docker build -f docker/Dockerfile --target tritonobs -t $(IMAGE):$(VERSION) --build-arg BASE=$(BASE) \
-	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) .
+	  --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) --build-arg SOURCE=$(FORGE) .
+
+release: $(VENV)/.release ## wheels, chart, mixin, boards, image into build/release (RELEASE_ARGS="--skip image", or --help)
+	@$(BIN)/python tools/release.py $(RELEASE_ARGS)
 
 test: setup ## the tests, the end-to-end ones on real servers included
 	BIN=$(BIN) tools/test_all.sh
@@ -72,6 +80,8 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/panels.py --write
 	$(BIN)/python bench/drills.py --write
 	$(BIN)/python bench/compared.py --write
+	$(BIN)/python bench/lint_errors.py --write
+	$(BIN)/python bench/agents.py --write
 
 pictures: setup ## the message of README, and the boards of docs/dashboards.md from a quarter of an hour of a busy stack
 	$(BIN)/python tools/message_picture.py
@@ -89,6 +99,9 @@ fuzz: setup ## the nightly round: 10,000 examples of all that is read, 50 interr
 	$(BIN)/pytest -m hypothesis --hypothesis-profile nightly --timeout=0 --numprocesses auto
 	TRITONOBS_INTERRUPTS=50 TRITONOBS_KILLS=100 $(BIN)/pytest --timeout=0 --numprocesses auto \
 	  tests/lab/stack/test_interrupts.py tests/lab/drill/test_interrupts.py tests/e2e/attack/test_kill.py
+
+extensions: setup ## take each extension out of a copy: layers, types and unit tests of the rest, an hour on two cores
+	$(BIN)/python tools/without.py --each --all
 
 mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
 	$(BIN)/python bench/mutants.py --write

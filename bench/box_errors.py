@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from results import publish, table
 
-from tritonobs.lab.load.images import jpeg
-from tritonobs.lab.load.plates import CLASSES, draw_plate
+from tritonobs.extensions.lab.load.images import jpeg
+from tritonobs.extensions.lab.load.plates import CLASSES, draw_plate
 
 if TYPE_CHECKING:
     from network import Network

@@ -11,7 +11,7 @@ from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.lab.robot.robot import RobotRules
+from tritonobs.extensions.lab.robot.robot import RobotRules
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks.supervisor import Supervisor

@@ -13,7 +13,7 @@ from support.control_plane import ControlPlane, parts, prometheus_object, wait
 from support.fleets import build_objects, many_models
 from support.operated import arrived_groups, built_groups, refusals
 from support.schemas import write_schemas
-from tritonobs.render.kubernetes.objects import weight
+from tritonobs.extensions.kubernetes.objects import weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ import numpy as np
 from entropy import keeps_the_rules
 from results import publish, table
 
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 sys.path.insert(0, str(MODELS / "preprocess" / "1"))

@@ -16,7 +16,7 @@ from deliver_burst import payload
 from results import table
 
 from support.programs import ServeProgram
-from tritonobs.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot.robot import RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

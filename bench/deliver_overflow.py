@@ -14,14 +14,14 @@ import requests
 from results import table
 
 from tritonobs.delivery.view import LANGUAGES
-from tritonobs.lab import demo
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab import demo
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.stack.local import Running
 
 _SEED = 20260301
 _HOLD, _SHORT_HOLD = "keep_firing_for: 1m", "keep_firing_for: 5s"

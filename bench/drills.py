@@ -20,15 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
-from tritonobs.lab.drill.drill import CALM
-from tritonobs.lab.drill.registry import DRILLS
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.report import seconds
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.drill import CALM
+from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.report import seconds
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.triage.answers import verdict as look
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import triage
-from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,10 +122,13 @@ def healthy(rig: Rig, repeats: int) -> Iterator[dict[str, str]]:
         for number in range(repeats):
             time.sleep(WINDOW_SECONDS)
             now = time.time()
-            snapshot = take_snapshot(
-                rig.sources, incident=Span(start=now - WINDOW_SECONDS, end=now), baseline=baseline
-            )
-            verdict = triage(snapshot)
+            verdict = look(
+                rig.prometheus,
+                rig.alertmanager,
+                rig.asked,
+                incident=Span(start=now - WINDOW_SECONDS, end=now),
+                baseline=baseline,
+            ).verdict
             print(f"healthy {number + 1}: {verdict.status} {verdict.sentence}", file=sys.stderr)
             yield {"status": verdict.status, "sentence": verdict.sentence}
     finally:

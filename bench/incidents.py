@@ -96,7 +96,8 @@ def _text(results: list[Result], missed: list[str]) -> str:
         f"{max(messages)} ({MOST_MESSAGES});\n"
         f"{sum(bool(one.late) for one in results)} with news after their end (0), "
         f"{sum(bool(one.incident.needs) and one.first is None for one in results)} that nobody heard of (0). "
-        "Warnings and pages count, info does not.\n"
+        "Warnings and pages count, info does not. Messages "
+        f"are counted with reminders of what goes on; the allowed {MOST_MESSAGES} are without.\n"
         f"Missed: {'; '.join(missed) or 'nothing'}.\n\n" + table(header, rows)
     )
 

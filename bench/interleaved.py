@@ -19,7 +19,7 @@ from perf import apart, measure
 from results import publish, table
 from stage_overhead import RELEASE_0_5_0, WAYS, unpack
 
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 from tritonobs.stage import cells
 
 OVERHEAD = Path(__file__).parent / "overhead"

@@ -20,8 +20,8 @@ from results import publish, table
 from support.kubernetes import KubernetesDouble
 from tritonobs import assets, names
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable

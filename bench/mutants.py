@@ -1,23 +1,27 @@
 """Change the rules one small way at a time: which changes does no case notice, nor the test of clusters?
 
-`make mutants`, or `python bench/mutants.py --only TritonQps`. Exit code 1 when too many survive.
+`make mutants`, or `python bench/mutants.py --only TritonQps`. Exit code 1 when too many survive. A run keeps
+what it found of each rule in a file: only rules that changed, or whose cases did, are tried again.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import random
 import re
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 from rule_mutants import Mutant, changed, mutants_of
@@ -36,6 +40,7 @@ SCRAPE_SECONDS = 15
 _MOST_SAMPLES = 2100
 _MOST_INDIRECT = 12
 _MARK = "Mutant"
+_KEPT = Path(__file__).with_name("mutants_kept.json")
 
 
 @cache
@@ -128,6 +133,43 @@ def _shows(mutant: Mutant, folder: Path) -> bool:
     return False
 
 
+class Kept:
+    """What earlier runs found, by rule: which mutants no case noticed. Written after every rule."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._found: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.is_file() else {}
+        self._writing = threading.Lock()
+
+    def survivors(self, name: str, mutants: Sequence[Mutant]) -> list[Mutant]:
+        """As `survivors`, but for a rule that is as it was, with the same cases."""
+        digest = _digest(name, mutants)
+        known = self._found.get(name, {})
+        if known.get("digest") != digest:
+            known = {"digest": digest, "left": [mutant.place for mutant in survivors(name, mutants)]}
+            with self._writing:
+                self._found[name] = known
+                new = self._path.with_suffix(".new")
+                new.write_text(json.dumps(dict(sorted(self._found.items())), indent=1) + "\n")
+                new.replace(self._path)
+        return [mutant for mutant in mutants if mutant.place in known["left"]]
+
+
+def _digest(name: str, mutants: Sequence[Mutant]) -> str:
+    """What the result for a rule depends on: its mutants, and every case with the rules it evaluates."""
+    made = hashlib.sha256(repr([(mutant.place, _bare(mutant.rule)) for mutant in mutants]).encode())
+    for case, groups in relevant(name):
+        world = (case.world.scrape_seconds, sorted(case.world.series.items()))
+        rules = [(group["interval"], [_bare(rule) for rule in group["rules"]]) for group in groups]
+        made.update(repr((case.says, case.checks, case.rules, world, rules)).encode())
+    return made.hexdigest()[:16]
+
+
+def _bare(rule: Rule) -> Rule:
+    """A rule without its texts, which decide nothing."""
+    return {key: value for key, value in rule.items() if key != "annotations"}
+
+
 def main() -> int:
     """Run the mutants, print the survivors, and say how many were killed."""
     parser = argparse.ArgumentParser(
@@ -136,6 +178,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="rules whose name contains this")
     parser.add_argument("--sample", type=int, default=0, help="so many mutants, chosen by --seed; 0 is all")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--kept", type=Path, default=_KEPT, help="where results are kept (default: %(default)s)"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--write", action="store_true", help="put the result into bench/RESULTS.md")
     options = parser.parse_args()
@@ -153,9 +198,11 @@ def main() -> int:
     for mutant in every:
         by_name.setdefault(mutant.name, []).append(mutant)
     left: list[Mutant] = []
+    # A sample has other mutants of a rule than a whole run.
+    found = survivors if options.sample else Kept(options.kept).survivors
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, (name, alive) in enumerate(
-            zip(by_name, pool.map(survivors, by_name, by_name.values()), strict=True), 1
+            zip(by_name, pool.map(found, by_name, by_name.values()), strict=True), 1
         ):
             left += alive
             print(

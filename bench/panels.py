@@ -27,15 +27,15 @@ from support.language_load import prompts
 from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.picture.answers import Drawing, ask_target, fill, intervals, read_drawing, step_of
+from tritonobs.extensions.picture.board import knobs_of
+from tritonobs.extensions.picture.page import sheet
 from tritonobs.limits import change
-from tritonobs.picture.answers import Drawing, ask_target, fill, intervals, read_drawing, step_of
-from tritonobs.picture.board import knobs_of
-from tritonobs.picture.page import sheet
 from tritonobs.programs import binaries
 from tritonobs.render.grafana import load_boards
 from tritonobs.render.rules import evaluate_mixin

@@ -17,12 +17,12 @@ import psutil
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import StackError
-from tritonobs.lab.stack.triton import wheel_folder
+from tritonobs.extensions.lab.stack.triton import wheel_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
 _WINDOWS = 3
 _ATTEMPTS = 3  # on a busy machine a window without a single answer ends a run of perf_analyzer

@@ -19,8 +19,8 @@ import numpy as np
 from plain import LABELS, plain_nms, plain_preprocess
 from results import publish, table
 
-from tritonobs.lab.load.images import jpeg
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import jpeg
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,12 +23,12 @@ from perf import Reading, measure
 from results import publish, table
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.load.images import jpeg
-from tritonobs.lab.load.plates import draw_plate
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.load.images import jpeg
+from tritonobs.extensions.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 if TYPE_CHECKING:
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
 HERE = Path(__file__).resolve().parent
 MODELS = HERE.parent / "models"

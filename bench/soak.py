@@ -21,7 +21,7 @@ from pathlib import Path
 from results import publish, table
 from soak_rig import SCRAPE_SECONDS, Phase, Soak, prometheus_on, write_config
 
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 INSTANCES = 4
 FLUSH_SECONDS = 1.0

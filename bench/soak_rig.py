@@ -16,16 +16,16 @@ import psutil
 from support.closed_loop import ClosedLoop
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.stack import native, processes
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import native, processes
+from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.services import Folders, Service
 from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
 SCRAPE_SECONDS = 1
 # A series that is gone keeps its last value: the sum over all that ever were is what was recorded.

@@ -30,10 +30,10 @@ from typing import TYPE_CHECKING
 from perf import Reading, apart, measure
 from results import publish, table
 
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 if TYPE_CHECKING:
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
 ROOT = Path(__file__).parents[1]
 RELEASE_0_5_0 = "e69def2"

@@ -32,14 +32,14 @@ from results import publish, table
 from support.spans import body, request
 from support.traced_models import add_busy, add_noop
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.native import lone_triton
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
     Place = Callable[[LoneTriton], AbstractContextManager[None]]
     Read = Callable[[LoneTriton], tuple[float, float, float]]

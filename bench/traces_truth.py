@@ -29,9 +29,9 @@ from results import publish, table
 
 from support.traced_models import add_caller, add_ensemble, add_timed
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.native import lone_triton
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.plan.objectives import middle
 from tritonobs.timings.measured import bucket_quantile
 

@@ -17,8 +17,8 @@ from planted.scenes import OUTSIDE, SCENES, Scene, healthy, held_out
 from planted.world import look, named, played, prometheus
 from results import publish, table
 
-from tritonobs.triage.judge import triage
-from tritonobs.triage.saved import save_snapshot
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.saved import save_snapshot
 
 HEALTHY_LOOKS = 50
 KINDS = ("open", "held-out", "outside, frozen", "outside", "real", "healthy")

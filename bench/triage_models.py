@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from results import publish, table
 
 from tritonobs.clients.prometheus import Reading, Target
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import triage
-from tritonobs.triage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -50,7 +50,7 @@ def build(knobs: Knobs) -> Dashboard:
                 table(
                     "Cards",
                     "Every card with its latest values; a cell is empty where the vendor does not report "
-                    "it. Good: cards of one sort under the same load look alike. From the "
+                    "it. Good: cards of one kind under the same load look alike. From the "
                     "`device:accelerator_…` records.",
                     (
                         accelerators.UTILISATION,

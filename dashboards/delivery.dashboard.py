@@ -1,4 +1,4 @@
-"""Delivery: would we hear of it?"""
+"""Delivery: do alerts reach people?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "delivery",
         "Delivery",
-        "Would we hear of it? The way alerts take to people, and what the rules cost Prometheus.",
+        "Do alerts reach people? Delivery, step by step, and what the rules cost Prometheus.",
         (
             row(
                 "Now",

@@ -33,7 +33,7 @@ def build(knobs: Knobs) -> Dashboard:
             row(
                 "Now",
                 stat(traffic.FROM_CLIENTS, title="Requests"),
-                stat(errors.OVERALL, title="Bad"),
+                stat(errors.OVERALL),
                 stat(latency.OF_TARGET, title="P99/SLO"),
                 stat(slo.BROKEN),
                 stat(hosts.UP_SHARE),
@@ -47,7 +47,7 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Errors",
-                timeseries(errors.RATIO, size=(8, 8)),
+                timeseries(errors.RATIO, size=(8, 8), title="Error ratio by model"),
                 timeseries(errors.BY_REASON, size=(8, 8)),
                 timeseries(errors.OF_TRITON, size=(8, 8)),
             ),
@@ -83,8 +83,8 @@ def build(knobs: Knobs) -> Dashboard:
                 "Models and replicas",
                 table(
                     "Models",
-                    "Every model version with its golden signals; a click opens its board. Good: no colour "
-                    "but green. From the records of the panels above.",
+                    "Every model version with its golden signals; a click opens its board. Good: all "
+                    "green. From the records of the panels above.",
                     (
                         traffic.SERVED,
                         traffic.LIMIT_USED,

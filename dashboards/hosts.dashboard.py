@@ -1,4 +1,4 @@
-"""Hosts: are the servers and their workers alive and well?"""
+"""Hosts: are the servers and their workers healthy?"""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "hosts",
         "Hosts",
-        "Are the servers and their workers alive and well? CPU, memory, heartbeats, and what watching them "
-        "costs.",
+        "Are the servers and their workers healthy? CPU, memory, heartbeats, and the cost of monitoring "
+        "them.",
         (
             row(
-                "Alive",
+                "Health",
                 stat(hosts.UP_SHARE, size=(4, 6)),
                 timeline(hosts.UP, size=(20, 6)),
                 timeline(hosts.HEARTBEATS, size=(24, 9)),
@@ -38,7 +38,7 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(pools.DESIRED, limits=(pools.MOST,)),
             ),
             row(
-                "Watching them",
+                "Cost of monitoring",
                 timeseries(hosts.SCRAPE, size=(6, 7)),
                 timeseries(hosts.SERIES, size=(6, 7)),
                 timeseries(hosts.FLUSH, size=(6, 7)),

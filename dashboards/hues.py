@@ -1,7 +1,7 @@
 """Colours of the fleet's own names: a model has one hue on every board, its versions and SLOs are shades.
 
 Grafana picks colours by name from a list by a hash: three of five models may be yellow. A build knows the
-names, and gives each a hue that people tell apart who see red and green alike.
+names, and gives each a hue that colour-blind people can distinguish.
 """
 
 from __future__ import annotations

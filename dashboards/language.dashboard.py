@@ -1,4 +1,4 @@
-"""Language models: do answers begin and flow as promised, and what holds them up?"""
+"""Language models: are tokens in time, and what delays them?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "language",
         "Language models",
-        "Do answers begin and flow as promised, and what holds them up? First tokens, tokens against limits, "
+        "Are tokens in time, and what delays them? First tokens and later ones, tokens and their limits, "
         "the engine's queue and its cache.",
         (
             row(
@@ -38,7 +38,7 @@ def build(knobs: Knobs) -> Dashboard:
                 timeline(alerts.TIMELINE, size=(24, 7)),
             ),
             row(
-                "Promises",
+                "Latency",
                 timeseries(
                     language.FIRST, language.FIRST_OF_FEW, limits=(language.FIRST_TARGET,), size=(8, 8)
                 ),
@@ -56,7 +56,7 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(language.PER_REQUEST, size=(8, 8)),
             ),
             row(
-                "The engine",
+                "Engine",
                 timeseries(language.RUNNING, size=(8, 8)),
                 timeseries(language.WAITING, size=(8, 8)),
                 timeseries(language.KV_CACHE, size=(8, 8)),

@@ -63,7 +63,7 @@ class Knobs:
     slos: tuple[str, ...] = ()
     replicas: tuple[str, ...] = ()
     cluster: str = names.CLUSTER
-    """The label that tells clusters apart."""
+    """The label that distinguishes clusters."""
     thresholds: Mapping[str, Any] = field(default_factory=lambda: mixin_knobs({}))
     """The mixin's knobs: boards draw lines where alerts begin."""
 

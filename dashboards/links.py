@@ -41,7 +41,7 @@ def links_to_others(board: str, variables: Collection[str], *, chooser: bool) ->
             "includeVars": False,
             "asDropdown": False,
             "targetBlank": False,
-            # Seven icons of the same sort cost the boards a line.
+            # Seven equal icons cost the boards a line.
             "icon": "",
             "tags": [],
             "tooltip": "",

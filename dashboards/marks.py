@@ -1,4 +1,4 @@
-"""What is drawn over every graph: where alerts begin, and what was changed."""
+"""Marks on every graph: the beginning of alerts, and changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model: what is wrong with this one, and since which version?"""
+"""Model: what is wrong with it, and since which version?"""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "model",
         "Model",
-        "What is wrong with this model, and since which version? Latency, queue, batches, outcomes, old "
-        "against new.",
+        "What is wrong with this model, and since which version? Latency, queue, batches, outcomes, and "
+        "versions compared.",
         (
             row(
                 "Now",
@@ -72,14 +72,14 @@ def build(knobs: Knobs) -> Dashboard:
                     saturation.BATCH,
                     saturation.PER_EXECUTION,
                     size=(8, 8),
-                    title="Items and requests in an execution",
+                    title="Items and requests per execution",
                 ),
             ),
             row(
-                "Old against new",
+                "Versions compared",
                 timeseries(traffic.BY_VERSION, stacked=True, size=(8, 8)),
                 timeseries(latency.MEAN, size=(8, 8)),
-                timeseries(errors.RATIO, size=(8, 8), title="Bad requests by version"),
+                timeseries(errors.RATIO, size=(8, 8), title="Error ratio by version"),
             ),
             row(
                 "Model instances",

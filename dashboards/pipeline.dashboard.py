@@ -18,28 +18,28 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "pipeline",
         "Pipeline",
-        "Which stage is slow, and why? From the pipeline's stages to the models it calls, to the stages of "
-        "those.",
+        "Which stage is slow, and why? The stages of the pipeline, the models it calls, and the stages of "
+        "these.",
         (
             row(
-                "The pipeline",
+                "Pipeline",
                 timeseries(stages.SHARE, stacked=True),
                 timeseries(stages.P99, stages.P99_OF_FEW, wide=True),
                 timeseries(stages.MEAN, stacked=True),
                 timeseries(traffic.SERVED),
             ),
             row(
-                "The models it calls",
+                "Called models",
                 timeseries(stages.CALLED_TIME, stacked=True, size=(8, 8)),
                 timeseries(stages.CALLED_QUEUE, size=(8, 8)),
                 timeseries(stages.CALLED_BUSY, size=(8, 8)),
             ),
             row(
-                "Their own stages",
+                "Stages of the called models",
                 timeseries(stages.CALLED_STAGES, stages.CALLED_STAGES_OF_FEW, wide=True, size=(24, 9)),
             ),
             row(
-                "What goes in, what comes out",
+                "Inputs, items and errors",
                 timeseries(stages.MEGAPIXELS, size=(8, 8)),
                 timeseries(stages.BYTES, size=(8, 8)),
                 timeseries(stages.COUNTS, size=(8, 8)),

@@ -1,4 +1,4 @@
-"""SLO: which promise is at risk, how soon, and because of what?"""
+"""SLO: which SLO is at risk, how soon, and why?"""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def build(knobs: Knobs) -> Dashboard:
     return board(
         "slo",
         "SLO",
-        "Which promise is at risk, how soon, and because of what? Budgets, burn rates, and the stage that "
-        "eats them.",
+        "Which SLO is at risk, how soon, and why? Error budgets, burn rates, and the latency budget by "
+        "stage.",
         (
             row(
                 "Now",
@@ -30,19 +30,19 @@ def build(knobs: Knobs) -> Dashboard:
                 bars(slo.REMAINING_ON_AXIS, size=(12, 8)),
             ),
             row(
-                "Burning",
+                "Burn rate",
                 timeseries(slo.BURN_1H, wide=True),
                 timeseries(slo.BURN_6H, wide=True),
                 timeseries(slo.BAD_SHARE, limits=(slo.ALLOWED,)),
                 timeseries(slo.BAD_REQUESTS),
             ),
             row(
-                "Which stage eats the latency budget",
-                bars(replace(stages.BUDGET_USED, maximum=1), title="Latency budget now"),
-                timeseries(stages.BUDGET_USED),
+                "Latency budget by stage",
+                bars(replace(stages.BUDGET_USED, maximum=1), title="Used now"),
+                timeseries(stages.BUDGET_USED, title="Used over time"),
             ),
             row(
-                "All promises",
+                "SLOs",
                 table(
                     "SLOs",
                     "Every SLO with what is left of its budget and how long that lasts at the pace of the "

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Stands for a number until the board is built."""
+    """Replaced by a number when the board is built."""
 
     knob: str
 

@@ -87,7 +87,7 @@ SLO = Variable(
     name="slo",
     label="SLO",
     query="label_values(slo:objective:ratio{%(model)s}, slo)",
-    description="Promises made for the chosen models.",
+    description="SLOs of the chosen models.",
 )
 PROMISED = Variable(
     name="model",
@@ -99,13 +99,13 @@ PROMISED_VERSION = Variable(
     name="version",
     label="Version",
     query="label_values(slo:objective:ratio{%(model)s}, version)",
-    description="Versions with an SLO; what holds for a whole model is shown besides.",
+    description="Versions with an SLO; SLOs of whole models are always shown.",
 )
 VENDOR = Variable(
     name="vendor",
     label="Vendor",
     query=f"label_values({_DEVICES}{{%(cluster)s}}, vendor)",
-    description="Who made the card.",
+    description="The vendor of the card.",
 )
 DEVICE = Variable(
     name="device",

@@ -16,7 +16,7 @@ done
 umask 022
 tritonobs build /etc/tritonobs/fleet.yaml -o /built
 cp -r /built/grafana/. /provisioning/
-# The first time nobody answers yet; when `up` is said again, what runs takes up what was written.
+# The first time no server answers yet. When `up` is repeated, running servers load what was written.
 for part in prometheus:9090 alertmanager:9093; do
     python3 -c "import sys, urllib.request as u; u.urlopen(u.Request(sys.argv[1], method='POST'), timeout=5)" \
         "http://$part/-/reload" 2> /dev/null || true

@@ -11,6 +11,8 @@ import grimp
 import pytest
 from importlinter import api
 
+from tritonobs import registry
+
 ROOT = Path(__file__).parent.parent
 CODE = sorted(
     path
@@ -48,12 +50,45 @@ def test_the_page_shows_the_layers_and_the_imports():
                 imports[user].add(used)
 
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.*) ?\|$", page, re.MULTILINE)
+    part = page.split("## Packages")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.*) ?\|$", part, re.MULTILINE)
 
     assert [name for name, _ in rows] == packages
     for name, uses in rows:
         if uses.strip() != "everything below":
             assert re.findall(r"`(\w+)`", uses) == sorted(imports[name]), name
+
+
+def test_the_page_lists_every_extension_with_its_commands():
+    """docs/architecture.md has a row for each, as the registry has it."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    part = page.split("## Extensions")[1].split("\n## ")[0]
+
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", part, re.MULTILINE)
+
+    assert rows == [
+        (name, one.summary, ", ".join(f"`{word}`" for word in sorted(_words(one))))
+        for name, one in registry.extensions().items()
+    ]
+
+
+def _words(extension):
+    """What a user types to use it."""
+    for command in extension.commands:
+        yield command.name if command.under[0].isupper() else f"{command.under} {command.name}"
+    for target in extension.targets:
+        yield f"build --target {target.name}"
+
+
+def test_the_page_names_at_most_twelve_files_to_read():
+    """They exist."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    part = page.split("## Twelve files")[1].split("\n## ")[0]
+
+    files = re.findall(r"^\| `([\w./]+)` \|", part, re.MULTILINE)
+
+    assert 0 < len(files) <= 12
+    assert [file for file in files if not (ROOT / file).is_file()] == []
 
 
 def test_the_page_of_what_tests_share_names_every_module():

@@ -76,20 +76,91 @@ def _help(group, path=("tritonobs",)):
             yield from _help(command, (*path, name))
 
 
-def test_texts_for_people_avoid_the_words_that_contributing_replaces():
-    """Documentation, Chinese excepted, and every help text; the changelog tells of the past."""
-    texts = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in DOCS}
-    del texts["CHANGELOG.md"], texts["CONTRIBUTING.md"]
-    texts |= dict(_help(cli.group))
-    avoided = _words_to_avoid()
+# Everything that people read: documents, and the text of the program, its rules and its boards.
+TEXTS = {
+    ROOT: "*.md",
+    ROOT / "docs": "**/*.md",
+    ROOT / "tritonobs": "**/*",
+    ROOT / "rules": "**/*",
+    ROOT / "dashboards": "**/*.py",
+    ROOT / "models": "**/*",
+    ROOT / "examples": "**/*",
+    ROOT / "docker": "**/*",
+}
+SUFFIXES = {".c", ".html", ".jsonnet", ".libsonnet", ".md", ".pbtxt", ".py", ".sh", ".yaml", ".yml", ""}
+# The table itself, and what was written before it.
+LEFT_OUT = {"CONTRIBUTING.md", "CHANGELOG.md"}
+# The name of a receiver, which users' configuration has.
+NAMES_THAT_STAY = {("tritonobs/plan/notify.py", "nobody")}
 
-    assert len(avoided) > 10
-    assert [
+
+def _prose(text):
+    """The text in one line: without the marks of comments, and with adjacent string literals joined."""
+    text = re.sub(r"^[ \t]*(?:#|//|\*)[ \t]?", "", text, flags=re.MULTILINE)
+    return " ".join(re.sub(r"""(["'])\s*\n\s*f?\1""", "", text).split())
+
+
+def _pattern(word):
+    """`is no …` is an inverted sentence with any word; "there is no …" and "is no longer" are not."""
+    if not word.endswith(" …"):
+        return rf"\b{re.escape(word)}\b"
+    return rf"(?<!\bthere )\b{re.escape(word.removesuffix(' …'))} (?!longer\b|more\b|one\b)\w+"
+
+
+def _avoided(where, text, words):
+    prose = _prose(text).lower()
+    return [
         f"{where}: {word}"
-        for where, text in texts.items()
-        for word in avoided
-        if re.search(rf"\b{re.escape(word)}\b", " ".join(text.split()), re.IGNORECASE)
-    ] == []
+        for word in words
+        if (where, word) not in NAMES_THAT_STAY
+        # The pattern alone would take seconds for all texts.
+        if word.removesuffix("…") in prose and re.search(_pattern(word), prose)
+    ]
+
+
+def test_texts_for_people_avoid_the_words_that_contributing_replaces():
+    """Documents, help texts, messages, comments, rules and boards."""
+    paths = [
+        path
+        for folder, pattern in TEXTS.items()
+        for path in folder.glob(pattern)
+        if path.suffix in SUFFIXES and path.is_file() and path.name not in LEFT_OUT
+    ]
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}
+    texts |= dict(_help(cli.group))
+    words = _words_to_avoid()
+
+    assert {"README.md", "rules/config.libsonnet", "dashboards/panels.py", "tritonobs top"} <= texts.keys()
+    assert [found for where, text in texts.items() for found in _avoided(where, text, words)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("It is held against the last hour.\n", id="a document"),
+        pytest.param("    # A limit is held\n    # against the last hour.\n", id="a comment of two lines"),
+        pytest.param("  // A limit is held\n  // against the last hour.\n", id="a comment of a rule"),
+        pytest.param('help="A limit is held "\n    "against the last hour."', id="a text of two literals"),
+        pytest.param('"""It is Held\n    against the last hour."""', id="a docstring"),
+    ],
+)
+def test_a_word_to_avoid_is_found(text):
+    """In each form of text; what only looks like it is not."""
+    assert _avoided("here", text, _words_to_avoid()) == ["here: held against"]
+    assert _avoided("here", text.replace("against", "up"), _words_to_avoid()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param("A queue that drains is no overload.", ["here: is no …"], id="turned round"),
+        pytest.param("It is no longer there.", [], id="no longer"),
+        pytest.param("Where there is no queue, nothing waits.", [], id="there is no"),
+    ],
+)
+def test_a_sentence_that_is_turned_round_is_found(text, found):
+    """`…` in the table is any word."""
+    assert _avoided("here", text, _words_to_avoid()) == found
 
 
 def test_chinese_has_full_width_punctuation():
@@ -134,3 +205,39 @@ def test_every_promise_about_security_names_its_test():
 
     assert (len(tables), len(points)) == (3, 4)
     assert [one for one in (*rows, *points) if "`tests/" not in one] == []
+
+
+ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|incl|fig)\.(?=\s+[^A-Z])")
+
+
+def _sentences(entry):
+    """How many sentences the text of an entry has: code, addresses, numbers and abbreviations end none."""
+    text = re.sub(r"^```.*?^```$", "code", entry, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"`[^`]*`", "code", text)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    text = ABBREVIATIONS.sub("abbreviation", text)
+    return len(re.findall(r"[.!?][)\]\"\u201d*]*(?=\s|$)", text.strip()))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        pytest.param("It is one, at 0.5.0 and 4.1 of 21.6 s.\n", 1, id="numbers with dots"),
+        pytest.param("Small counts, e.g. three, i.e. few, are one etc. and no more.", 1, id="abbreviations"),
+        pytest.param("`a. b. c` and [a page](../a. b.md) are names.", 1, id="code and addresses"),
+        pytest.param("One (in brackets). vmalert is two! Is this three?\nFour.", 4, id="marks"),
+        pytest.param('It says "stop." Then it stops.\n\nA paragraph. `code` is one.', 4, id="quotes"),
+    ],
+)
+def test_sentences_are_counted(text, sentences):
+    """What the next test counts."""
+    assert _sentences(text) == sentences
+
+
+def test_a_decision_has_at_most_three_sentences():
+    """What its page promises: what was decided, why, and what would change it."""
+    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    entries = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)+)", page, re.MULTILINE))
+
+    assert len(entries) == page.count("\n## ")
+    assert [title for title, entry in entries.items() if not 1 <= _sentences(entry) <= 3] == []

@@ -25,6 +25,8 @@ from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload
 from tritonobs.errors import SnapshotUnusable, SpecInvalid
 from tritonobs.escapes import shown
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.saved import load_snapshot
 from tritonobs.findings import Severity
 from tritonobs.limits.change import Change, set_limit
 from tritonobs.limits.log import FIRST, LimitsLog
@@ -33,8 +35,6 @@ from tritonobs.plan.declared import annotated_limits
 from tritonobs.plan.fleet import Model
 from tritonobs.spec.load import read_alertmanager, read_text
 from tritonobs.spec.values import parse_qps
-from tritonobs.triage.judge import triage
-from tritonobs.triage.saved import load_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

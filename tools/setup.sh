@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tools/setup.sh demo: .venv with tritonobs and a Triton server, Prometheus and Alertmanager in .tools.
 # tools/setup.sh all:  what tests and checks need as well.
+# tools/setup.sh release: .venv with what builds a release, and no server.
 set -euo pipefail
 : "${PYTHON:=python3}" "${VENV:=.venv}"
 what=${1:-all}
@@ -50,6 +51,10 @@ echo "Setting up $VENV and ${shown#"$PWD"/}, once"
 [ -x "$VENV/bin/python" ] || step "virtual environment" "$PYTHON" -m venv "$VENV"
 # The pip of Debian 12 needs a quarter of an hour to find versions that fit together, a newer one seconds.
 step "a current pip" pip install --upgrade 'pip>=24.2'
+if [ "$what" = release ]; then
+  step "tritonobs and what builds a release (100 MB of packages)" pip install -e '.[release]'
+  exit 0
+fi
 step "tritonobs and a Triton server (450 MB of packages)" pip install --no-compile -e '.[stack]'
 step "Prometheus and Alertmanager" "$VENV/bin/tritonobs" tools
 [ "$what" = all ] || exit 0

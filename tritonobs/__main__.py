@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def _open_closed() -> None:
-    """Put something in the place of closed standard streams: the next file opened would get their number.
+    """Replace closed standard streams: the next file opened would get their number.
 
     What is written to stdout fails as a write to a closed one does, and the command line says so.
     """

@@ -10,7 +10,7 @@ def web_parts(text: str) -> SplitResult | None:
 
     It has a host, a port from 1 to 65535 if any, and neither spaces nor characters that do not print.
     """
-    # urlsplit drops tabs and line breaks without a word, so they are looked for in the text.
+    # urlsplit silently drops tabs and line breaks, so they are searched in the text.
     if " " in text or not text.isprintable():
         return None
     try:

@@ -69,6 +69,6 @@ def abridged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def more_findings(place: Place, count: int, severity: Severity = Severity.ERROR) -> Finding:
-    """Stands for `count` findings that are not shown, the first of them at `place`."""
+    """One finding for `count` findings that are not shown, the first of them at `place`."""
     message = f"and {count:,} more from here on; fix these first"
     return Finding(place=place, path="", message=message, severity=severity, stands_for=count)

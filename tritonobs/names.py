@@ -28,7 +28,7 @@ REPLICA: Final = "replica"
 POD: Final = "pod"
 CLUSTER: Final = "cluster"
 
-# --- objectives and limits, from the rules file or from `tritonobs serve` (design 2.2) ---
+# --- objectives and limits, from the rules file or from `tritonobs serve` ---
 QPS_LIMIT: Final = "tritonobs_qps_limit"
 SLO_OBJECTIVE: Final = "tritonobs_slo_objective_ratio"
 SLO_INVALID_CHARGED: Final = "tritonobs_slo_invalid_charged"
@@ -83,7 +83,7 @@ TRACE_WAITING: Final = "tritonobs_trace_waiting_bodies"
 TRACE_FORWARDED: Final = "tritonobs_trace_forwarded_total"
 TRACE_FORWARD_WAITING: Final = "tritonobs_trace_forward_waiting_bodies"
 
-# --- from inside the models; `stage` owns them (design 2.1) ---
+# --- from inside the models; `stage` owns them ---
 STAGE_DURATION: Final = series.STAGE_DURATION
 STAGE_SIZE: Final = series.STAGE_SIZE
 REQUESTS: Final = series.REQUESTS
@@ -157,50 +157,6 @@ SHARD_ALERTS: Final = ("TritonobsShardMissing",)
 AGENTS_JOB: Final = "tritonobs-agents"
 AGENT_ALERTS: Final = ("TritonobsAgentMissing",)
 """Only where agents share the servers."""
-ALERTS: Final = (
-    *(ALERT_QPS_ABOVE_LIMIT, "TritonQpsNearLimit", "TritonQpsSpike", "TritonQpsWillExceedLimit"),
-    *("TritonLimitSourceLost", "TritonLimitRefused", "TritonLimitsDisagree"),
-    *("TritonTokensAboveLimit", "TritonTokensNearLimit", "TritonKvCacheFull", "TritonPreemptions"),
-    *(
-        "TritonServerDown",
-        "TritonServersLost",
-        "TritonRequestsUncounted",
-        "TritonModelUnloaded",
-        "TritonVersionNotLoaded",
-        "TritonModelMissing",
-        "TritonWorkerDead",
-        "TritonTrafficStopped",
-        "TritonTrafficDrop",
-    ),
-    *(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Slow", "Long")),
-    *("TritonErrorBudgetExhausted", "TritonSliMissing", "TritonQueueWaitHigh", "TritonSaturated"),
-    *(
-        "TritonBatchInefficient",
-        "TritonStageSlow",
-        "TritonErrorReasonSurge",
-        "TritonInvalidInputSurge",
-        "TritonCacheCollapse",
-    ),
-    *("TritonModelReloaded", "TritonMetricsEmpty", "TritonCountersFrozen", "TritonStageMetricsFailing"),
-    *("TritonRestartLoop", "TritonReplicaSlow", "TritonHostMemoryPressure", "TritonServerScrapedTwice"),
-    *("TritonAcceleratorMemoryPressure", "TritonAcceleratorFault"),
-    *("TritonAcceleratorThrottled", "TritonAcceleratorSaturated", WATCHDOG, "TritonobsServeDown"),
-    *(
-        "TritonobsFleetFileInvalid",
-        "TritonobsDeliveryFailing",
-        "TritonobsRobotMuted",
-        "TritonobsRulesFailing",
-        "TritonobsTaskFailing",
-        "TritonobsTracesLost",
-        "TritonobsTracesIncomplete",
-        "TritonobsNobodyDelivers",
-        "TritonPoolShort",
-        "TritonAutoscalerBlind",
-        "TritonAutoscalerAtMaximum",
-        "TritonAutoscalerFlapping",
-        "TritonobsRulesLate",
-    ),
-)
 
 # --- NVIDIA's dcgm-exporter, where it runs ---
 DCGM_SM_CLOCK: Final = "DCGM_FI_DEV_SM_CLOCK"

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from planted import live, real
 from planted.world import Recorded, store
+from tritonobs.extensions.triage.saved import load_snapshot
+from tritonobs.extensions.triage.snapshot import Snapshot, Sources, take_snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.saved import load_snapshot
-from tritonobs.triage.snapshot import Snapshot, Sources, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

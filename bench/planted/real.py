@@ -24,12 +24,12 @@ import psutil
 import requests
 
 from planted.fault import Truth
-from tritonobs.lab.drill.drill import steady
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.drill import steady
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.triage.saved import save_snapshot
+from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.saved import save_snapshot
-from tritonobs.triage.snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -242,7 +242,11 @@ def keep(rig: Rig, name: str, cause: Callable[[Rig], object], kept: Path) -> Non
         now = time.time()
         incident = Span(start=began - 15.0, end=now)
         baseline = Span(start=began - 15.0 - CALM_SECONDS, end=began - 15.0)
-        snapshot = take_snapshot(rig.sources, incident=incident, baseline=baseline)
+        snapshot = take_snapshot(
+            Sources(prometheus=rig.prometheus, alertmanager=rig.alertmanager, replicas=rig.asked),
+            incident=incident,
+            baseline=baseline,
+        )
     # Prometheus is asked again when it is judged again; what stands beside it is kept.
     bare = replace(snapshot, now={}, before={}, trends={}, usual={}, asked={}, unseen=())
     save_snapshot(bare, kept / f"{name}.beside.json")

@@ -13,11 +13,11 @@ from planted.fault import Named
 from planted.fleet import SCRAPE_SECONDS
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports, wait_for
+from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports, wait_for
+from tritonobs.extensions.triage.calm import windows
+from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 from tritonobs.names import HEARTBEAT
 from tritonobs.programs import binaries
-from tritonobs.triage.calm import windows
-from tritonobs.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from planted.fleet import Fleet
     from planted.scene import Scene
-    from tritonobs.triage.judge import Verdict
+    from tritonobs.extensions.triage.judge import Verdict
 
 APART_SECONDS = 1800.0
 _A_BLOCK = 4

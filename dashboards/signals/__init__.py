@@ -40,7 +40,7 @@ class Signal:
     colours: tuple[tuple[str, str], ...] = ()
     exemplars: bool = False
     colour: str = ""
-    """Of every series of this signal, in shades by version; empty where a model's own hue tells it."""
+    """Of every series of this signal, in shades by version; empty where a model has a hue of its own."""
     short: str = ""
     """The header of a table's column."""
     empty: str = ""
@@ -49,7 +49,7 @@ class Signal:
 
 
 def or_none(expr: str) -> str:
-    """The errors, or a line at zero called `no errors`: an empty panel could mean that nothing counts."""
+    """The errors, or a line at zero called `no errors`: an empty panel could mean that nothing is counted."""
     return (
         f"{expr}\n"
         "or\n"

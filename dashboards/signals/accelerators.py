@@ -10,7 +10,7 @@ from signals import Signal, Step
 _SELECTED = '{%(cluster)s, vendor=~"$vendor", device=~"$device"}'
 _LEGEND = "{{vendor}} {{card}} {{host}}"
 _NONE = "no accelerator is reported"
-_UNTOLD = "no exporter tells this"
+_UNTOLD = "no exporter reports this"
 
 
 def _named(expr: str) -> str:
@@ -73,7 +73,7 @@ FULLEST = Signal(
 )
 
 POWER_ALL = Signal(
-    title="Power together",
+    title="Total power",
     unit="watt",
     expr=f"sum(device:accelerator_power:watts{_SELECTED})",
     legend="power",
@@ -82,7 +82,7 @@ POWER_ALL = Signal(
 )
 
 HOTTEST = Signal(
-    title="Hottest",
+    title="Hottest card",
     unit="celsius",
     expr=f"max(device:accelerator_temperature:celsius{_SELECTED})",
     legend="temperature",
@@ -127,7 +127,7 @@ MEMORY_USED = Signal(
 )
 
 MEMORY_SHARE = Signal(
-    title="Share of the memory",
+    title="Share of memory in use",
     short="memory",
     unit="percentunit",
     expr=_named(_MEMORY),
@@ -156,7 +156,7 @@ POWER = Signal(
 
 TEMPERATURE = Signal(
     title="Temperature",
-    short="heat",
+    short="temp",
     unit="celsius",
     expr=_named(f"device:accelerator_temperature:celsius{_SELECTED}"),
     legend=_LEGEND,
@@ -201,7 +201,7 @@ ECC = Signal(
 )
 
 THROTTLED = Signal(
-    title="Slowed down",
+    title="Throttled",
     unit="none",
     expr=_named(f"device:accelerator_throttled:bool{_SELECTED}"),
     legend=_LEGEND,
@@ -209,7 +209,7 @@ THROTTLED = Signal(
         "Whether heat or lack of power slows the card down. Good: no. From "
         "`DCGM_FI_DEV_CLOCKS_EVENT_REASONS` (older: `…_CLOCK_THROTTLE_REASONS`), `mlu_thermal_slow_down`."
     ),
-    says=((0, "no", palette.GOOD), (1, "slowed down", palette.CRITICAL)),
+    says=((0, "no", palette.GOOD), (1, "throttled", palette.CRITICAL)),
     empty=_UNTOLD,
     maximum=1,
 )

@@ -1,4 +1,4 @@
-"""What is wrong right now, as the rules see it."""
+"""Alerts that fire now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tritonobs itself: the way alerts take, and what its rules cost Prometheus."""
+"""tritonobs itself: the delivery of alerts, and what its rules cost Prometheus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PARTS_UP = Signal(
     unit="none",
     expr=f"min by (job) (up{_PARTS})",
     legend="{{job}}",
-    description="Whether the parts on the way answer. Good: all up. From `up`.",
+    description="Whether the parts that deliver alerts answer. Good: all up. From `up`.",
     says=((0, "down", palette.CRITICAL), (1, "up", palette.GOOD)),
     steps=(Step(value=None, colour=palette.CRITICAL), Step(value=1, colour=palette.GOOD)),
 )
@@ -27,7 +27,7 @@ FLEET_FILE = Signal(
     expr=f"min(tritonobs_config_valid{_SERVE})",
     legend="fleet file",
     description=(
-        "Whether the fleet file as it is now is in use. Good: in use; when refused, the last good one "
+        "Whether the current fleet file is in use. Good: in use; when refused, the last valid one "
         "stays. From `tritonobs_config_valid`."
     ),
     says=((0, "refused", palette.CRITICAL), (1, "in use", palette.GOOD)),
@@ -52,8 +52,8 @@ BUDGET = Signal(
     expr=f"min by (robot) (tritonobs_robot_budget_remaining{_SERVE})",
     legend="{{robot}}",
     description=(
-        "Messages a robot may still get in this minute before DingTalk mutes it for ten. Good: above 0; at 0 "
-        "alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
+        "Messages a robot may still send in this minute before DingTalk mutes it for ten. Good: above 0; at "
+        "0 alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
     ),
     steps=(
         Step(value=None, colour=palette.CRITICAL),
@@ -68,8 +68,8 @@ MUTED = Signal(
     unit="none",
     expr=f"max by (robot) (tritonobs_robot_muted{_SERVE})",
     legend="{{robot}}",
-    description="Whether DingTalk mutes the robot. Good: listens. From `tritonobs_robot_muted`.",
-    says=((0, "listens", palette.GOOD), (1, "mute", palette.CRITICAL)),
+    description="Whether DingTalk mutes the robot. Good: delivering. From `tritonobs_robot_muted`.",
+    says=((0, "delivering", palette.GOOD), (1, "muted", palette.CRITICAL)),
     steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
 )
 
@@ -80,8 +80,8 @@ CALLS = Signal(
     legend="{{robot}} {{answer}}",
     colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Calls of Alertmanager and the answers to them. Good: `accepted`; after `come_again` it repeats the "
-        "call, so nothing is lost, only late. From `tritonobs_delivery_calls_total`."
+        "Calls of Alertmanager and the answers to them. Good: `accepted`; after `come_again` Alertmanager "
+        "repeats the call, so nothing is lost, only late. From `tritonobs_delivery_calls_total`."
     ),
 )
 
@@ -91,7 +91,7 @@ MESSAGES = Signal(
     expr=f"60 * sum by (robot) (rate(tritonobs_delivery_messages_total{_SERVE}[$__rate_interval]))",
     legend="messages {{robot}}",
     description=(
-        "Messages that the robot took, and alerts named in them. Good: many alerts in few messages when "
+        "Messages that the robot accepted, and alerts in them. Good: many alerts in few messages when "
         "much goes wrong at once. From `tritonobs_delivery_messages_total` and "
         "`tritonobs_delivery_alerts_total`."
     ),
@@ -118,7 +118,7 @@ ERRORS = Signal(
     ),
     legend="{{robot}} {{code}}",
     description=(
-        "Messages that the robot did not take, by DingTalk's error code or by what broke. Good: 0. From "
+        "Messages that the robot refused, by DingTalk's error code or the kind of failure. Good: 0. From "
         "`tritonobs_delivery_errors_total`."
     ),
 )
@@ -133,8 +133,8 @@ WAIT = Signal(
     ),
     legend="{{robot}}",
     description=(
-        "From Alertmanager's call to the robot's yes, over an hour. Good: a few seconds, most of it spent "
-        "waiting for more to put in the same message. From `tritonobs_delivery_wait_seconds`."
+        "From Alertmanager's call to the robot's acceptance, over an hour. Good: a few seconds, most of it "
+        "spent waiting for more alerts to put in the same message. From `tritonobs_delivery_wait_seconds`."
     ),
 )
 
@@ -148,7 +148,7 @@ NOTIFIED = Signal(
     ),
     legend="{{integration}}",
     description=(
-        "Notifications that Alertmanager tried, by way. Good: rises when alerts fire. From "
+        "Notifications that Alertmanager tried, by integration. Good: rises when alerts fire. From "
         "`alertmanager_notifications_total`."
     ),
 )
@@ -193,7 +193,7 @@ RULE_MISSED = Signal(
     legend="missed",
     colours=tuple(palette.DELIVERY.items()),
     description=(
-        "Evaluations left out because the one before was not done, and rules that failed. Good: 0. From "
+        "Evaluations skipped because the previous one had not ended, and rules that failed. Good: 0. From "
         "`prometheus_rule_group_iterations_missed_total` and `prometheus_rule_evaluation_failures_total`."
     ),
 )

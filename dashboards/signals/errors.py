@@ -1,4 +1,4 @@
-"""What went wrong, how often, and why."""
+"""Errors: how many, and why."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _RATIO_STEPS = (
 )
 
 RATIO = Signal(
-    title="Bad requests",
-    short="bad",
+    title="Error ratio",
+    short="errors",
     unit="percentunit",
     expr="model_version:triton_requests_bad_per_requests:ratio_rate5m{%(subject)s}",
     legend="{{model}} {{version}}",
@@ -27,7 +27,7 @@ RATIO = Signal(
 )
 
 OVERALL = Signal(
-    title="Bad requests",
+    title="Error ratio",
     unit="percentunit",
     expr=(
         "sum(sum_over_time(model_version:triton_requests_bad:increase{%(subject)s}[5m]))\n"
@@ -67,7 +67,8 @@ OF_TRITON = Signal(
     legend="{{reason}}",
     description=(
         "Failures a second that Triton itself saw: `REJECTED` waited too long in the queue, `CANCELED` was "
-        "given up, `BACKEND` raised or died. Good: all at 0. From `nv_inference_request_failure`."
+        "given up by its client, `BACKEND` raised or died. Good: all at 0. From "
+        "`nv_inference_request_failure`."
     ),
     colours=tuple(palette.FAILURES.items()),
 )

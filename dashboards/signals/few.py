@@ -1,4 +1,4 @@
-"""Percentiles of stages that enough requests stand behind; of fewer, the highest that they tell."""
+"""Percentiles of stages with enough requests; with fewer, the highest percentile that is known."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _SERIES: Final = "model_version_stage:tritonobs_stage_duration_seconds"
 _FEWEST: Final = {"p50": 0, "p95": 20, "p99": 100}
 GAP: Final = {
     "p50": "",
-    "p95": "A gap where fewer than 20 requests in five minutes tell it. ",
-    "p99": "A gap where fewer than 100 requests in five minutes tell it. ",
+    "p95": "A gap means fewer than 20 requests in five minutes. ",
+    "p99": "A gap means fewer than 100 requests in five minutes. ",
 }
 EMPTY: Final = "fewer than 100 requests in 5 min"
 FEW: Final = (
-    "Where fewer than 100 requests in five minutes stand behind it, the P95 of few, and of fewer than 20 "
-    "their median: no more is known. "
+    "With fewer than 100 requests in five minutes the P95 is shown, with fewer than 20 the median, as "
+    "`P95 of few` and `P50 of few`. "
 )
 
 
@@ -37,7 +37,7 @@ def fewer(chosen: str) -> str:
 
 
 def of_few(signal: Signal, by: str, chosen: str, legend: str) -> Signal:
-    """What stands beside a P99 where it has a gap, in the same colours."""
+    """What is drawn where a P99 has a gap, in the same colours."""
     return replace(
         signal,
         expr=f"max by ({by}, of) (\n{fewer(chosen)}\n)",

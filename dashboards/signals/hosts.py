@@ -1,4 +1,4 @@
-"""The machines and processes underneath: Triton servers, their hosts, the workers of Python models."""
+"""Machines and processes: Triton servers, their hosts, the workers of Python models."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ UP = Signal(
     expr="max by (%(replica)s) (up{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
     description=(
-        "Whether Prometheus reaches each replica's metrics. Good: all up; what is not up is not watched. "
-        "From `up`."
+        "Whether Prometheus reaches each replica's metrics. Good: all up; a replica that is down is not "
+        "monitored. From `up`."
     ),
     says=((0, "down", palette.CRITICAL), (1, "up", palette.GOOD)),
     steps=_UP_STEPS,
@@ -87,7 +87,7 @@ PINNED = Signal(
 )
 
 SCRAPE = Signal(
-    title="Time to scrape",
+    title="Scrape duration",
     unit="s",
     expr="max by (%(replica)s) (scrape_duration_seconds{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
@@ -103,8 +103,8 @@ SERIES = Signal(
     expr="max by (%(replica)s) (scrape_samples_scraped{%(triton)s, %(cluster)s})",
     legend="{{%(replica)s}}",
     description=(
-        "Series that each replica exposes. Good: flat; 0 is an empty page behind a wrong path, a steady "
-        "rise a label without end. From `scrape_samples_scraped`."
+        "Series that each replica exposes. Good: flat; 0 is an empty page at a wrong path, a steady "
+        "rise is a label with ever new values. From `scrape_samples_scraped`."
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Language models: first tokens and later ones, tokens against limits, the engine's queue and cache."""
+"""Language models: first tokens and later ones, tokens and their limits, the engine's queue and cache."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _percentile(title: str, stage: str, what: str) -> Signal:
         expr=few.told("p99", _of(stage)),
         legend=_LEGEND,
         description=(
-            f"{what} {few.FEW}Good: below the target (dashed). From `{_STAGES}:p99_5m`: vLLM's histograms, "
-            "or the answer timers of an instrumented model; TensorRT-LLM tells no times."
+            f"{what} {few.FEW}Good: below the threshold (dashed). From `{_STAGES}:p99_5m`: vLLM's "
+            "histograms, or the answer timers of an instrumented model; TensorRT-LLM reports no times."
         ),
         empty=_UNTOLD,
     )
@@ -33,7 +33,7 @@ def _percentile(title: str, stage: str, what: str) -> Signal:
 FIRST = _percentile(
     "First token, P99",
     "first_token",
-    "How long people wait for the first token: the queue, and the reading of the prompt.",
+    "How long people wait for the first token: the queue, and the processing of the prompt.",
 )
 LATER = _percentile(
     "Between tokens, P99",
@@ -55,7 +55,7 @@ FIRST_OF_FEW, LATER_OF_FEW, WHOLE_OF_FEW = (
 
 def _target(stage: str) -> Signal:
     return Signal(
-        title="Target",
+        title="Latency threshold",
         unit="s",
         expr=(
             "max by (le) (\n"
@@ -84,7 +84,7 @@ def _heat(title: str, stage: str, what: str) -> Signal:
         ),
         legend="{{le}}",
         description=(
-            f"{what} Good: one strong band, low and flat; a second band is a second sort of prompts. From "
+            f"{what} Good: one strong band, low and flat; a second band is a second kind of prompts. From "
             "`model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
         ),
         empty=_UNTOLD,
@@ -117,7 +117,7 @@ def _limit(kind: str) -> Signal:
         unit="short",
         expr=f'subject_kind:tritonobs_tokens_per_second_limit:held{{kind="{kind}", %(model)s}}',
         legend="limit {{model}} {{version}}",
-        description="What was agreed. Good: above the traffic. From `tritonobs_tokens_per_second_limit`.",
+        description="The agreed limit. Good: above the traffic. From `tritonobs_tokens_per_second_limit`.",
     )
 
 
@@ -128,12 +128,12 @@ TOKENS_IN, TOKENS_OUT = (
 LIMIT_IN, LIMIT_OUT = _limit("tokens_in"), _limit("tokens_out")
 
 PER_REQUEST = Signal(
-    title="Tokens of a request",
+    title="Tokens per request",
     unit="short",
     expr="model_version_kind:tritonobs_tokens_per_requests:ratio5m{%(subject)s}",
     legend="{{model}} {{version}} {{kind}}",
     description=(
-        "What a request costs: the mean length of prompts and of answers. Good: as ever; longer prompts make "
+        "What a request costs: the mean length of prompts and of answers. Good: steady; longer prompts make "
         "first tokens late and fill the cache. From "
         "`model_version_kind:tritonobs_tokens_per_requests:ratio5m`."
     ),
@@ -147,7 +147,7 @@ RUNNING = Signal(
     expr="model_version:tritonobs_llm_requests_running:sum{%(subject)s}",
     legend=_LEGEND,
     description=(
-        "Requests that the engine works on together. Good: as many as it can hold, while none wait. From "
+        "Requests that the engine works on at once. Good: as many as it can hold, while none wait. From "
         "`model_version:tritonobs_llm_requests_running:sum`."
     ),
     empty=_UNTOLD,
@@ -176,8 +176,8 @@ KV_CACHE = Signal(
     expr="replica_model_version:tritonobs_kv_cache_used:ratio{%(subject)s}",
     legend="{{%(replica)s}} {{model}} {{version}}",
     description=(
-        "The share of the cache of keys and values in use, by replica. Good: below 95 %; above it prompts "
-        "wait, and answers are put back. From `replica_model_version:tritonobs_kv_cache_used:ratio`."
+        "The share of the cache of keys and values in use, by replica. Good: below 95 %; above it requests "
+        "wait or are preempted. From `replica_model_version:tritonobs_kv_cache_used:ratio`."
     ),
     maximum=1,
     steps=_CACHE_STEPS,
@@ -211,7 +211,7 @@ PREFIX = Signal(
     empty=_UNTOLD,
 )
 PREEMPTIONS = Signal(
-    title="Requests put back",
+    title="Preemptions",
     unit="reqpm",
     expr=(
         "60 * model_version:tritonobs_llm_preemptions:rate5m{%(subject)s}\n"
@@ -220,7 +220,7 @@ PREEMPTIONS = Signal(
     ),
     legend=_LEGEND,
     description=(
-        "Requests a minute that lost their cache to others and begin anew (vLLM), or that are paused "
+        "Requests a minute that lost their cache to others and start again (vLLM), or that are paused "
         "(TensorRT-LLM). Good: 0. From `model_version:tritonobs_llm_preemptions:rate5m` and "
         "`…_requests_paused:mean5m`."
     ),
@@ -236,8 +236,8 @@ GOODPUT = Signal(
     ),
     legend=_LEGEND,
     description=(
-        "The share of requests that met both promises, of the first token and of every later one: at least "
-        "so many. Good: above the objectives. From `model_version:tritonobs_goodput:rate5m`."
+        "The share of requests that met both thresholds, of the first token and of every later one: a lower "
+        "bound. Good: above the objectives. From `model_version:tritonobs_goodput:rate5m`."
     ),
     maximum=1,
     empty="no SLO on first_token or output_token",

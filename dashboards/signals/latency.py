@@ -37,7 +37,7 @@ TARGET = Signal(
     unit="s",
     expr='max by (le) (subject_slo:tritonobs_latency_target_seconds:held{stage="total", %(model)s})',
     legend="threshold {{le}} s",
-    description="The targets of latency SLOs. Good: above P99. From `tritonobs_latency_target_seconds`.",
+    description="The thresholds of latency SLOs. Good: above P99. From `tritonobs_latency_target_seconds`.",
 )
 
 
@@ -94,7 +94,7 @@ HEATMAP = Signal(
     description=(
         "Requests a second by how long they took, in a stronger colour where there are more; a column is a "
         "minute in the last hour, half an hour in a day. Good: one strong band, low and flat; two bands are "
-        "two sorts of requests, a rising one is a queue. From "
+        "two kinds of requests, a rising one is a queue. From "
         "`model_version_stage_le:tritonobs_stage_duration_seconds_bucket:rate…`."
     ),
 )
@@ -176,9 +176,9 @@ WAITING_ALL = Signal(
     unit="none",
     expr="sum(model_version:triton_requests_pending:sum{%(cluster)s})",
     legend="waiting",
-    empty="no Triton server is seen",
+    empty="no Triton server is scraped",
     description=(
-        "Requests in the queues of all models: busy cards matter when this grows. Good: near 0. From "
+        "Requests in the queues of all models: busy cards are a problem when this grows. Good: near 0. From "
         "`model_version:triton_requests_pending:sum`."
     ),
     decimals=0,
@@ -197,7 +197,7 @@ IN_FLIGHT = Signal(
 )
 
 SKEW = Signal(
-    title="Replica against its peers",
+    title="Replica compared with its peers",
     unit="none",
     expr="replica_model_version:triton_request_duration_seconds_per_peers:ratio5m{%(subject)s}",
     empty="no other replica with traffic",

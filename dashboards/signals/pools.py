@@ -1,4 +1,4 @@
-"""Pools of servers in Kubernetes: how many there should be and are, as kube-state-metrics tells it."""
+"""Pools of servers in Kubernetes: desired and ready servers, from kube-state-metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ READY = Signal(
     expr=_pools("kube_deployment_status_replicas_available", "kube_statefulset_status_replicas_ready"),
     legend="{{pool}}",
     description=(
-        "Servers that are ready (lines), and how many there should be (dashed). Good: the same, but for "
+        "Servers that are ready (lines), and desired ones (dashed). Good: the same, except during "
         "rollouts. Empty without Kubernetes and kube-state-metrics. From "
         "`kube_deployment_status_replicas_available` and its like."
     ),
@@ -39,23 +39,23 @@ READY = Signal(
 )
 
 WANTED = Signal(
-    title="Servers that a pool should have",
+    title="Desired servers of a pool",
     unit="none",
     expr=_pools("kube_deployment_spec_replicas", "kube_statefulset_replicas"),
-    legend="{{pool}} should have",
+    legend="{{pool}} desired",
     description=(
         "What the Deployment or StatefulSet asks for. From `kube_deployment_spec_replicas` and its like."
     ),
 )
 
 DESIRED = Signal(
-    title="Servers that autoscalers want",
+    title="Servers that autoscalers request",
     unit="none",
     expr=_autoscalers("kube_horizontalpodautoscaler_status_desired_replicas"),
     legend="{{horizontalpodautoscaler}}",
     description=(
-        "Servers that the load asks for (lines), and the most that are allowed (dashed). Good: below it, "
-        "with few turns. Empty without Kubernetes and kube-state-metrics. From "
+        "Servers that the load requires (lines), and the maximum (dashed). Good: below it, "
+        "with few changes of direction. Empty without Kubernetes and kube-state-metrics. From "
         "`kube_horizontalpodautoscaler_status_desired_replicas`."
     ),
     decimals=0,
@@ -63,9 +63,9 @@ DESIRED = Signal(
 )
 
 MOST = Signal(
-    title="The most servers",
+    title="Maximum of servers",
     unit="none",
     expr=_autoscalers("kube_horizontalpodautoscaler_spec_max_replicas"),
-    legend="most of {{horizontalpodautoscaler}}",
+    legend="maximum of {{horizontalpodautoscaler}}",
     description="The autoscaler's maximum. From `kube_horizontalpodautoscaler_spec_max_replicas`.",
 )

@@ -15,7 +15,7 @@ BUSY = Signal(
     legend="{{model}} {{version}}",
     description=(
         "Share of the time that model instances work. Good: below 70 %, so that bursts find room; above 90 "
-        "% a warning fires. Batches of very different sizes make it err upwards. From "
+        "% a warning fires. Batches of very different sizes make it too high. From "
         "`model_version:tritonobs_workers_busy:ratio5m`."
     ),
     maximum=1,
@@ -30,8 +30,8 @@ WORKERS = Signal(
     expr="model_version:tritonobs_workers:count{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Processes of a Python model whose heart beats. Good: as many as model instances are configured; "
-        "Triton calls a model ready even when its worker is dead. From "
+        "Processes of a Python model with a recent heartbeat. Good: as many as model instances are "
+        "configured; Triton calls a model ready even when its worker is dead. From "
         "`tritonobs_heartbeat_timestamp_seconds`."
     ),
     decimals=0,
@@ -43,7 +43,7 @@ HEARTBEAT = Signal(
     expr="model_version:tritonobs_heartbeat_age_seconds:max{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "How long the quietest worker has been silent. Good: below two scrape intervals. From "
+        "Time since the last heartbeat of the quietest worker. Good: below two scrape intervals. From "
         "`model_version:tritonobs_heartbeat_age_seconds:max`."
     ),
 )

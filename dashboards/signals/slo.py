@@ -1,4 +1,4 @@
-"""Promises: how much of the error budget is left, how fast it burns, what eats it."""
+"""SLOs: how much of the error budget is left, how fast it burns, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _A_SECOND = "sum_over_time(%s[5m]) / 300"
 
 
 def _of(record: str, within: str = "%s") -> str:
-    """The record of every chosen SLO, `within` what is made of it."""
+    """The record of every chosen SLO; `within` is the expression around it."""
     whole = within % f'{record}{{version="", {_SELECTED}}}'
     versions = within % f'{record}{{version!="", version=~"$version", {_SELECTED}}}'
     return f"(\n  {whole}\n    or\n  {versions} and on (%(by_model)s, slo) ({_SEVERAL})\n)"
@@ -46,8 +46,8 @@ REMAINING = Signal(
     legend=_LEGEND,
     worst_is_least=True,
     description=(
-        "What is left of the bad requests that the objective allows in its period; below 0 the promise is "
-        "broken. Good: above the share of the period that is still to come. From "
+        "What is left of the bad requests that the objective allows in its period; below 0 the SLO is "
+        "missed. Good: above the share of the period that is still to come. From "
         "`slo:period_error_budget_remaining:ratio`."
     ),
     steps=_BUDGET_STEPS,
@@ -78,17 +78,17 @@ REMAINING_OF_MODEL = Signal(
 )
 
 BROKEN = Signal(
-    title="Promises broken",
+    title="SLOs missed",
     unit="none",
     expr='count(slo:period_error_budget_remaining:ratio{version="", %(model)s} < 0) or vector(0)',
-    legend="broken",
+    legend="missed",
     description="SLOs whose budget is spent. Good: 0. From `slo:period_error_budget_remaining:ratio`.",
     decimals=0,
     steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
 )
 
 FASTEST = Signal(
-    title="Fastest burn",
+    title="Highest burn rate",
     unit="none",
     expr=f"max({_of('slo:current_burn_rate:ratio')})",
     legend="burn rate",
@@ -111,9 +111,7 @@ def _burn(title: str, window: str, rest: str) -> Signal:
             "slo:error_budget:ratio"
         ),
         legend=_LEGEND,
-        description=(
-            f"How fast the budget went over the last {rest} From `slo:sli_error:ratio_rate{window}`."
-        ),
+        description=f"The burn rate over the last {rest} From `slo:sli_error:ratio_rate{window}`.",
         steps=_BURN_STEPS,
         lines=True,
     )
@@ -122,27 +120,27 @@ def _burn(title: str, window: str, rest: str) -> Signal:
 BURN_1H = _burn(
     "Burn rate, 1 h",
     "1h",
-    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and a person is woken.",
+    "hour. Good: below 1; at 14.4 a fiftieth of a month's budget goes in an hour and a page fires.",
 )
 BURN_6H = _burn(
     "Burn rate, 6 h",
     "6h",
-    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and a person is woken.",
+    "six hours. Good: below 1; at 6 a twentieth of a month's budget goes in six hours and a page fires.",
 )
 
 BAD_SHARE = Signal(
-    title="Share of bad requests",
+    title="Error ratio",
     unit="percentunit",
     expr=_of("slo:sli_error:ratio_rate5m", _ANY_WINDOW),
     legend=_LEGEND,
     description=(
-        "Bad requests of all that count, over five minutes: errors for availability, too slow for latency. "
-        "Good: below what the objective allows. From `slo:sli_error:ratio_rate5m`."
+        "Bad requests as a share of valid ones, over five minutes: errors for availability, slow for "
+        "latency. Good: below what the objective allows. From `slo:sli_error:ratio_rate5m`."
     ),
 )
 
 ALLOWED = Signal(
-    title="Allowed share",
+    title="Allowed error ratio",
     unit="percentunit",
     expr='max by (slo) (slo:error_budget:ratio{%(model)s, slo=~"$slo"})',
     legend="limit {{slo}}",
@@ -155,7 +153,7 @@ BAD_REQUESTS = Signal(
     expr=_of("slo:sli_bad_requests:increase", _A_SECOND),
     legend=_LEGEND,
     description=(
-        "Bad requests a second by SLO: where the budget goes in absolute terms. Good: 0. From "
+        "Bad requests a second by SLO: what the budget is spent on, in absolute terms. Good: 0. From "
         "`slo:sli_bad_requests:increase`."
     ),
 )

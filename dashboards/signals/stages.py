@@ -109,17 +109,17 @@ def _sizes(title: str, unit: str, kinds: str, legend: str) -> Signal:
         expr=_of_family("max", "stage, kind", record, f", kind{kinds}"),
         legend=legend,
         description=(
-            "Mean size of what a stage was given, here and in the called models. Good: as ever; larger "
+            "Mean size of the input of a stage, here and in the called models. Good: steady; larger "
             "images explain a slower decode. From `tritonobs_stage_size`."
         ),
-        empty="no stage tells such a size",
+        empty="no stage reports this size",
         colours=_COLOURS,
     )
 
 
-MEGAPIXELS = _sizes("Megapixels that come in", "none", '="megapixels"', "{{stage}}")
-BYTES = _sizes("Bytes that come in", "bytes", '="bytes"', "{{stage}}")
-COUNTS = _sizes("Boxes and other items that come in", "short", '!~"megapixels|bytes"', "{{kind}} {{stage}}")
+MEGAPIXELS = _sizes("Input megapixels", "none", '="megapixels"', "{{stage}}")
+BYTES = _sizes("Input bytes", "bytes", '="bytes"', "{{stage}}")
+COUNTS = _sizes("Input boxes and other items", "short", '!~"megapixels|bytes"', "{{kind}} {{stage}}")
 
 ITEMS = Signal(
     title="Items by stage",
@@ -128,7 +128,7 @@ ITEMS = Signal(
     legend="{{stage}} {{kind}}",
     description=(
         "Images and boxes a second, before and after NMS, here and in the called models. Good: they follow "
-        "the traffic; many more boxes before NMS make it slow and come from a detector that sees ghosts. "
+        "the traffic; many more boxes before NMS make it slow and are false detections. "
         "From `tritonobs_stage_items_total`."
     ),
 )
@@ -198,7 +198,7 @@ CALLED_QUEUE = Signal(
 )
 
 CALLED_BUSY = Signal(
-    title="How busy the called models are",
+    title="Called models busy",
     unit="percentunit",
     expr=(
         "max by (model) (\n"

@@ -8,8 +8,8 @@ from signals import Signal, few
 
 _KIND = "{{model}} {{version}}"
 _GAP = {
-    "p95": "A gap where fewer than 20 samples tell it. ",
-    "p99": "A gap where fewer than 100 samples tell it. ",
+    "p95": "A gap means fewer than 20 samples. ",
+    "p99": "A gap means fewer than 100 samples. ",
 }
 
 HEATMAP = Signal(
@@ -35,7 +35,7 @@ def _expr(name: str, phase: str) -> str:
     chosen = f'phase="{phase}", %(subject)s'
     if name != "p99" or phase != "request":
         return f"{record}{{{chosen}}}"
-    # The records know how many samples stand behind those of traces, and no number behind those of stages.
+    # The records have the number of samples for traces, and none for stages.
     enough = few.requests('stage="total", %(subject)s')
     return (
         f'{record}{{source!="stages_without_queue", {chosen}}}\n'
@@ -54,9 +54,9 @@ def _quantile(name: str, phase: str, title: str, words: str, colour: str = "") -
         legend=f"{name.upper()} {_KIND} {{{{source}}}}",
         colour=colour,
         description=(
-            f"{words} {_GAP.get(name, '')}The legend says where it comes from: `traces`, or "
+            f"{words} {_GAP.get(name, '')}The legend has the source: `traces`, or "
             "`stages_without_queue` where a model is not traced but times its stages. Good: below the "
-            f"target, and steady. From `model_version_phase:tritonobs_request_seconds:{name}_5m`."
+            f"threshold, and steady. From `model_version_phase:tritonobs_request_seconds:{name}_5m`."
         ),
     )
 
@@ -76,18 +76,18 @@ SAMPLES = Signal(
     expr="model_version:tritonobs_trace_samples:rate5m{%(subject)s}",
     legend=_KIND,
     description=(
-        "How many requests are traced, of which the quantiles are made: a P99 needs a thousand in its five "
-        "minutes, 3.3 a second. Good: 3 or more of a busy model, and no more than 20 "
+        "How many requests are traced. The quantiles are computed from them: a P99 needs a thousand in its "
+        "five minutes, 3.3 a second. Good: 3 or more of a busy model, and no more than 20 "
         "on a server. From `model_version:tritonobs_trace_samples:rate5m`."
     ),
 )
 SHARE = Signal(
-    title="Traced of counted",
+    title="Trace coverage",
     unit="percentunit",
     expr="replica_model:tritonobs_requests_traced:ratio1h{%(model)s}",
     legend="{{%(replica)s}} {{model}}",
     description=(
-        "What the traces of the last hour stand for, as a share of the requests that Triton counted, by "
+        "Requests that the traces of the last hour represent, as a share of those that Triton counted, by "
         "server: of models that only clients call, while they are traced at one rate. Good: 100 %, and a "
         "little more in the first hour; a sample is off by chance. From "
         "`replica_model:tritonobs_requests_traced:ratio1h`."

@@ -1,4 +1,4 @@
-"""Requests a second, against what was agreed, and how they end."""
+"""Requests a second, their limits and their outcomes."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ SERVED = Signal(
     expr="model_version:triton_requests:rate%(short)s{%(subject)s}",
     legend="{{model}} {{version}}",
     description=(
-        "Requests that each model version ended, well or badly; a pipeline's calls count at the called "
-        "model too. Good: the usual course of the day. From `model_version:triton_requests:rate…`."
+        "Requests that each model version completed, with or without an error; a pipeline's calls count at "
+        "the called model too. Good: the usual course of the day. From `model_version:triton_requests:rate…`."
     ),
 )
 
@@ -53,7 +53,7 @@ AGAINST_LIMIT = Signal(
     expr=_subjects(_OFFERED),
     legend="{{model}} {{version}}",
     description=(
-        "Requests offered (lines) and what was agreed (dashed, where at least a fifth of it is used); `all` "
+        "Requests offered (lines) and their limit (dashed, where at least a fifth of it is used); `all` "
         "is a model over its versions. The alert reads the same rate. Good: every line well below its "
         "limit. From `subject:triton_requests_offered:rate…` and `tritonobs_qps_limit`."
     ),
@@ -98,13 +98,13 @@ LIMIT_USED = Signal(
 )
 
 OUTCOMES = Signal(
-    title="How requests end",
+    title="Outcomes",
     unit="reqps",
     expr=("sum by (outcome) (\n  model_version_outcome:tritonobs_requests:rate%(short)s{%(subject)s}\n)"),
     legend="{{outcome}}",
     description=(
-        "The answers that clients got, as the models count them; Triton itself takes an error reply of a "
-        "Python model for a success. `invalid` is bad input, the caller's fault. Good: nearly all "
+        "The answers that clients got, as the models count them; Triton itself counts an error reply of a "
+        "Python model as a success. `invalid` is bad input, the caller's fault. Good: nearly all "
         "`ok`. From `tritonobs_requests_total`."
     ),
     colours=tuple(palette.OUTCOMES.items()),
@@ -120,8 +120,8 @@ BY_VERSION = Signal(
     ),
     legend="{{model}} {{version}}",
     description=(
-        "The share of a model's requests that each version gets. Good: moves when a rollout says so, and "
-        "only then. From `model_version:triton_requests:rate5m`."
+        "The share of a model's requests that each version gets. Good: changes only "
+        "with a rollout. From `model_version:triton_requests:rate5m`."
     ),
     maximum=1,
 )

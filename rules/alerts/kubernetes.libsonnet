@@ -34,7 +34,7 @@ function(config)
       ),
     ]), {
       summary: 'A pool has fewer servers than it should have.',
-      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others carry its traffic. `kubectl describe` of a pod that is missing says why: no room, no image, a failing probe.',
+      description: '{{ with $labels.deployment }}Deployment {{ . }}{{ end }}{{ with $labels.statefulset }}StatefulSet {{ . }}{{ end }} in namespace {{ $labels.namespace }} should have {{ $value }} servers and has fewer that are ready. The others carry its traffic. `kubectl describe` of a missing pod says why, such as no room, no image or a failing probe.',
       summary_zh: '服务器池中的服务器少于应有数量。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的{{ with $labels.deployment }} Deployment {{ . }}{{ end }}{{ with $labels.statefulset }} StatefulSet {{ . }}{{ end }} 应有 {{ $value }} 台服务器，就绪的更少，其余服务器承担它的流量。对缺少的 Pod 执行 `kubectl describe` 可知原因：没有资源、没有镜像或探针失败。',
       board: pool('kube_deployment_status_replicas_available'),
@@ -52,7 +52,7 @@ function(config)
       )
     |||, { of: autoscaler }), {
       summary: 'An autoscaler has no metric to scale by.',
-      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} gets no value of its metric and holds still: more traffic brings no servers. `kubectl describe hpa` names the metric; ask Prometheus for it.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} gets no value of its metric and does not scale: more traffic adds no servers. `kubectl describe hpa` names the metric; query it in Prometheus.',
       summary_zh: '自动扩缩没有可依据的指标。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 得不到指标值，保持不动：流量增加也不会增加服务器。`kubectl describe hpa` 给出指标名，请在 Prometheus 中查询它。',
       board: pool('kube_horizontalpodautoscaler_status_condition'),
@@ -63,7 +63,7 @@ function(config)
       max by (%(pool)s, horizontalpodautoscaler) (kube_horizontalpodautoscaler_spec_max_replicas%(of)s})
     |||, { of: autoscaler }), {
       summary: 'An autoscaler is at its maximum.',
-      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} wants all the {{ $value }} servers it may have: more traffic brings no more of them. Raise maxReplicas, or expect requests to wait.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} requests its maximum of {{ $value }} servers: more traffic adds no servers. Raise maxReplicas, or expect requests to wait.',
       summary_zh: '自动扩缩已到上限。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 已需要允许的全部 {{ $value }} 台服务器：流量再增加也不会增加服务器。请提高 maxReplicas，否则请求将会等待。',
       board: pool('kube_horizontalpodautoscaler_spec_max_replicas'),
@@ -80,8 +80,8 @@ function(config)
         )[%(span1h)s:1m]
       ) >= %(autoscalerTurns)s
     |||, { of: autoscaler, desired: 'kube_horizontalpodautoscaler_status_desired_replicas' }), {
-      summary: 'An autoscaler makes its pool larger and smaller again and again.',
-      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} turned {{ $value }} times between growing and shrinking within an hour. Servers that start do no work, and those that end hand theirs over. Let it shrink later and slower (`behavior.scaleDown`), or scale by a value that moves less.',
+      summary: 'An autoscaler grows and shrinks its pool again and again.',
+      description: 'The HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} in namespace {{ $labels.namespace }} changed {{ $value }} times between growing and shrinking within an hour. Servers that start do no work yet, and those that stop hand their work over. Let it shrink later and slower (`behavior.scaleDown`), or scale by a value that moves less.',
       summary_zh: '自动扩缩反复扩容又缩容。',
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 在一小时内有 {{ $value }} 次在扩容与缩容之间转向。启动中的服务器不处理请求，退出的服务器要交出请求。请让缩容更晚、更慢（`behavior.scaleDown`），或改用波动更小的指标。',
       board: pool('kube_horizontalpodautoscaler_status_desired_replicas'),
@@ -90,7 +90,7 @@ function(config)
       max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
     |||, {
       summary: 'No tritonobs serve delivers alerts.',
-      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no DingTalk message leaves. Its log says why the Lease cannot be taken; mostly the rights on Leases are missing. Alertmanager keeps what waits.',
+      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no DingTalk message is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
       summary_zh: '没有 tritonobs serve 在发送告警。',
       description_zh: '有回答的 tritonobs serve 中 {{ $value }} 个在发送：每个都在等待 Lease 的持有者，并回答 503：没有任何钉钉消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会保留等待的告警。',
       board: delivery,

@@ -37,9 +37,9 @@ function(config)
         or
         (model_version:tritonobs_llm_requests_paused:mean5m > 1)
       |||), {
-        summary: 'A language model puts requests back that it has begun.',
-        description: say.model + ' puts ' + say.number +
-                     ' requests back (a second in vLLM, at any time in TensorRT-LLM): their cache was taken for others, and what they had computed is computed again. Lower the number of requests at once (max_num_seqs), give the cache more memory, or add a replica.',
+        summary: 'A language model preempts requests.',
+        description: say.model + ' preempts ' + say.number +
+                     ' requests (a second in vLLM, at one time in TensorRT-LLM): their cache was taken for others, and their tokens are computed again. Lower the number of requests at once (max_num_seqs), give the cache more memory, or add a replica.',
         summary_zh: say.model_zh + ' 把已经开始的请求退回。',
         description_zh: say.model_zh + ' 退回 ' + say.number + ' 个请求（vLLM 为每秒，TensorRT-LLM 为当前数）：它们的缓存被别的请求占用，已算出的部分要重算。降低同时处理的请求数（max_num_seqs），给缓存更多显存，或增加副本。',
         board: on_language('model_version:tritonobs_llm_preemptions:rate5m'),

@@ -46,9 +46,9 @@ function(config)
     near.records + [
       text.record(record, exceeds),
       text.alert('TritonQpsAboveLimit', 'critical', text.owned(exceeded + twice + passed_on), {
-        summary: 'More requests come than the limit allows.',
+        summary: 'Requests exceed their limit.',
         description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' + say.limit + '.' + say.kept + say.returns('subject:tritonobs_limit_exceeded_begins:info') + say.waiting + say.causes +
-                     ' Find out who sends more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
+                     ' Find the callers that send more than agreed and slow them down, or add capacity and raise the limit with `tritonobs limits set`.',
         summary_zh: say.subject_zh + ' 的请求超过限额。',
         description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.kept_zh + say.returns_zh('subject:tritonobs_limit_exceeded_begins:info') + say.waiting_zh + say.causes_zh + '找出超量的调用方并让其降速；若有余量，可扩容并用 `tritonobs limits set` 提高限额。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -107,7 +107,7 @@ function(config)
         summary: 'Requests are near their limit.',
         description: say.subject + ' is offered ' + say.number + ' requests/s, its limit is ' +
                      say.limit + '.' + say.waiting +
-                     ' Ask its callers what they plan, and add capacity before it is needed. The warning stays until an hour has passed well below.',
+                     ' Ask its callers what they plan, and add capacity before it is needed. The warning lasts until traffic has been well below the limit for an hour.',
         summary_zh: say.subject_zh + ' 的请求接近限额。',
         description_zh: say.subject_zh + ' 每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.waiting_zh + '询问调用方的计划，提前扩容。明显低于此线满一小时后解除。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -207,9 +207,9 @@ function(config)
         last_week: explained(10080),
       }))), {
         summary: 'Traffic grows towards its limit of requests.',
-        description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic goes on growing; its limit is ' +
+        description: say.subject + ' would be offered ' + say.number + ' requests/s in {{ %(forecastSeconds)s | humanizeDuration }} if its traffic continues to grow; its limit is ' +
                      say.limit +
-                     '. ' + say.unexplained + ' Add capacity now, or agree with the callers on less.',
+                     '. ' + say.unexplained + ' Add capacity now, or agree on less traffic with the callers.',
         summary_zh: say.subject_zh + ' 的请求即将超过限额。',
         description_zh: '若流量继续增长，{{ %(forecastSeconds)s | humanizeDuration }} 后 ' + say.subject_zh + ' 每秒将到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '。' + say.unexplained_zh + '请提前扩容，或与调用方协商。',
         board: boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m'),
@@ -226,7 +226,7 @@ function(config)
     {
       soon: text.group('alerts.limits', config.evaluationInterval, [
         // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
-        // it is not a burst.
+        // it is not a burst. An excess of half a minute has been reported by the page, which is over by then.
         text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
           %(burst)s
           and on (%(subject)s)
@@ -235,10 +235,12 @@ function(config)
               <= on (%(subject)s)
             subject:tritonobs_qps_limit:held
           )
+            unless on (%(subject)s)
+          present_over_time(subject:tritonobs_limit_exceeded:rate[%(span5m)s])
         |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
           summary: 'A burst went far above the limit of requests.',
           description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +
-                       '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue takes them.',
+                       '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue can hold them.',
           summary_zh: say.subject_zh + ' 出现远超限额的突发流量。',
           description_zh: say.subject_zh + ' 在两次抓取之间每秒到达 ' + say.number + ' 个请求，限额为 ' + say.limit + '；整分钟仍在限额之内。请调用方把突发分散，或确认队列承受得住。',
           board: board,
@@ -253,7 +255,7 @@ function(config)
           tritonobs_limit_source_up{%(serve)s} == 0
         |||, {
           summary: 'Limits and objectives are not delivered any more.',
-          description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, changes have no effect. Its log says why; look at the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives hold for an hour, then no limit is watched. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
+          description: '{{ if $labels.source }}tritonobs serve on {{ $labels.instance }} cannot read limits from {{ $labels.source }}: the last ones stay in force, and changes have no effect. Its log says why; check the address, the token and the API server.{{ else }}No tritonobs_model_info%(of_cluster)s reaches Prometheus. The last limits and objectives stay in force for an hour, after that there are none. Start `tritonobs serve` again, or load objectives.rules.yml.{{ end }}',
           summary_zh: '限额{{ with $labels.source }}（来自 {{ . }}）{{ else }}和目标{{ end }}不再送达。',
           description_zh: '{{ if $labels.source }}{{ $labels.instance }} 上的 tritonobs serve 无法从 {{ $labels.source }} 读取限额：沿用最后的值，修改不生效。原因见其日志；请检查地址、令牌和 API 服务器。{{ else }}没有 tritonobs_model_info%(cluster_zh)s到达 Prometheus。最后的限额和目标保留一小时，之后没有限额被监视。请重新启动 `tritonobs serve`，或加载 objectives.rules.yml。{{ end }}',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),
@@ -261,7 +263,7 @@ function(config)
         }, wait='90s'),
         text.alert('TritonLimitRefused', 'warning', 'tritonobs_limit_annotations_refused{%(serve)s} > 0', {
           summary: 'Limits written as annotations are refused.',
-          description: say.number + ' annotations cannot be meant as limits: the last good value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
+          description: say.number + ' annotations are not valid limits: the last valid value of each stays in force, or none. The log of tritonobs serve on {{ $labels.instance }} names the Deployment and what is allowed.',
           summary_zh: '以注解写的限额被拒绝。',
           description_zh: '有 ' + say.number + ' 条注解不能作为限额：沿用各自最后的有效值，没有则无限额。{{ $labels.instance }} 上 tritonobs serve 的日志写明是哪个 Deployment 以及允许的写法。',
           board: boards.link('delivery', [], 'tritonobs_limit_annotations_refused'),
@@ -278,7 +280,7 @@ function(config)
           disagree('tritonobs_latency_target_seconds', '%(subject)s, slo'),
         ]), {
           summary: 'Two sources disagree about a limit or an objective.',
-          description: say.subject + ' has two values of one limit or objective{{ with $labels.slo }} ({{ . }}){{ end }}{{ with $labels.kind }} ({{ . }}){{ end }}: the larger, ' + say.number + ', holds. Two `tritonobs serve`, or one and a rules file, follow different fleet files: compare them, and end the one that is out of date.',
+          description: say.subject + ' has two values of one limit or objective{{ with $labels.slo }} ({{ . }}){{ end }}{{ with $labels.kind }} ({{ . }}){{ end }}: the larger, ' + say.number + ', is in force. Two `tritonobs serve`, or one and a rules file, follow different fleet files: compare them, and stop the one that is out of date.',
           summary_zh: '两个来源的限额或目标不一致。',
           description_zh: say.subject_zh + ' 的同一限额或目标{{ with $labels.slo }}（{{ . }}）{{ end }}{{ with $labels.kind }}（{{ . }}）{{ end }}有两个值：较大的 ' + say.number + ' 生效。两个 `tritonobs serve`（或 serve 与规则文件）使用了不同的集群文件，请核对并停掉过时的一个。',
           board: boards.link('delivery', [], 'subject:tritonobs_qps_limit:held'),

@@ -89,8 +89,8 @@ function(config)
       }, wait='1m') + shards.parts([metrics_empty]),
       // Increases are computed over gaps of up to an hour only.
       text.alert('TritonRequestsUncounted', 'info', 'replica:triton_requests_uncounted:sum > 0', {
-        summary: 'Requests came while a server was not read for more than an hour.',
-        description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no error budget is charged for those of them that failed, and no record counts them. Look at why it was not scraped, and add what is known from elsewhere to the report of this period.',
+        summary: 'Requests came while a server was not scraped for more than an hour.',
+        description: say.number + ' requests reached {{ $labels.%(replicaLabel)s }} while Prometheus got none of its samples for more than %(gapWindow)s: no record counts them, and no error budget is charged for those that failed. Find out why it was not scraped, and add what is known from other sources to the report of this period.',
         summary_zh: '{{ $labels.%(replicaLabel)s }} 有超过一小时没有被抓取，其间的请求未计入。',
         description_zh: 'Prometheus 超过 %(gapWindow)s 没有得到 {{ $labels.%(replicaLabel)s }} 的样本，其间它处理了 ' + say.number + ' 个请求：其中失败的不计入任何错误预算，也没有任何记录包含它们。请查明为何没有抓取，并在本周期的报告中补上从别处得知的情况。',
         board: hosts,
@@ -100,7 +100,7 @@ function(config)
         and on (%(subject)s)
         (model_version:triton_requests:rate5m == 0)
       |||), {
-        summary: 'Triton counts none of the requests that a model answers.',
+        summary: 'Triton does not count the requests that a model answers.',
         description: say.model + ' answers ' + say.number +
                      " requests/s by its own account, but Triton's counters do not move. The server was started with --metrics-config counter_latencies=false: take that away.",
         summary_zh: 'Triton 没有计入 ' + say.model_zh + ' 应答的任何请求。',
@@ -108,7 +108,7 @@ function(config)
         board: on_model('model_version:triton_requests:rate5m'),
       }, wait='5m'),
       text.alert('TritonStageMetricsFailing', 'warning', text.owned_version(stage_metrics_failing.here), {
-        summary: 'Stage metrics of a model get lost.',
+        summary: 'Stage metrics of a model are lost.',
         description: say.model + ' on {{ $labels.%(replicaLabel)s }} could not hand over ' + say.number +
                      " stage records a second. The server's log names the first of them: a label that grows without end, a value that is not a number, or a name that another model uses differently.",
         summary_zh: say.model_zh + ' 在 {{ $labels.%(replicaLabel)s }} 上的阶段指标正在丢失。',
@@ -120,7 +120,7 @@ function(config)
       // without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
         summary: 'A server or worker restarts again and again.',
-        description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it: memory, a crash in native code, a failing probe.',
+        description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it, such as memory, a crash in native code or a failing probe.',
         summary_zh: '{{ $labels.%(replicaLabel)s }} 上的服务器或工作进程反复重启。',
         description_zh: '{{ $labels.%(replicaLabel)s }} 上的{{ with $labels.model_instance }}模型实例 {{ . }} {{ else }}服务器{{ end }}在一刻钟内多次启动。日志写明它为何结束：内存、原生代码崩溃，或探针失败。',
         board: hosts,
@@ -140,14 +140,14 @@ function(config)
         )
       |||, { twice: server_scraped_twice.here, many: many.here }), {
         summary: 'One server is scraped under two addresses.',
-        description: '{{ if $labels.%(replicaLabel)s }}The page of {{ $labels.%(replicaLabel)s }} was that of another server, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one page.{{ end }} Its requests count as often, so rates and limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
+        description: '{{ if $labels.%(replicaLabel)s }}The page of {{ $labels.%(replicaLabel)s }} was that of another server, to the microsecond, ' + say.number + ' times in %(twinWindow)s.{{ else }}The same ' + say.model + ' is seen ' + say.number + ' times: {{ if $labels.loaded_in }}it took the same {{ $labels.loaded_in }} s to load{{ else }}its requests took the same time to the microsecond{{ end }} on more than one page.{{ end }} Its requests count that many times, so rates and limits are wrong. Compare the targets in Prometheus: one server has two addresses or names.',
         summary_zh: '同一服务器以两个地址被抓取。',
         description_zh: '{{ if $labels.%(replicaLabel)s }}{{ $labels.%(replicaLabel)s }} 的页面在 %(twinWindow)s 内 ' + say.number + ' 次与另一台服务器精确到微秒完全相同{{ else }}同一个 ' + say.model_zh + ' 出现了 ' + say.number + ' 次：{{ with $labels.loaded_in }}多个页面上的加载时间同为 {{ . }} 秒{{ else }}多个页面上的请求耗时精确到微秒完全相同{{ end }}{{ end }}，它的请求被重复计算，速率和限额都不正确。请核对 Prometheus 的抓取目标。',
         board: hosts,
       }, wait='1m') + shards.parts([server_scraped_twice, many]),
       text.alert('TritonHostMemoryPressure', 'warning', host_memory_pressure.here, {
         summary: 'The memory of a server is nearly used up.',
-        description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more; soon the kernel ends processes.",
+        description: say.percent + " of the host memory, or of Triton's pool of pinned memory, on {{ $labels.%(replicaLabel)s }} is in use. Find the worker that grows, or give the server more memory, before the kernel ends processes.",
         summary_zh: '{{ $labels.%(replicaLabel)s }} 的内存即将用尽。',
         description_zh: '{{ $labels.%(replicaLabel)s }} 的主机内存或 Triton 的锁页内存池已使用 ' + say.percent + '。请找出不断增长的工作进程，或增加内存；否则内核很快会终止进程。',
         board: hosts,
@@ -176,7 +176,7 @@ function(config)
         or
         (device:accelerator_ecc_uncorrected:increase1h > 0)
       |||), {
-        summary: 'An accelerator tells of a fault of its own.',
+        summary: 'An accelerator reports a fault.',
         description: cards(
           ' reports a fault: ' + say.look('device:accelerator_fault:code', ['device'], 'printf "error code %%.0f"'),
           ' report faults'
@@ -198,8 +198,8 @@ function(config)
           (device:accelerator_utilization:ratio > 0.5)
         )
       |||), {
-        summary: 'An accelerator slows itself down.',
-        description: cards(' has run slower than it could', ' have run slower than they could') + ' for minutes, for heat or for lack of power. Look at the temperature, the fans, the power supply and the neighbours in the rack.',
+        summary: 'An accelerator is throttled.',
+        description: cards(' has run slower than it could', ' have run slower than they could') + ' for minutes, because of heat or lack of power. Look at the temperature, the fans, the power supply and the neighbours in the rack.',
         summary_zh: '加速卡自行降频。',
         description_zh: cards_zh('', '') + '已有数分钟因过热或供电不足而低于应有的速度。查看温度、风扇、电源和机柜里的邻居。',
         board: devices,
@@ -208,7 +208,7 @@ function(config)
         avg_over_time(device:accelerator_utilization:ratio[%(span15m)s]) > %(acceleratorBusyRatio)s
       |||, {
         summary: 'An accelerator has worked without a break for a quarter of an hour.',
-        description: device + ' was busy ' + say.percent + ' of the last 15 minutes. That is fine for batch work; where queues grow too, add accelerators.',
+        description: device + ' was busy ' + say.percent + ' of the last 15 minutes. That is normal for batch work. If queues grow, too, add accelerators.',
         summary_zh: '{{ $labels.instance }} 上一张加速卡已连续满载一刻钟。',
         description_zh: '{{ $labels.instance }} 上的加速卡 {{ $labels.device }}（{{ $labels.vendor }}）最近 15 分钟有 ' + say.percent + ' 的时间在工作。批处理任务这样正常；若队列也在变长，请增加加速卡。',
         board: devices,
@@ -241,7 +241,7 @@ function(config)
       all: if missing == '' then [] else [
         text.alert('TritonobsAgentMissing', 'critical', missing, {
           summary: 'An agent that scrapes Triton servers is missing.',
-          description: 'Agent {{ $labels.%(shardLabel)s }}%(of_cluster)s does not answer: of the servers that it scrapes and their models nothing is known, and alerts about them hold still. Look whether that vmagent runs, and what its log says.',
+          description: 'Agent {{ $labels.%(shardLabel)s }}%(of_cluster)s does not answer. Nothing is known about the servers that it scrapes and their models, and alerts about them are on hold. Check whether that vmagent runs and what its log says.',
           summary_zh: '一个抓取 Triton 服务器的 agent 缺失。',
           description_zh: 'agent {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有应答：它所抓取的服务器及其模型的情况未知，相关告警保持不动。请查看该 vmagent 是否运行、日志里写了什么。',
           board: boards.link('hosts', [], 'up'),
@@ -253,7 +253,7 @@ function(config)
       global: [
         text.alert('TritonobsShardMissing', 'critical', missing, {
           summary: 'The records of a shard are missing.',
-          description: 'Prometheus shard {{ $labels.%(shardLabel)s }}%(of_cluster)s gives no records: of its servers and their models nothing is known, and alerts about them hold still. Look whether that Prometheus runs, whether it evaluates its rules, and whether the global one can ask it.',
+          description: 'Prometheus shard {{ $labels.%(shardLabel)s }}%(of_cluster)s gives no records. Nothing is known about its servers and their models, and alerts about them are on hold. Check whether that Prometheus runs, evaluates its rules, and can be read by the global one.',
           summary_zh: '一个 Prometheus 分片的记录缺失。',
           description_zh: '分片 {{ $labels.%(shardLabel)s }}%(cluster_zh)s没有给出记录：其服务器和模型的情况未知，相关告警保持不动。请查看该 Prometheus 是否运行、是否在计算规则、全局 Prometheus 能否访问它。',
           board: boards.link('delivery', [], 'shard:cluster:tritonobs_shard:info'),

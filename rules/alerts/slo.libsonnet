@@ -21,7 +21,7 @@ function(config)
     'topk by (%(cluster)s) (1, model_version_stage:tritonobs_stage_latency_budget_used:ratio5m{' + matching(of_model) + '}) ' +
     'and on () subject_slo:tritonobs_latency_target_seconds:held{stage=\\"total\\",' + matching(of_slo) + '}',
     of_model + of_slo,
-    ' Of its stages, {{ . | first | label "stage" }} takes most: {{ . | first | value | humanizePercentage }} of the threshold.'
+    ' Its stage {{ . | first | label "stage" }} uses most of the latency budget: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
   local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
   local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
@@ -131,16 +131,16 @@ function(config)
         tier,
         tier.named('ratio'),
         text.ago(if first then 'slo' else 'burn'),
-        text.span(tier.again)
+        text.span(tier.memory)
       ),
       unless_paged: unless_paged(tier),
       not_of_members: not_of_members(tier, tier.named('ratio'), text.ago(if first then 'slo' else 'burn')),
       not_of_failures: not_of_failures(tier, tier.named('ratio'), reported.of_failures(tier)),
     })), {
-      summary: 'A model spends its error budget too fast.',
+      summary: 'A model burns its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
                    tier.long + ', and it goes on' + left + '.' + eater + waited + say.called_by + say.causes +
-                   ' See which reason or stage is behind it; if a rollout did it, roll back.',
+                   ' Find the reason or stage that causes it. If a rollout causes it, roll back.',
       summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
       description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
                       '。' + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
@@ -170,7 +170,7 @@ function(config)
   |||), {
     summary: 'An SLO is not measured for some or all requests.',
     description: 'Of the requests of ' + say.model + ', ' + say.percent +
-                 ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or the threshold is none of their bucket bounds. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
+                 ' are not measured for its SLO {{ $labels.slo }}: workers do not time its stage, Triton does not trace it, or none of their bucket bounds is the threshold. Compare the fleet file with the buckets of tritonobs_stage_duration_seconds, of each version.',
     summary_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按 SLO {{ $labels.slo }} 测量。',
     description_zh: say.model_zh + ' 有 ' + say.percent + ' 的请求没有按其 SLO {{ $labels.slo }} 测量：工作进程没有为该阶段计时，Triton 没有追踪它，或阈值不是它们的桶边界。请按版本对照集群文件与 tritonobs_stage_duration_seconds 的桶。',
     board: board,

@@ -18,7 +18,7 @@ function(config)
   text.group('alerts.tritonobs', config.evaluationInterval, [
     text.alert('Watchdog', 'info', 'vector(1) == 1', {
       summary: 'The alerting path works.',
-      description: 'This alert always fires with the value {{ $value }}. When it stops arriving, Prometheus, Alertmanager or the way to you is broken.',
+      description: 'This alert always fires with the value {{ $value }}. When it stops arriving, Prometheus, Alertmanager or the delivery to you is broken.',
       summary_zh: '告警链路正常。',
       description_zh: '这条告警始终触发，其值为 {{ $value }}。一旦收不到它，就说明 Prometheus、Alertmanager 或通往您的链路断了。',
       board: board,
@@ -30,14 +30,14 @@ function(config)
       (up{%(serve)s} == 1)
     |||, {
       summary: 'Prometheus gets no answer from tritonobs serve.',
-      description: 'Prometheus cannot scrape {{ $labels.instance }}: no DingTalk message leaves, and limits hold for an hour. Start `tritonobs serve` again; Alertmanager keeps what waits.',
+      description: 'Prometheus cannot scrape {{ $labels.instance }}: no DingTalk message is sent, and limits stay in force for an hour. Start `tritonobs serve` again; Alertmanager repeats the alerts.',
       summary_zh: 'tritonobs serve 没有应答。',
       description_zh: 'Prometheus 无法抓取 {{ $labels.instance }}：钉钉消息发不出去，限额保留一小时。请重新启动 `tritonobs serve`；等待的消息由 Alertmanager 保留。',
       board: board,
     }, wait='1m'),
     text.alert('TritonobsFleetFileInvalid', 'warning', 'tritonobs_config_valid{%(serve)s} == 0', {
-      summary: 'The fleet file is refused as it is now.',
-      description: 'The fleet file on {{ $labels.instance }} has errors, so the last good one stays in use and later changes have no effect. Run `tritonobs validate` on it.',
+      summary: 'The current fleet file is refused.',
+      description: 'The fleet file on {{ $labels.instance }} has errors, so the last valid one stays in use and later changes have no effect. Run `tritonobs validate` on it.',
       summary_zh: 'tritonobs serve 拒绝当前的集群文件。',
       description_zh: '{{ $labels.instance }} 上的集群文件有错误，沿用最后的有效版本，之后的修改不生效。请对它执行 `tritonobs validate`。',
       board: board,
@@ -47,7 +47,7 @@ function(config)
       and on (%(robot)s)
       (tritonobs_delivery_waiting_calls{%(serve)s} > 0)
     |||, {
-      summary: 'Messages to a robot do not get through.',
+      summary: 'Messages to a robot are not delivered.',
       description: 'DingTalk robot {{ $labels.robot }} refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
       summary_zh: '发给机器人 {{ $labels.robot }} 的消息无法送达。',
       description_zh: '有告警在等待，而钉钉机器人 {{ $labels.robot }} 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码；`tritonobs notify test {{ $labels.robot }}` 可复现。',
@@ -55,7 +55,7 @@ function(config)
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
       summary: 'DingTalk mutes a robot.',
-      description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, with whatever else uses it, and is mute for ten minutes; alerts wait. Give alerts a robot of their own, or a second one.',
+      description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, those of its other users included, and is muted for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
       summary_zh: '钉钉已禁言机器人 {{ $labels.robot }}。',
       description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）一分钟内发送超过 20 条消息，被禁言十分钟；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,
@@ -67,7 +67,7 @@ function(config)
       (increase(tritonobs_task_failures_total{%(serve)s}[%(span15m)s]) > 5)
     |||, {
       summary: 'A task of tritonobs serve fails.',
-      description: 'tritonobs serve on {{ $labels.instance }} starts its task {{ $labels.task }} again and again. What the task does is not done; the rest goes on. /readyz of serve says since when and why.',
+      description: 'tritonobs serve on {{ $labels.instance }} starts its task {{ $labels.task }} again and again. The work of this task is not done; all other tasks go on. /readyz of serve says since when and why.',
       summary_zh: 'tritonobs serve 的一个任务失败。',
       description_zh: '{{ $labels.instance }} 上的 tritonobs serve 一再重启任务 {{ $labels.task }}。该任务的工作没有完成，其余照常。serve 的 /readyz 说明何时开始及原因。',
       board: boards.link('delivery', [], 'tritonobs_task_up'),
@@ -91,7 +91,7 @@ function(config)
       )
     |||, {
       summary: 'Traces are lost.',
-      description: 'The receiver of traces on {{ $labels.instance }} loses some of what it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, rest on fewer requests, or the collector misses some.',
+      description: 'The receiver of traces on {{ $labels.instance }} loses some of the traces that it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, are computed from fewer requests, or the collector lacks some.',
       summary_zh: '追踪数据丢失。',
       description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
       board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
@@ -112,22 +112,22 @@ function(config)
           / on (%(model)s, %(replica)s)
         replica_model:triton_requests_traceable:sum1h
     |||, {})), {
-      summary: 'Traces stand for fewer requests than Triton counted.',
-      description: 'Traces stand for {{ $value | humanizePercentage }} fewer requests to {{ $labels.model }} on {{ $labels.%(replicaLabel)s }} than Triton counted in the last hour: batches are lost between the server and the receiver, or the sample is not what its rate says. Percentiles from traces, and SLOs on them, do not know these requests.',
+      summary: 'Traces represent fewer requests than Triton counted.',
+      description: 'Traces represent {{ $value | humanizePercentage }} fewer requests to {{ $labels.model }} on {{ $labels.%(replicaLabel)s }} than Triton counted in the last hour: batches are lost between the server and the receiver, or the sampling rate is not the one that the server reports. Percentiles from traces, and SLOs on them, lack these requests.',
       summary_zh: '追踪所代表的请求少于 Triton 的计数。',
       description_zh: '最近一小时，{{ $labels.%(replicaLabel)s }} 上 {{ $labels.model }} 的追踪所代表的请求比 Triton 计数的少 {{ $value | humanizePercentage }}：服务器与接收器之间丢失了批次，或样本与采样率不符。来自追踪的分位数及其 SLO 不包含这些请求。',
       board: boards.link('model', ['model'], 'replica_model:tritonobs_requests_traced:ratio1h'),
     }, wait='10m'),
     text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
       summary: 'Rules of tritonobs fail.',
-      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': what they record is missing and what they alert on is not watched. The page Status, Rules shows the error.',
+      description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': their records are missing and their alerts cannot fire. The page Status, Rules shows the error.',
       summary_zh: '{{ $labels.instance }} 上 tritonobs 的规则执行失败。',
       description_zh: 'Prometheus 无法执行' + groups_zh + '：它的记录缺失，它的告警无人监视。错误见 Status 下的 Rules 页面。',
       board: boards.link('delivery', [], 'prometheus_rule_evaluation_failures_total'),
     }, wait='1m', keep='5m'),
     text.alert('TritonobsRulesLate', 'warning', of_our_groups('prometheus_rule_group_iterations_missed_total'), {
-      summary: 'Rules of tritonobs were left out because Prometheus is too slow.',
-      description: 'Prometheus on {{ $labels.instance }} left out evaluations of ' + groups + ', because the one before took longer than its interval: alerts come late and records have gaps. Give Prometheus more CPU or faster disks, or raise evaluation_interval.',
+      summary: 'Evaluations of tritonobs rules were skipped because Prometheus is too slow.',
+      description: 'Prometheus on {{ $labels.instance }} skipped evaluations of ' + groups + ', because the previous one took longer than its interval: alerts come late and records have gaps. Give Prometheus more CPU or faster disks, or raise evaluation_interval.',
       summary_zh: 'Prometheus 跳过了 tritonobs 规则的计算。',
       description_zh: '{{ $labels.instance }} 上的 Prometheus 跳过了' + groups_zh + '的计算，因为上一次耗时超过间隔：告警会晚到，记录会有空缺。请给 Prometheus 更多资源，或调大 evaluation_interval。',
       board: boards.link('delivery', [], 'prometheus_rule_group_iterations_missed_total'),

@@ -12,7 +12,7 @@ local triton = (import '../mixin.libsonnet') + {
     limitWarningRatio: 0.7,
     severities: { TritonModelReloaded: 'none' },
   },
-  // What the fleet promises and may get. `tritonobs serve` tells the same series from a fleet file.
+  // Objectives and limits of the fleet. `tritonobs serve` exports the same series from a fleet file.
   prometheusRules+:: {
     groups+: [{
       name: 'triton-limits',

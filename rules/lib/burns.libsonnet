@@ -3,8 +3,8 @@ local duration = import 'duration.libsonnet';
 local fit = import 'fit.libsonnet';
 
 // Returns the tiers of the config with derived fields. `seconds` is the length of the long window. `factor` is the burn rate
-// that spends `share` within it, at least 1, because a burn rate of 1 spends the budget in exactly one period and keeps the
-// promise. `named` prefixes the names of a tier's records. `faster` lists the tiers that report before it.
+// that spends `share` within it, at least 1, because a burn rate of 1 spends the budget in exactly one period and meets the
+// SLO. `named` prefixes the names of a tier's records. `faster` lists the tiers that report before it.
 local tiers_of =
   function(config)
     local factor(tier, seconds) = std.max(1, tier.share * config.sloPeriodSeconds / seconds);

@@ -40,7 +40,7 @@ local say =
     // rejects.
     waiting:
       '{{ ' + pending + ' }} ' + first + ' requests wait in its queue{{ ' + busy + ' }} and its model instances work {{ . | first | value | humanizePercentage }} of the time{{ end }}' +
-      '; what a full queue refuses Triton counts nowhere, so callers may send more than that.{{ end }}',
+      '; Triton does not count requests that a full queue refuses, so callers may send more than that.{{ end }}',
     waiting_zh:
       '{{ ' + pending + ' }}队列中有 ' + first + ' 个请求在等待{{ ' + busy + ' }}，模型实例 {{ . | first | value | humanizePercentage }} 的时间在工作{{ end }}' +
       '；队列满时被拒的请求 Triton 不计，真实来量可能更大。{{ end }}',
@@ -60,23 +60,23 @@ local say =
 
     // The pipelines that call this model and fail with it.
     local callers = 'with printf "group by (pipeline) (pipeline_stage_model:tritonobs_pipeline_calls:held{%(clusterIs)smodel=%%q})" %(clusterValue)s(print $labels.model) | query',
-    called_by: '{{ ' + callers + ' }} Pipelines that call it suffer with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own for that.{{ end }}',
+    called_by: '{{ ' + callers + ' }} Pipelines that call it fail with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own.{{ end }}',
     called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
 
     // Whether the growth of a forecast was compared with yesterday.
     local grew = 'with printf "subject:triton_requests_offered:mean15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
-    unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus knows no yesterday of it, so it may be the rise of every morning.{{ end }}',
+    unexplained: '{{ ' + grew + ' }}Neither yesterday nor last week explains the growth.{{ else }}Prometheus has no data of yesterday, so it may be the usual rise of the morning.{{ end }}',
     unexplained_zh: '{{ ' + grew + ' }}昨天和上周都解释不了这一增长。{{ else }}Prometheus 没有昨天的数据，也可能是每天早晨的正常上升。{{ end }}',
 
     // Whether a full queue keeps the alert firing: an overflow was seen, and the traffic that Triton counts now is below the
     // limit.
     local kept = 'with printf "subject:tritonobs_limit_kept:info{%(clusterIs)smodel=%%q,version=%%q}" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
-    kept: '{{ ' + kept + ' }} Its queue has been full since more came than that: what is refused Triton counts nowhere, so the overload goes on although fewer are counted.{{ end }}',
+    kept: '{{ ' + kept + ' }} Its queue has been full since the limit was exceeded: Triton does not count refused requests, so the overload goes on although fewer are counted.{{ end }}',
     kept_zh: '{{ ' + kept + ' }}自超限以来队列一直是满的：被拒的请求 Triton 不计，因此虽然计数较少，过载仍在继续。{{ end }}',
 
     // Alerts that fire for other models of the same pipeline and may be the cause.
     causes:
-      '{{ with $labels.pipeline }}{{ ' + members + ' }} Its pipeline has causes:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',
+      '{{ with $labels.pipeline }}{{ ' + members + ' }} Possible causes in its pipeline:{{ range . }} {{ .Labels.alertname }} of {{ .Labels.model }};{{ end }} look there first.{{ end }}{{ end }}',
     causes_zh:
       '{{ with $labels.pipeline }}{{ ' + members + ' }}同一流水线另有告警：{{ range . }}{{ .Labels.model }} 的 {{ .Labels.alertname }}；{{ end }}请先看那里。{{ end }}{{ end }}',
   };
@@ -131,7 +131,7 @@ local waited =
       sentence,
       '{{ end }}',
     ]),
-    english: filled(" Its threshold is about the time inside the model; before that, requests wait {{ . | first | value | humanizeDuration }} on average in Triton's queue."),
+    english: filled(" Its threshold applies to the time inside the model. Before that, requests wait {{ . | first | value | humanizeDuration }} on average in Triton's queue."),
     chinese: filled('其阈值只针对模型内部的时间；在此之前，请求在 Triton 队列中平均等待 {{ . | first | value | humanizeDuration }}。'),
   };
 

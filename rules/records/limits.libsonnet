@@ -63,7 +63,7 @@ function(config)
         %(queueSeconds)s * %(answered)s
       ) >= 2
     |||, { what: what, answered: answered });
-    // The queue is long, and hardly shorter than its highest value in ten minutes. A queue that drains is no overload.
+    // The queue is long, and hardly shorter than its highest value in ten minutes. A queue that drains is not an overload.
     local now = 'avg_over_time(' + pending + '[%(medium)s])';
     local full = fit(|||
       (

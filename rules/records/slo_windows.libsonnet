@@ -94,7 +94,7 @@ function(config)
       ],
     };
 
-  // What people look at and no page depends on.
+  // For boards: no page depends on these.
   local shown =
     // The sum over one interval of its group.
     local recent(series, of=text.settled) = 'sum_over_time(' + series + '[%(slowSampleWindow)s]' + of + ')';

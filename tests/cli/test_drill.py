@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from tritonobs.cli.drill import drill
-from tritonobs.lab.drill.drill import Outcome, SeenAlert
-from tritonobs.lab.report import outcome_table
+from tritonobs.extensions.lab.commands.drill import drill
+from tritonobs.extensions.lab.drill.drill import Outcome, SeenAlert
+from tritonobs.extensions.lab.report import outcome_table
 from tritonobs.report.console import print_table
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def test_ctrl_c_loses_no_drill_that_had_ended(monkeypatch: pytest.MonkeyPatch) -
             yield outcome("spike")
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("tritonobs.lab.drill.rig.Rig", lambda *_: None)
-    monkeypatch.setattr("tritonobs.lab.drill.run.Session", lambda *_: contextlib.nullcontext(Interrupted()))
+    monkeypatch.setattr("tritonobs.extensions.lab.drill.rig.Rig", lambda *_: None)
+    session = contextlib.nullcontext(Interrupted())
+    monkeypatch.setattr("tritonobs.extensions.lab.drill.run.Session", lambda *_: session)
 
     done = CliRunner().invoke(drill, ["spike", "ramp", "--format", "json"])
 

@@ -13,7 +13,7 @@ from tritonobs.cli import COMMANDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
+STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "psutil", "pytriton", "tritonclient")
 WITHOUT = """
 import sys
 class Absent:

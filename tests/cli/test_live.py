@@ -115,7 +115,7 @@ def test_readings_that_were_saved_are_not_asked_something_else(run: Run) -> None
     done = run("triage", "--load", "x.json", "--model", "nms", "--since", "1m")
 
     assert done.returncode == 2
-    assert "--load reads what was saved: --model, --since cannot change that" in done.stderr
+    assert "--load reads a saved file: --model, --since cannot change it" in done.stderr
 
 
 def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply, Verdict
 from tritonobs.clients.secrets import Secret
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut
-from tritonobs.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
 
 MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
 

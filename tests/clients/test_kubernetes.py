@@ -222,7 +222,7 @@ def test_inside_a_cluster_the_address_is_known(client_of, monkeypatch):
 
 def test_a_missing_authority_is_an_error_of_ours(client_of):
     """TLS without something to trust is not tried."""
-    with pytest.raises(Unreachable, match="is no authority to trust"):
+    with pytest.raises(Unreachable, match="is not a certificate authority"):
         client_of(url="https://127.0.0.1:1").list()
 
 

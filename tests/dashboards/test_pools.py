@@ -28,8 +28,8 @@ def test_pools_of_both_kinds_and_their_autoscalers_are_drawn(queries, tmp_path):
     checks = (
         reads(drawn["Servers of a pool A"], 1, (large, 3), (small, 2)),
         reads(drawn["Servers of a pool B"], 1, (large, 4), (small, 2)),
-        reads(drawn["Servers that autoscalers want A"], 1, (SCALER, 4)),
-        reads(drawn["Servers that autoscalers want B"], 1, (SCALER, 8)),
+        reads(drawn["Servers that autoscalers request A"], 1, (SCALER, 4)),
+        reads(drawn["Servers that autoscalers request B"], 1, (SCALER, 8)),
     )
     case = Case(says="pools", world=world, rules=(), checks=checks)
 

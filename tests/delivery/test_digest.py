@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritonobs.clients.dingtalk import MOST_BYTES
-from tritonobs.delivery.composer import Style, compose
+from tritonobs.delivery.composer import Line, Style, compose
 from tritonobs.delivery.template import compile_template
-from tritonobs.delivery.view import LANGUAGES, view
+from tritonobs.delivery.view import LANGUAGES, Link, view
 from tritonobs.plan.notify import Mention
 
 if TYPE_CHECKING:
@@ -164,3 +164,38 @@ def test_short_alerts_are_a_list_of_their_own(views) -> None:
     first = next(number for number, line in enumerate(lines) if line.startswith("- "))
     assert lines[first - 1] == ""
     assert all(line.startswith("- 🔴 **TritonQpsAboveLimit** m") for line in lines[first:] if line)
+
+
+def test_what_is_wrong_stands_above_the_alerts_of_the_first_message_only(views):
+    """The title, which is all a telephone shows, begins with it."""
+    above = (Line(text="inspect gets too much", links=(Link(word="incident", url="http://s/incidents/1"),)),)
+
+    first, *rest = compose(views(400), replace(EN, above=above), MOST_BYTES)
+
+    assert "**inspect gets too much** · [incident](http://s/incidents/1)" in first.message.text
+    assert "inspect gets too much" in first.message.title
+    assert rest != []
+    assert all("too much" not in page.message.text for page in rest)
+
+
+def test_where_there_is_no_room_for_both_the_alert_is_named(views):
+    """A robot that takes very short messages still says what fires."""
+    above = (Line(text="x" * 250),)
+    (alone,) = compose(views(1), EN, MOST_BYTES)
+    most = len(alone.message.body()) + 100
+
+    (page,) = compose(views(1), replace(EN, above=above), most)
+
+    assert "xxx" not in page.message.text
+    assert page.message.text == alone.message.text
+
+
+def test_a_template_of_a_user_may_say_it_or_not(views):
+    """`above` is there for those who want it."""
+    named = "{% for one in alerts %}{{ one.name }} {{ one.subject }} {% endfor %}"
+    shows = "{% for line in above %}{{ line.text }} {% endfor %}" + named
+    style = replace(EN, above=(Line(text="why"),))
+
+    (with_it,) = compose(views(1), replace(style, template=compile_template(shows)), MOST_BYTES)
+
+    assert with_it.message.text.startswith("why ")

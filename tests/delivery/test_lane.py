@@ -12,7 +12,7 @@ from tritonobs.clients.dingtalk import Markdown, Reply
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
-from tritonobs.lab.robot.robot import RobotRules
+from tritonobs.extensions.lab.robot.robot import RobotRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,10 @@ import pytest
 
 from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.delivery.commit import Answer, Pace
+from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.robots import Delivery
-from tritonobs.lab.robot.robot import Fault, RobotDouble
+from tritonobs.delivery.robots import Above, Delivery
+from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
 from tritonobs.tasks.supervisor import Supervisor
 
@@ -60,7 +61,9 @@ def loaded(path: Path) -> tuple[Plan, Mapping[str, Template]]:
     return served.plan, served.templates
 
 
-def _deliver(path: Path, steps: Callable[[Delivery, DeliveryMetrics], object]) -> object:
+def _deliver(
+    path: Path, steps: Callable[[Delivery, DeliveryMetrics], object], above: Above | None = None
+) -> object:
     async def main() -> object:
         metrics = DeliveryMetrics()
         delivery = Delivery(
@@ -69,6 +72,7 @@ def _deliver(path: Path, steps: Callable[[Delivery, DeliveryMetrics], object]) -
             metrics=metrics,
             supervisor=Supervisor(),
             pace=QUICK,
+            above=above,
         )
         try:
             return await steps(delivery, metrics)
@@ -158,3 +162,44 @@ def test_secret_that_becomes_readable_is_used_no_more(write, robot, alert, paylo
     assert not answer.accepted
     assert "every user can read" in answer.reason
     assert robot.attempts == []
+
+
+async def _said(alerts, robot):
+    return (Said(f"{robot.name} has {len(alerts)} ](http://evil/) <b>"),)
+
+
+async def _fails(*_):
+    raise RuntimeError("a slip")
+
+
+async def _takes_too_long(*_):
+    await asyncio.sleep(60)
+
+
+@pytest.fixture
+def one_alert(alert, payload, monkeypatch):
+    """A call, and a fifth of a second for what stands above it."""
+    monkeypatch.setattr("tritonobs.delivery.robots._ABOVE_SECONDS", 0.2)
+    return payload(alert())
+
+
+@pytest.mark.parametrize(
+    ("above", "begins"),
+    [
+        pytest.param(_said, "**oncall has 1 ] (http://evil/) \u2039b\u203a**", id="said"),
+        pytest.param(_fails, "**🔴 TritonQpsAboveLimit**", id="fails"),
+        pytest.param(_takes_too_long, "**🔴 TritonQpsAboveLimit**", id="takes too long"),
+        pytest.param(None, "**🔴 TritonQpsAboveLimit**", id="nobody says anything"),
+    ],
+)
+def test_what_is_wrong_stands_above_and_no_message_fails_or_waits_for_it(
+    write, robot, one_alert, above, begins
+) -> None:
+    """What names hold stays data."""
+
+    async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
+        assert (await delivery.committer("oncall").commit(one_alert)).accepted
+
+    _deliver(write(), steps, above)
+    _headline, first, *_ = [line for line in robot.messages[0].text.splitlines() if line]
+    assert first.startswith(begins)

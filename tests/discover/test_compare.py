@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.clients.prometheus import Reading
-from tritonobs.discover.compare import unknown_names
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
+from tritonobs.timings.compare import unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

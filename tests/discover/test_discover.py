@@ -12,7 +12,7 @@ import pytest
 
 from support.serving import serving
 from tritonobs.clients.triton import TritonClient
-from tritonobs.discover.survey import (
+from tritonobs.extensions.discover.survey import (
     FoundModel,
     FoundReplica,
     FoundVersion,
@@ -149,7 +149,7 @@ def test_traffic_of_the_moment_is_told(url: str, monkeypatch: pytest.MonkeyPatch
 def test_a_guessed_page_of_another_server_is_not_believed(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its counts are not those of this server: the draft says so instead of using it."""
     wanted = f"{url}/other"
-    monkeypatch.setattr("tritonobs.discover.survey._usual_page", lambda _: wanted)
+    monkeypatch.setattr("tritonobs.extensions.discover.survey._usual_page", lambda _: wanted)
     guessed = discover(TritonClient(url), watch_seconds=0.0)
 
     told = (
@@ -167,7 +167,7 @@ def test_what_cannot_be_seen_is_said(url: str) -> None:
     blind = _look(url, "/wrong")
     (detector,) = [model for model in found.models if model.name == "detector"]
 
-    assert any("models it may call cannot be seen" in remark for remark in detector.remarks)
+    assert any("models that it calls cannot be seen" in remark for remark in detector.remarks)
     assert any("reports no stages" in remark for remark in detector.remarks)
     assert "no metrics page" in blind.remarks[0]
     assert blind.models[0].versions[0].requests == 10

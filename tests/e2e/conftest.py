@@ -2,8 +2,8 @@
 
 import pytest
 
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
 
 
 @pytest.fixture(name="stack", scope="session")

@@ -24,9 +24,9 @@ import yaml
 
 from tritonobs import __version__
 from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.extensions.picture.answers import read_drawing
+from tritonobs.extensions.picture.board import knobs_of
 from tritonobs.limits.change import Change, set_limit
-from tritonobs.picture.answers import read_drawing
-from tritonobs.picture.board import knobs_of
 from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.container, pytest.mark.timeout(1500)]

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.drill import run
-from tritonobs.lab.drill.registry import DRILLS
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.run import Session
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill import run
+from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.run import Session
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 

@@ -8,9 +8,9 @@ import pytest
 from tritonclient import http as triton_http
 
 from tritonobs import assets
-from tritonobs.lab.load.images import BROKEN, jpeg
-from tritonobs.lab.load.plates import draw_plate
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.load.images import BROKEN, jpeg
+from tritonobs.extensions.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 pytestmark = pytest.mark.e2e
 

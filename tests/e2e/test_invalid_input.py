@@ -10,22 +10,23 @@ import pytest
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tritonobs.lab.load.result import LoadResult
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 
-SPEED, QPS, SECONDS, SETTLE_SECONDS = 20.0, 3.0, 40.0, 20.0
+SPEED, QPS, SECONDS = 20.0, 3.0, 40.0
+SETTLED_SECONDS, PATIENCE_SECONDS = 20.0, 180.0
 PIPELINES = ("inspect", "inspect_ensemble")
 DAMAGED = "640x480=7,corrupt=3"
 SURGE = "TritonInvalidInputSurge"
@@ -41,7 +42,7 @@ def _rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def _send(stack: Running, mix: str) -> dict[str, LoadResult]:
-    """Traffic for both pipelines at once, and until the rules have seen all of it."""
+    """Traffic for both pipelines at once, and until the rules have seen all: nothing changes any more."""
 
     def load(model: str) -> LoadResult:
         plan = LoadPlan(
@@ -55,7 +56,13 @@ def _send(stack: Running, mix: str) -> dict[str, LoadResult]:
 
     with ThreadPoolExecutor(len(PIPELINES)) as pool:
         results = dict(zip(PIPELINES, pool.map(load, PIPELINES), strict=True))
-    time.sleep(SETTLE_SECONDS)
+    prometheus = PrometheusClient(stack.plan.addresses.prometheus_url)
+    seen, since, deadline = None, time.monotonic(), time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < min(since + SETTLED_SECONDS, deadline):
+        now = (_bad(prometheus), sorted(sorted(labels.items()) for labels in _fired(prometheus)))
+        if now != seen:
+            seen, since = now, time.monotonic()
+        time.sleep(1)
     return results
 
 

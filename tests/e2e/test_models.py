@@ -11,10 +11,10 @@ from tritonclient import http as triton_http
 
 from tritonobs import stage
 from tritonobs.clients.exposition import read_page
-from tritonobs.lab.load.images import jpeg, parse_mix
-from tritonobs.lab.load.plates import CLASSES, draw_plate
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.images import jpeg, parse_mix
+from tritonobs.extensions.lab.load.plates import CLASSES, draw_plate
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
 
 pytestmark = pytest.mark.e2e
 

@@ -12,18 +12,18 @@ import pytest
 
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.triage.judge import Verdict, triage
+from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.timings.promql import Span
 from tritonobs.timings.stages import read_stages
-from tritonobs.triage.judge import Verdict, triage
-from tritonobs.triage.snapshot import Sources, take_snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 

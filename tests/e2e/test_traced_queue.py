@@ -13,13 +13,13 @@ import requests
 
 from support.traced_models import add_ensemble, add_timed
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.stack import local, native
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack import local, native
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritonobs.lab.stack.local import Running
+    from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e
 CALM_SECONDS, PATIENCE_SECONDS, SETTLING_SECONDS = 60.0, 200.0, 10.0

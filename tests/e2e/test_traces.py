@@ -18,8 +18,8 @@ from support.programs import Program, free_port
 from support.traced_models import add_timed
 from support.traced_rig import FLEET, SOON, TracedRig, traced_rig
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +126,7 @@ def test_rates_that_follow_the_traffic_are_put_back(rig: TracedRig) -> None:
         assert rig.api.trace_setting("slow").rate == 1
         following.send_signal(number)
         said, _ = following.communicate(timeout=60)
-        assert "a: slow: as it was before" in said
+        assert "a: slow: earlier rate restored" in said
         assert {model: rig.api.trace_setting(model) for model in before} == before
     rig.api.trace("slow", {"trace_level": None, "trace_rate": None, "trace_count": None})
 

@@ -1,7 +1,8 @@
-"""The wheel is enough: installed anywhere, working from any folder."""
+"""A release works from its artifacts; its wheel is enough: installed anywhere, working from any folder."""
 
 import email
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -11,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+import try_release
+from releasing import wheels
+from releasing.archives import SUMS, write_sums
+from tritonobs import __version__
 from tritonobs.cli import COMMANDS
 from tritonobs.programs.binaries import tools_folder
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
@@ -28,9 +33,29 @@ for name in COMMANDS:
 """
 
 
+@pytest.fixture(name="release", scope="module")
+def _release(tmp_path_factory):
+    """Everything but the image, of this checkout as it is."""
+    if absent := wheels.missing():
+        pytest.skip(f"{', '.join(absent)} not here; run: make setup")
+    if why := wheels.unfit_headers():
+        pytest.skip(why)
+    return _released(tmp_path_factory.mktemp("release") / "out")
+
+
 @pytest.fixture(name="wheel", scope="module")
-def _wheel(tmp_path_factory):
-    return _build(tmp_path_factory.mktemp("wheel"))
+def _wheel(release):
+    """The wheel for this machine."""
+    (wheel,) = release.glob(f"*manylinux*_{platform.machine()}.whl")
+    return wheel
+
+
+def _released(out: Path, umask: int = 0o022, **variables: str) -> Path:
+    words = [sys.executable, ROOT / "tools" / "release.py", "--trial", "--skip", "image", "--out", out]
+    env = {**os.environ, **variables}
+    done = subprocess.run(words, env=env, umask=umask, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return out
 
 
 @pytest.fixture(name="described", scope="module")
@@ -85,16 +110,58 @@ def test_the_bare_wheel_brings_no_dependency(wheel, tmp_path):
     assert "pip install 'tritonobs[cli]'" in said.stderr
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler here; on Debian: apt-get install gcc")
-def test_the_record_path_is_compiled_for_every_python(wheel, tmp_path):
+def test_every_artifact_works_without_the_checkout(release, monkeypatch, capsys):
+    """Each in a new environment or folder; with Helm, too, where tools/setup_kubernetes.sh has brought it."""
+    monkeypatch.setenv("PATH", str(tools_folder() / "kubernetes" / "bin"), prepend=os.pathsep)
+
+    code = try_release.main([str(release)])
+
+    said = capsys.readouterr().out
+    assert code == 0, said
+    skipped = set(re.findall(r"^  skipped +(\w+)", said, re.MULTILINE))
+    assert skipped <= {"helm", "image"}, said
+
+
+def test_the_same_commit_gives_the_same_bytes(release, tmp_path):
+    """With another umask, time zone and locale, in another folder."""
+    again = _released(tmp_path / "again", 0o077, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="7")
+
+    assert (again / SUMS).read_text() == (release / SUMS).read_text()
+
+
+def test_both_architectures_have_a_wheel_with_a_library_of_theirs(release):
+    """For glibc 2.17 and Python 3.10 or later; the machine in the ELF header is that of the name."""
+    machines = {"x86_64": 62, "aarch64": 183}
+    found = {}
+    for wheel in release.glob("*-cp310-abi3-*manylinux_2_17_*.whl"):
+        library = zipfile.ZipFile(wheel).read("tritonobs/stage/_record.abi3.so")
+        found[re.search(r"(x86_64|aarch64)$", wheel.stem)[1]] = int.from_bytes(library[18:20], "little")
+
+    assert found == machines
+
+
+def test_a_wheel_without_the_compiled_record_path_does_not_pass_for_one(release, tmp_path, capsys):
+    """Its name promises the library, and what is in it does not."""
+    (pure,) = release.glob("*-py3-none-any.whl")
+    name = f"tritonobs-{__version__}-cp310-abi3-manylinux_2_17_{platform.machine()}.whl"
+    shutil.copyfile(pure, tmp_path / name)
+    (tmp_path / f"tritonobs-notes-{__version__}.md").write_text("notes")
+    write_sums(tmp_path)
+
+    assert try_release.main([str(tmp_path), "--only", "wheel"]) == 1
+    assert "records by Python, because none was compiled" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("version", [PYTHONS[0], PYTHONS[-1]])
+def test_the_record_path_is_compiled_for_every_python(wheel, tmp_path, version):
     """One library within the limited API of 3.10."""
-    python = _environment(tmp_path / "bare", str(wheel))
+    python = _environment(tmp_path / "bare", str(wheel), _interpreter(version))
     probe = "from tritonobs.stage import cells; print(cells.COMPILED)"
     done = subprocess.run(
         [python, "-I", "-c", probe], check=True, capture_output=True, text=True, cwd=tmp_path
     )
 
-    assert "-cp310-abi3-linux_" in wheel.name
+    assert "-cp310-abi3-manylinux" in wheel.name
     assert done.stdout == "True\n"
 
 
@@ -174,7 +241,9 @@ def test_links_of_the_metadata_lead_somewhere_from_a_package_index(wheel):
     assert sorted(addresses) == ["Changelog", "Documentation", "Homepage", "Issues", "Source"]
     assert all(address.startswith("https://") for address in addresses.values())
     for link in (*links, *addresses.values()):
-        if match := re.fullmatch(r"https://[^/]+/tritonobs/tritonobs/(?:blob/)?main/([^#]+)(?:#.*)?", link):
+        if match := re.fullmatch(
+            r"https://[^/]+/tritonobs/tritonobs/(?:blob|raw)/main/([^#]+)(?:#.*)?", link
+        ):
             assert (ROOT / match[1]).exists(), link
 
 
@@ -182,7 +251,8 @@ def test_links_of_the_metadata_lead_somewhere_from_a_package_index(wheel):
 def test_an_image_is_built_from_all_that_the_wheel_holds(described, name):
     """Each `pip install .` finds the folders that pyproject.toml names; .dockerignore lets them through."""
     target = described["tool"]["hatch"]["build"]["targets"]["wheel"]
-    wanted = {*target["force-include"], target["hooks"]["custom"]["path"]}
+    metadata = described["tool"]["hatch"]["metadata"]["hooks"]["custom"]
+    wanted = {*target["force-include"], target["hooks"]["custom"]["path"], metadata["path"]}
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     stages = (ROOT / "docker" / name).read_text(encoding="utf-8").split("\nFROM ")
     installs = [stage for stage in stages if re.search(r"pip install [^\n]*[ .]\.( |$)", stage, re.MULTILINE)]

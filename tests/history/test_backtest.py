@@ -11,57 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from support.serving import serving
-from tritonobs.clients.prometheus import PrometheusClient, Rule
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import Backtest, Episode, backtest_limit, episodes_of, joined
+from tritonobs.extensions.history.backtest import Backtest, backtest_limit
+from tritonobs.timings.episodes import Episode
 from tritonobs.timings.promql import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-STEP = 15.0
-
-
-def _rule(*, wait: float = 0.0, keep: float = 0.0) -> Rule:
-    return Rule(
-        group="g",
-        name="A",
-        kind="alerting",
-        query="",
-        health="ok",
-        last_error="",
-        state="inactive",
-        wait_seconds=wait,
-        keep_seconds=keep,
-    )
-
-
-def _points(*moments: int) -> tuple[tuple[float, float], ...]:
-    return tuple((moment * STEP, float(moment)) for moment in moments)
-
-
-@pytest.mark.parametrize(
-    ("moments", "rule", "episodes"),
-    [
-        pytest.param((), _rule(), [], id="never"),
-        pytest.param((1, 2, 3), _rule(), [(15, 60, 3)], id="while the condition holds"),
-        pytest.param((1, 2, 10, 11), _rule(), [(15, 45, 2), (150, 180, 11)], id="two times"),
-        pytest.param((1, 2, 3, 4), _rule(wait=30), [(45, 75, 4)], id="after it held for a while"),
-        pytest.param((1, 3, 5), _rule(wait=30), [], id="too short each time"),
-        pytest.param((1, 2, 4), _rule(keep=60), [(15, 135, 4)], id="kept through a dip: one alert"),
-        pytest.param((1, 9), _rule(keep=60), [(15, 90, 1), (135, 210, 9)], id="kept, but not that long"),
-        pytest.param((1, 2, 3, 6), _rule(wait=30, keep=60), [(45, 165, 6)], id="kept: no second wait"),
-    ],
-)
-def test_episodes_begin_and_end_as_prometheus_would(
-    moments: tuple[int, ...], rule: Rule, episodes: list[tuple[float, float, float]]
-) -> None:
-    """`for` delays, `keep_firing_for` joins."""
-    found = episodes_of(_points(*moments), rule, STEP)
-
-    assert found == tuple(
-        Episode(alert="A", start=start, end=end, peak=peak) for start, end, peak in episodes
-    )
 
 
 class _Prometheus(BaseHTTPRequestHandler):
@@ -156,16 +113,6 @@ def test_a_replay_spells_out_what_the_rule_reads_of_the_comparison(client: Prome
         backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
 
 
-def test_episodes_of_a_model_and_its_version_are_one() -> None:
-    """Both burn, and one message is sent; what comes later is another episode."""
-    first, second, third = (
-        Episode(alert="F", start=start, end=end, peak=peak)
-        for start, end, peak in ((10, 50, 0.2), (40, 60, 0.5), (90, 95, 0.3))
-    )
-
-    assert joined([third, second, first]) == (Episode(alert="F", start=10, end=60, peak=0.5), third)
-
-
 def test_a_prometheus_without_the_rules_is_said(client: PrometheusClient) -> None:
     """No alerts, because nobody asked, is not "never fires"."""
     _Prometheus.rules = (_alert("Other", "up == 0"),)
@@ -182,11 +129,8 @@ def test_a_past_that_nobody_recorded_is_said(client: PrometheusClient) -> None:
         backtest_limit(client, SPAN, model="nobody", version="", qps=Decimal(1))
 
 
-def test_what_goes_on_at_the_end_ends_there() -> None:
-    """Nobody knows what comes, and alerts at the same time are counted once."""
-    (episode,) = episodes_of(_points(1, 2, 3), _rule(keep=600), STEP, until=50.0)
-    assert (episode.start, episode.end) == (15.0, 50.0)
-
+def test_alerts_at_the_same_time_are_counted_once() -> None:
+    """In the time for which at least one of them would have been firing."""
     fast, slow = Episode(alert="F", start=0, end=50, peak=1), Episode(alert="S", start=40, end=60, peak=1)
     both = Backtest(
         subject="",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tritonobs.history import burns
+from tritonobs.extensions.history import burns
 from tritonobs.render.rules import mixin_knobs
 from tritonobs.units import parse_duration
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.history.suggest import Operation, describe, far_too_much, suggest
-from tritonobs.report.html import suggestion_page
+from tritonobs.extensions.history.suggest import Operation, describe, far_too_much, suggest
+from tritonobs.extensions.history.tables import suggestion_page
 
 
 def _operations(*seconds: float, failed: dict[int, float] | None = None) -> list[Operation]:
@@ -46,7 +46,7 @@ def test_a_model_that_never_waited_gets_what_was_proved() -> None:
     found = suggest("inspect", _operations(*[0.05] * 6), headroom_ratio=0.1)
 
     assert (found.knee_qps, found.limit_qps) == (None, 27.0)
-    assert "more may be" in describe(found)
+    assert "a higher one may be" in describe(found)
 
 
 def test_the_order_of_the_steps_does_not_matter() -> None:

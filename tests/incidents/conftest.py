@@ -9,8 +9,8 @@ import pytest
 
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH
-from tritonobs.incidents.place import Fleet
-from tritonobs.triage.cause import Cause
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from math import inf, nan
 import pytest
 
 from support.incidents.conversations import EPOCH, heard
-from tritonobs.incidents.cost import (
+from tritonobs.extensions.incidents.cost import (
     MOST_ACTIONS,
     Charged,
     LimitChanged,
@@ -19,7 +19,7 @@ from tritonobs.incidents.cost import (
     cost,
     meanwhile,
 )
-from tritonobs.incidents.place import Place
+from tritonobs.extensions.incidents.place import Place
 
 FAST, INSPECT = "TritonErrorBudgetBurnFast", Place(models=("inspect",))
 

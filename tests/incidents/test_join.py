@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.incidents.incident import ID, What, ident
+from tritonobs.extensions.incidents.incident import ID, What, ident
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from support.alertmanager_sim.alertmanager import Life
-    from tritonobs.incidents.incident import Incident
+    from tritonobs.extensions.incidents.incident import Incident
 
 FAST, MEDIUM = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium"
 ABOVE, INVALID, DOWN = "TritonQpsAboveLimit", "TritonInvalidInputSurge", "TritonServerDown"
@@ -282,7 +282,7 @@ def test_what_alertmanager_does_not_have_any_more_is_over(life, fleet) -> None:
     (still,) = listener.hear(5000).incidents
     assert still.ended is None
 
-    from tritonobs.incidents.join import join  # noqa: PLC0415 (the one test that calls it itself)
+    from tritonobs.extensions.incidents.join import join  # noqa: PLC0415 (the one test that calls it itself)
 
     step = join(listener.state, EPOCH + 5100, (), fleet, whole=True)
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, Said, alert_of, heard
-from tritonobs.incidents import news
-from tritonobs.incidents.incident import What, chat_incidents
-from tritonobs.incidents.join import join
-from tritonobs.incidents.news import REPEAT_SECONDS, Chat, Kind, Policy, accepted, due, named
+from tritonobs.extensions.incidents import news
+from tritonobs.extensions.incidents.incident import What, chat_incidents
+from tritonobs.extensions.incidents.join import join
+from tritonobs.extensions.incidents.news import REPEAT_SECONDS, Chat, Kind, Policy, accepted, due, named
 from tritonobs.render.routing import TIMINGS
 
 FAST, MEDIUM, DEAD = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium", "TritonWorkerDead"

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.incidents.incident import What
-from tritonobs.incidents.join import MOST_OPEN, State, join
-from tritonobs.incidents.news import Kind, Policy
-from tritonobs.incidents.place import Fleet
-from tritonobs.triage.cause import Cause
+from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.join import MOST_OPEN, State, join
+from tritonobs.extensions.incidents.news import Kind, Policy
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:
-    from tritonobs.incidents.incident import Incident
+    from tritonobs.extensions.incidents.incident import Incident
 
 FLEET = Fleet(
     edges={
@@ -44,6 +44,8 @@ _LABELS = st.fixed_dictionaries(
     }
 )
 _TIMES = st.lists(st.integers(0, HOURS * 3600), min_size=2, max_size=8, unique=True).map(sorted)
+EXAMPLES = settings.default.max_examples // 10
+"""Each is hours of alerts: a tenth of what short inputs get, in every profile."""
 
 
 @st.composite
@@ -90,14 +92,11 @@ _VERDICTS = st.dictionaries(
 )
 
 
-# Two hours of steps are 25 ms of work: a quarter of the usual number of examples, every night, too.
-_quarter = settings(max_examples=settings().max_examples // 4)
-
-
 def _parts(incidents: tuple[Incident, ...]) -> set[frozenset[str]]:
     return {one.keys for one in incidents}
 
 
+@settings(max_examples=EXAMPLES)
 @given(_lives(), st.integers(0, HOURS * 3600), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(lives: list[Life], at: int, dice: random.Random) -> None:
     """All at once, or one after the other in any order: the same incidents, each found by the other's id."""
@@ -125,7 +124,7 @@ def test_the_order_of_arrival_does_not_matter(lives: list[Life], at: int, dice: 
             )
 
 
-@_quarter
+@settings(max_examples=EXAMPLES)
 @given(_lives(), _VERDICTS)
 def test_every_alert_has_an_incident_or_is_delivered_as_today(lives: list[Life], verdicts) -> None:
     """In every step exactly one of the two, and never two incidents."""
@@ -151,7 +150,7 @@ def test_every_alert_has_an_incident_or_is_delivered_as_today(lives: list[Life],
             assert one.began <= (one.ended or EPOCH + at)
 
 
-@_quarter
+@settings(max_examples=EXAMPLES)
 @given(_lives(), _VERDICTS)
 def test_every_alert_is_named_and_every_end(lives: list[Life], verdicts) -> None:
     """Each that fired is in a message, and in the state that it had last."""
@@ -163,7 +162,7 @@ def test_every_alert_is_named_and_every_end(lives: list[Life], verdicts) -> None
         assert alert.state in named
 
 
-@_quarter
+@settings(max_examples=EXAMPLES)
 @given(_lives(), _VERDICTS)
 def test_an_incident_says_no_more_than_it_may(lives: list[Life], verdicts) -> None:
     """A first message, updates five minutes apart unless it becomes worse, one end, and nothing after it."""
@@ -189,7 +188,7 @@ def test_an_incident_says_no_more_than_it_may(lives: list[Life], verdicts) -> No
     assert all(kind is Kind.END for name, (_, kind) in last.items() if name in over)
 
 
-@_quarter
+@settings(max_examples=EXAMPLES)
 @given(_lives(), st.lists(st.integers(0, HOURS * 3600), max_size=8, unique=True).map(sorted))
 def test_a_chat_that_refuses_for_a_while_misses_nothing_that_matters(
     lives: list[Life], away: list[int]

@@ -15,34 +15,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.errors import FileUnusable, SnapshotUnusable
-from tritonobs.incidents import recorder as module
-from tritonobs.incidents.cost import Charged, LimitChanged, Requests, Silenced, VersionLoaded, cost
-from tritonobs.incidents.incident import ident
-from tritonobs.incidents.join import FORGOTTEN_SECONDS, join
-from tritonobs.incidents.recorder import Entry, Moment, Recorder, entry_of, resumed
-from tritonobs.timings.promql import Span
-from tritonobs.triage.snapshot import Snapshot
+from tritonobs import files
+from tritonobs.errors import FileUnusable
+from tritonobs.extensions.incidents import recorder as module
+from tritonobs.extensions.incidents.cost import Charged, LimitChanged, Requests, Silenced, VersionLoaded, cost
+from tritonobs.extensions.incidents.incident import ident
+from tritonobs.extensions.incidents.join import FORGOTTEN_SECONDS, join
+from tritonobs.extensions.incidents.recorder import Entry, Moment, Recorder, entry_of, resumed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 FAST = "TritonErrorBudgetBurnFast"
 
 
-def _snapshot(note: str = "", filler: int = 0) -> Snapshot:
-    return Snapshot(
-        model="",
-        version="",
-        incident=Span(start=60.0, end=120.0),
-        baseline=Span(start=0.0, end=60.0),
-        now={},
-        before={},
-        trends={},
-        asked={"filler": "x" * filler},
-        baseline_note=note,
-    )
+def _reading(note: str = "", filler: int = 0) -> Callable[[Path], None]:
+    """What triage would write: a text of this size, replaced as a whole."""
+    return lambda path: files.replace(path, json.dumps({"note": note, "filler": "x" * filler}).encode())
 
 
 @pytest.fixture
@@ -111,13 +101,13 @@ def test_readings_are_what_triage_reads(entry, folder) -> None:
     recorder.keep(one)
     for number in (1, 2):
         for moment in Moment:
-            recorder.save(one.id, moment, _snapshot(f"{moment.value} {number}"), EPOCH + 60)
+            recorder.save(one.id, moment, _reading(f"{moment.value} {number}"), EPOCH + 60)
 
     found = recorder.load(one.id)
 
     assert found.entry == one
     assert set(found.readings) == set(Moment)
-    notes = {moment: recorder.reading(one.id, moment).baseline_note for moment in Moment}
+    notes = {moment: json.loads(path.read_text())["note"] for moment, path in found.readings.items()}
     assert notes == {Moment.FIRST: "first 1", Moment.WORST: "worst 2", Moment.END: "end 2"}
     assert sorted(path.name for path in folder.iterdir()) == [
         f"{one.id}.end.json",
@@ -153,7 +143,7 @@ def test_what_is_no_id_opens_no_file(folder, asked) -> None:
     with pytest.raises(FileUnusable, match="is not the id of an incident"):
         Recorder(folder).load(asked)
     with pytest.raises(ValueError, match="is not the id of an incident"):
-        Recorder(folder).reading(asked, Moment.FIRST)
+        Recorder(folder).save(asked, Moment.FIRST, _reading(), EPOCH)
 
 
 def test_an_id_that_is_not_there_is_said(entry, folder) -> None:
@@ -164,8 +154,6 @@ def test_an_id_that_is_not_there_is_said(entry, folder) -> None:
     with pytest.raises(FileUnusable, match="has no incident 20270115-0801-0123456789"):
         recorder.load("20270115-0801-0123456789")
     assert recorder.load(one.id).readings == {}
-    with pytest.raises(SnapshotUnusable, match="No such file"):
-        recorder.reading(one.id, Moment.END)
 
 
 def test_an_incident_that_turned_out_to_be_another_is_found_by_both_ids(entry, folder) -> None:
@@ -183,7 +171,7 @@ def test_what_is_too_old_goes_with_its_readings(entry, folder) -> None:
     old, young = entry(60, 100), entry(50_000, 50_100)
     for one in (old, young):
         recorder.keep(one)
-        recorder.save(one.id, Moment.FIRST, _snapshot(), one.written)
+        recorder.save(one.id, Moment.FIRST, _reading(), one.written)
 
     recorder.keep(entry(90_000, 90_100))
 
@@ -197,7 +185,7 @@ def test_what_is_too_much_goes_oldest_first(entry, folder) -> None:
     for number in range(6):
         one = entry(60 + 1000.0 * number, 100 + 1000.0 * number)
         recorder.keep(one)
-        recorder.save(one.id, Moment.WORST, _snapshot(filler=30_000), one.written)
+        recorder.save(one.id, Moment.WORST, _reading(filler=30_000), one.written)
 
     assert [one.began - EPOCH for one in recorder.entries()[0]] == [5060, 4060, 3060]
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 100_000
@@ -209,12 +197,12 @@ def test_what_goes_on_is_never_removed(entry, folder) -> None:
     going_on, over = entry(60), entry(1000, 1100)
     for one in (going_on, over):
         recorder.keep(one)
-        recorder.save(one.id, Moment.FIRST, _snapshot(filler=40_000), one.written)
-    recorder.save(going_on.id, Moment.WORST, _snapshot(filler=40_000), EPOCH + 2000)
+        recorder.save(one.id, Moment.FIRST, _reading(filler=40_000), one.written)
+    recorder.save(going_on.id, Moment.WORST, _reading(filler=40_000), EPOCH + 2000)
     assert [one.id for one in recorder.entries()[0]] == [going_on.id]
 
     with pytest.raises(FileUnusable, match="has no room for a reading: incidents that go on take"):
-        recorder.save(going_on.id, Moment.END, _snapshot(filler=40_000), EPOCH + 2000)
+        recorder.save(going_on.id, Moment.END, _reading(filler=40_000), EPOCH + 2000)
 
     assert set(recorder.load(going_on.id).readings) == {Moment.FIRST, Moment.WORST}
 
@@ -308,7 +296,7 @@ def test_readings_without_an_entry_go_after_an_hour(entry, folder) -> None:
 def _refuses(recorder: Recorder, one: Entry, said: str) -> None:
     for write in (
         lambda: recorder.keep(one),
-        lambda: recorder.save(one.id, Moment.WORST, _snapshot(filler=200_000), one.written),
+        lambda: recorder.save(one.id, Moment.WORST, _reading(filler=200_000), one.written),
     ):
         with pytest.raises(FileUnusable, match=said) as error:
             write()
@@ -371,20 +359,21 @@ _WRITER = """
 import sys
 import time
 from pathlib import Path
-from tritonobs.incidents.recorder import Entry, Moment, Recorder
-from tritonobs.timings.promql import Span
-from tritonobs.triage.snapshot import Snapshot
+from tritonobs.extensions.incidents.recorder import Entry, Moment, Recorder
+from tritonobs import files
 
 folder, *entries = map(Path, sys.argv[1:])
 recorder = Recorder(folder, most_bytes=60_000)
-span = Span(start=0.0, end=1.0)
-snapshot = Snapshot(
-    model="", version="", incident=span, baseline=span, now={}, before={}, trends={}, asked={"a": "x" * 2000}
-)
+
+
+def write(path):
+    files.replace(path, b"x" * 2000)
+
+
 for path in entries * 3:
     entry = Entry.model_validate_json(path.read_bytes())
     recorder.keep(entry)
-    recorder.save(entry.id, Moment.WORST, snapshot, entry.written)
+    recorder.save(entry.id, Moment.WORST, write, entry.written)
     for finding in recorder.entries()[1]:
         print(finding)
 """

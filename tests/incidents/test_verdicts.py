@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.incidents.explained import explanations, places_of
-from tritonobs.incidents.incident import What
-from tritonobs.incidents.news import Kind
-from tritonobs.incidents.place import Where
+from tritonobs.extensions.incidents.explained import explanations, places_of
+from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.news import Kind
+from tritonobs.extensions.incidents.place import Where
 
 FAST, ABOVE = "TritonErrorBudgetBurnFast", "TritonQpsAboveLimit"
 INVALID, DOWN = "TritonInvalidInputSurge", "TritonServerDown"

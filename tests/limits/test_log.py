@@ -99,32 +99,32 @@ TAMPERED = [
     ),
     pytest.param(
         lambda lines: [lines[0], *lines[2:]],
-        ["2: entry 3 does not follow from entry 1: lines were taken out, put in or moved"],
+        ["2: entry 3 does not follow from entry 1: lines were removed, inserted or moved"],
         id="a line taken out",
     ),
     pytest.param(
         lambda lines: lines[1:],
-        ["1: entry 2 does not follow from the beginning: lines were taken out, put in or moved"],
+        ["1: entry 2 does not follow from the beginning: lines were removed, inserted or moved"],
         id="the first line taken out",
     ),
     pytest.param(
         lambda lines: [lines[0], lines[1], lines[1], lines[2]],
-        ["3: entry 2 does not follow from entry 2: lines were taken out, put in or moved"],
+        ["3: entry 2 does not follow from entry 2: lines were removed, inserted or moved"],
         id="a line put in twice",
     ),
     pytest.param(
         lambda lines: [lines[0], lines[2], lines[1]],
         [
-            "2: entry 3 does not follow from entry 1: lines were taken out, put in or moved",
-            "3: entry 2 does not follow from entry 3: lines were taken out, put in or moved",
+            "2: entry 3 does not follow from entry 1: lines were removed, inserted or moved",
+            "3: entry 2 does not follow from entry 3: lines were removed, inserted or moved",
         ],
         id="lines moved",
     ),
     pytest.param(
         _edit('{"number"', '{"nmber"'),
         [
-            "2: is not an entry of this log: torn by a crash, or not written by tritonobs",
-            "3: entry 3 does not follow from entry 1: lines were taken out, put in or moved",
+            "2: is not an entry of this log: cut by a crash, or not written by tritonobs",
+            "3: entry 3 does not follow from entry 1: lines were removed, inserted or moved",
         ],
         id="a line that is not an entry",
     ),
@@ -141,8 +141,8 @@ TAMPERED = [
     pytest.param(
         _edit(', "hash"', ', "extra": "1", "hash"'),
         [
-            "2: is not an entry of this log: torn by a crash, or not written by tritonobs",
-            "3: entry 3 does not follow from entry 1: lines were taken out, put in or moved",
+            "2: is not an entry of this log: cut by a crash, or not written by tritonobs",
+            "3: entry 3 does not follow from entry 1: lines were removed, inserted or moved",
         ],
         id="a field added",
     ),
@@ -178,7 +178,7 @@ def test_a_line_torn_by_a_crash_loses_nothing_that_comes_later(tmp_path: Path) -
     entries, findings = log.read()
     assert [(entry.source, entry.new, entry.reason) for entry in entries] == [
         ("command", "8", "new GPU"),
-        ("repair", "", "took out a line of 23 bytes that a crash had torn"),
+        ("repair", "", "removed a line of 23 bytes that a crash had cut"),
         ("command", "9", "new GPU"),
     ]
     assert findings == ()

@@ -254,6 +254,6 @@ def test_a_damaged_note_of_a_change_is_a_sentence(fleet: Path) -> None:
     """Nobody guesses what it may have said."""
     note_of(log_of(fleet).path).write_text("{")
 
-    with pytest.raises(SpecInvalid, match="is damaged; remove it, then look with: tritonobs limits verify"):
+    with pytest.raises(SpecInvalid, match="is damaged; remove it, then check with: tritonobs limits verify"):
         _set(fleet, 10)
     assert _limit(fleet) == 9

@@ -7,9 +7,9 @@ import pytest
 
 from support.linting import ids
 from tritonobs import names
-from tritonobs.lint.catalogue import catalogue, markdown, release
-from tritonobs.lint.checks import CHECKS
-from tritonobs.lint.formats import pages
+from tritonobs.extensions.lint.catalogue import catalogue, markdown, release
+from tritonobs.extensions.lint.checks import CHECKS
+from tritonobs.extensions.lint.formats import pages
 from tritonobs.stage.series import DISTRIBUTIONS, FAMILIES
 
 ROOT = Path(__file__).parent.parent.parent

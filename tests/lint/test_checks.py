@@ -3,7 +3,7 @@
 import pytest
 
 from support.linting import alert, hpa, ids, keda, panel, query, record
-from tritonobs.lint.checks import CHECKS
+from tritonobs.extensions.lint.checks import CHECKS
 
 SUCCESS = "sum by (model) (rate(nv_inference_request_success[5m]))"
 FAILURE = "sum by (model) (rate(nv_inference_request_failure[5m]))"

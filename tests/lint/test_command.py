@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from tritonobs import cli
+from tritonobs.extensions.lint.paths import SUFFIXES
 
 ROOT = Path(__file__).parent.parent.parent
 RULES = """\
@@ -160,7 +162,7 @@ def test_standard_input_is_read(run):
 
 def test_standard_input_has_a_limit_and_an_encoding(run, monkeypatch):
     """Both are wrong usage, with a sentence."""
-    monkeypatch.setattr("tritonobs.lint.linter.MAX_BYTES", 10)
+    monkeypatch.setattr("tritonobs.extensions.lint.linter.MAX_BYTES", 10)
     assert "more than 10 characters" in run("-", stdin=RULES)[2]
 
     class Latin(io.StringIO):
@@ -317,27 +319,34 @@ def test_routes_to_alerts_that_no_rule_has(run):
     )
 
 
+HOOK_KEYS = {"id", "name", "entry", "language", "files", "pass_filenames", "additional_dependencies"}
+
+
 def test_the_hook_runs_the_command(run):
-    """`.pre-commit-hooks.yaml` names a command that exists, with the extra that it needs."""
+    """As pre-commit starts it: the entry, then what the user's `args` say; 1 stops the commit."""
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     program, command, *arguments = hook["entry"].split()
+
+    assert (program, command, set(hook)) == ("tritonobs", "lint", HOOK_KEYS)
+    assert (hook["language"], hook["additional_dependencies"]) == ("python", [".[lint]"])
+    # The findings of a file may hang on another, so it gets no names of files.
+    assert hook["pass_filenames"] is False
     Path("rules.yml").write_text(RULES)
-
-    assert (program, command, hook["additional_dependencies"]) == ("tritonobs", "lint", [".[lint]"])
     assert run(*arguments)[0] == 1
+    assert run(*arguments, "--triton-version", "24.10", "--ignore", "ratio-and-percent")[0] == 0
+    Path("rules.yml").write_text(RIGHT)
+    assert run(*arguments)[0] == 0
 
 
-def test_jsonnet_is_named(run):
-    """With the way to read it."""
-    Path("rules.libsonnet").write_text("{ groups: [] }")
+def test_the_hook_runs_for_every_file_that_the_command_reads():
+    """And for no other."""
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
-    assert run("rules.libsonnet")[:2] == (
-        0,
-        (
-            "rules.libsonnet: template: is jsonnet: "
-            "evaluate it first, as with `jsonnet … | tritonobs lint -` [info]\n"
-        ),
-    )
+    # pre-commit searches the path from the root of the repository.
+    for suffix in SUFFIXES:
+        assert re.search(hook["files"], f"deploy/rules{suffix}"), suffix
+    for other in ("main.py", "README.md", "yaml", "rules.yml.bak", "config.pbtxt"):
+        assert not re.search(hook["files"], f"deploy/{other}"), other
 
 
 def test_pages_are_printed(run):
@@ -346,3 +355,16 @@ def test_pages_are_printed(run):
         "### raw-counter\n\nA counter without rate or increase."
     )
     assert run("--catalogue")[1].startswith("# Series\n")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_no_title_drives_the_terminal(run, form):
+    """Escapes and bells are shown as what they are, or not at all."""
+    name = "A\x1b]0;x\x07\x1b[2J\u202e\u009b31m\r"
+    rules = {"groups": [{"rules": [{"alert": name, "expr": "nv_gpu_utilization > 80"}]}]}
+    Path("rules.json").write_text(json.dumps(rules))
+
+    code, stdout, stderr = run("--format", form, "rules.json")
+
+    assert code == 1
+    assert not set("\x1b\x07\r\u009b") & set(stdout + stderr)

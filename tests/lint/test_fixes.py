@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tritonobs.lint.fixes import fix
-from tritonobs.lint.linter import Options, lint_files
+from tritonobs.extensions.lint.checks import CHECKS
+from tritonobs.extensions.lint.fixes import fix
+from tritonobs.extensions.lint.linter import Options, lint_files
 
 RULES = """\
 # Rules of the detector.   Two spaces stay.
@@ -186,3 +187,81 @@ def test_a_fix_writes_through_a_link(tmp_path):
 
     assert link.is_symlink()
     assert path.read_text() == MENDED
+
+
+LAYOUT = """\
+# tritonobs: nothing is silent here
+groups:
+- name:   "g"    # two  spaces stay
+  rules:
+
+    # above
+    - alert: TritonCase  # beside
+      expr: {}   # behind
+      labels: {{severity: page}}
+"""
+BOARD = """{{"title":  "b", "schemaVersion": 39,
+  "panels": [ {{"title": "P", "fieldConfig": {{"defaults": {{"unit": {}}} }},
+    "targets": [{{"expr": {},   "refId": "A"}}]}} ]}}
+"""
+BUCKETS = "sum by (le) (rate(nv_inference_first_response_histogram_ms_bucket[5m]))"
+QUEUE_MEAN = MEAN.replace("$__interval", "5m")
+# What each check writes: the layout, what is wrong in it, and what stands there afterwards.
+EACH = {
+    "delta-of-counter": (
+        LAYOUT,
+        ["delta(nv_inference_count[5m]) > 1"],
+        ["increase(nv_inference_count[5m]) > 1"],
+    ),
+    "guarded-denominator": (
+        LAYOUT,
+        ["rate(nv_inference_count[5m]) / (1 + rate(nv_inference_exec_count[5m])) > 2"],
+        ["rate(nv_inference_count[5m]) / (rate(nv_inference_exec_count[5m])) > 2"],
+    ),
+    "interval-window": (
+        BOARD,
+        ['"cps"', '"rate(nv_inference_count[$__interval])"'],
+        ['"cps"', '"rate(nv_inference_count[$__rate_interval])"'],
+    ),
+    "irate-in-alert": (LAYOUT, ["irate(nv_inference_count[5m]) > 1"], ["rate(nv_inference_count[5m]) > 1"]),
+    "quantile-out-of-range": (
+        LAYOUT,
+        [f"histogram_quantile(95, {BUCKETS}) > 9"],
+        [f"histogram_quantile(0.95, {BUCKETS}) > 9"],
+    ),
+    "ratio-and-percent": (LAYOUT, ["nv_gpu_utilization > 80"], ["nv_gpu_utilization > 0.8"]),
+    "unknown-label-value": (
+        LAYOUT,
+        ['increase(nv_inference_request_failure{reason="backend"}[5m]) > 1'],
+        ['increase(nv_inference_request_failure{reason="BACKEND"}[5m]) > 1'],
+    ),
+    "unknown-series": (
+        LAYOUT,
+        ["rate(nv_inference_request_success_total[5m]) > 1"],
+        ["rate(nv_inference_request_success[5m]) > 1"],
+    ),
+    "wrong-unit": (BOARD, ['"ms"', f'"{QUEUE_MEAN}"'], ['"µs"', f'"{QUEUE_MEAN}"']),
+}
+
+
+def test_every_check_that_mends_has_a_case():
+    """And no other."""
+    assert set(EACH) == {name for name, check in CHECKS.items() if check.fixed}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_fix_changes_one_thing_once(tmp_path, name):
+    """All else of the file stays, its check finds nothing more, and a second run writes nothing."""
+    layout, wrong, right = EACH[name]
+    path = tmp_path / ("rules.yml" if layout is LAYOUT else "board.json")
+    path.write_text(layout.format(*wrong))
+    asked = Options(select=frozenset([name]))
+
+    mended = fix(lint_files([(path, True)], asked).problems)
+    once = path.read_text()
+    again = fix(lint_files([(path, True)], asked).problems)
+
+    assert [one.id for one in mended] == [name]
+    assert once == layout.format(*right)
+    assert (again, path.read_text()) == ((), once)
+    assert lint_files([(path, True)], asked).problems == ()

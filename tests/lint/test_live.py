@@ -10,8 +10,8 @@ from support.linting import alert, panel, query
 from support.watched import Watched
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import Unreachable
-from tritonobs.lint.linter import Linter, Options
-from tritonobs.lint.live import Live
+from tritonobs.extensions.lint.linter import Linter, Options
+from tritonobs.extensions.lint.live import Live
 from tritonobs.programs import binaries
 
 PAGE = Path(__file__).parent.parent / "cli" / "transcripts" / "page-1.prom"
@@ -47,15 +47,17 @@ def _said(prometheus, text, file):
 def test_a_series_that_is_not_there_is_named(prometheus):
     """With the label that excludes all of them, and the values that there are."""
     absent = query("nv_model_load_duration_secs > 5")
+    either = alert(f"nv_model_load_duration_secs > 5 or {FAILURE} > 1000000")
     other = alert('sum(rate(nv_inference_request_success{model=~"detectors|x", job="triton"}[1m])) < 1')
 
     assert _said(prometheus, *absent) == [
         ("not-here", "no server of this Prometheus has nv_model_load_duration_secs", "")
     ]
+    assert _said(prometheus, *either) == _said(prometheus, *absent)
     assert _said(prometheus, *other) == [
         (
             "not-here",
-            'no nv_inference_request_success has model=~"detectors|x" here',
+            'no nv_inference_request_success has model=~"detectors|x" here, so the alert cannot fire',
             "there are: detector, inspect, inspect_ensemble, nms, preprocess",
         )
     ]
@@ -69,7 +71,7 @@ def test_an_expression_without_a_result_is_named(prometheus):
     ((name, message, _),) = _said(prometheus, *split)
     ((refused, words, _),) = _said(prometheus, *many)
 
-    assert (name, "two sides that do not match" in message) == ("empty-here", True)
+    assert (name, "do the two sides not match?" in message) == ("empty-here", True)
     assert (refused, "many-to-many matching not allowed" in words) == ("fails-here", True)
 
 

@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 from tritonobs import assets
-from tritonobs.lint.boards import expressions
-from tritonobs.lint.catalogue import catalogue
-from tritonobs.lint.linter import Linter, Options, lint_files
-from tritonobs.lint.located import Source, read_json
-from tritonobs.lint.paths import files_of
-from tritonobs.lint.tree import parse, selectors
+from tritonobs.extensions.lint.boards import expressions
+from tritonobs.extensions.lint.catalogue import catalogue
+from tritonobs.extensions.lint.linter import Linter, Options, lint_files
+from tritonobs.extensions.lint.located import Source, read_json
+from tritonobs.extensions.lint.paths import files_of
+from tritonobs.extensions.lint.tree import parse, selectors
 from tritonobs.render.rules import evaluate_mixin
 
 OURS = ("nv_", "tritonobs_")

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from support.linting import linted
-from tritonobs.lint.expression import substituted
-from tritonobs.lint.located import Source, read_yaml
-from tritonobs.lint.tree import parse, walk
+from tritonobs.extensions.lint.expression import substituted
+from tritonobs.extensions.lint.located import Source, read_yaml
+from tritonobs.extensions.lint.tree import parse, walk
 
 WRONG = "nv_inference_request_success_total"
 EXPRESSION = f'sum by (model) (rate({WRONG}{{model="a", pod=~"b.*"}}[5m]))'

@@ -13,9 +13,9 @@ import pytest
 from support.programs import PrometheusProgram
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lint.checks.registry import Settings
-from tritonobs.lint.fixes import fix
-from tritonobs.lint.linter import Options, lint_files
+from tritonobs.extensions.lint.checks.registry import Settings
+from tritonobs.extensions.lint.fixes import fix
+from tritonobs.extensions.lint.linter import Options, lint_files
 from tritonobs.programs import binaries
 
 PER_SECOND, QUEUE_US, FAILURES = 0.5, 40_000, 0.25

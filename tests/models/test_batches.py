@@ -10,8 +10,8 @@ from prepare import Preprocessor, Refusal
 from report import BadGeometry, Reporter
 from settings import Settings as Decoding
 
-from tritonobs.lab.load.images import BROKEN, jpeg, png
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import BROKEN, jpeg, png
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 DURATIONS = "tritonobs_stage_duration_seconds_count"
 

@@ -12,8 +12,8 @@ from PIL import Image
 from refusal import ImageRefused
 from settings import Settings
 
-from tritonobs.lab.load.images import cmyk_jpeg, jpeg, png
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import cmyk_jpeg, jpeg, png
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 TRIES = 60
 PIXELS = draw_plate(np.random.default_rng(5), width=960, height=720).pixels

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tritonobs.lab.load.images import cmyk_jpeg, jpeg, png
-from tritonobs.lab.load.plates import CLASSES, draw_plate
+from tritonobs.extensions.lab.load.images import cmyk_jpeg, jpeg, png
+from tritonobs.extensions.lab.load.plates import CLASSES, draw_plate
 
 UNSEEN = 20_261_121
 SIZES = ((640, 640), (1280, 720), (480, 960), (960, 480), (800, 600))

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tritonobs.lab.load.images import jpeg, png
+from tritonobs.extensions.lab.load.images import jpeg, png
 
 SIZES = [
     pytest.param(640, 640, id="as the network"),

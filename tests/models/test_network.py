@@ -5,8 +5,8 @@ import onnx
 import pytest
 from network import Network
 
-from tritonobs.lab.load.images import jpeg
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import jpeg
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 
 @pytest.fixture(name="file", scope="module")

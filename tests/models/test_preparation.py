@@ -10,8 +10,8 @@ from decode import decode
 from refusal import ImageRefused
 from settings import Settings
 
-from tritonobs.lab.load.images import BROKEN, jpeg, png
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import BROKEN, jpeg, png
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 START = b"\xff\xd8"
 

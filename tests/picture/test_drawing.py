@@ -13,11 +13,11 @@ from PIL import Image, ImageColor
 
 from tritonobs import names
 from tritonobs.errors import BadAnswer
-from tritonobs.picture import canvas
-from tritonobs.picture.answers import Answer, Line, fill, one_of, options, read_drawing
-from tritonobs.picture.board import KINDS, Look, knobs_of, read_board
-from tritonobs.picture.draw import columns_of, grid_of
-from tritonobs.picture.page import page, sheet
+from tritonobs.extensions.picture import canvas
+from tritonobs.extensions.picture.answers import Answer, Line, fill, one_of, options, read_drawing
+from tritonobs.extensions.picture.board import KINDS, Look, knobs_of, read_board
+from tritonobs.extensions.picture.draw import columns_of, grid_of
+from tritonobs.extensions.picture.page import page, sheet
 
 NOW = 1_700_000_000.0
 
@@ -118,7 +118,7 @@ def test_a_panel_that_was_refused_says_why(client, wire, boards):
 
     assert drawing.silent == ("CPU of the hosts",)
     assert "too many samples" in page(drawing)
-    assert "could not be asked" in _pictures(page(drawing))
+    assert "could not be read" in _pictures(page(drawing))
 
 
 def test_hostile_names_are_data(client, wire, boards, hostile):

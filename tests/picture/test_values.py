@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tritonobs.picture.canvas import binary_step, colours_of, text_of, time_ticks
+from tritonobs.extensions.picture.canvas import binary_step, colours_of, text_of, time_ticks
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MODELS = (Model(name="inspect", versions=("1", "2")), Model(name="nms", versions=()))
 QPS = "tritonobs.dev/max-qps"
-RIVAL = "speaks for the same model; the lower limit is in force"
+RIVAL = "has a limit for the same model; the lower one is in force"
 ALLOWED = "allowed is a number from 0.001 to 1000000 (requests a second), or unlimited"
 
 

@@ -30,7 +30,7 @@ FOUND = [
     pytest.param(
         "large: {models: [inspect], max_replicas: 2}",
         'its autoscaler "large" is not matched by rules.pool_names (".*triton.*"), '
-        "so no alert tells that it is blind",
+        "so no alert reports that it has no metric",
         id="nobody watches it",
     ),
     pytest.param(

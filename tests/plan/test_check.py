@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tritonobs.plan.fleet import Plan
 
-NOT_READ = "250ms is none of rules.latency_thresholds; allowed are 100ms and 1s"
+NOT_READ = "250ms is not one of rules.latency_thresholds; allowed are 100ms and 1s"
 CASES = [
     pytest.param(
         "models: {a: {pipeline: bls, calls: {b: 1, detect: {model: detectr}}}, detector: {}}",
@@ -158,7 +158,7 @@ CASES = [
             (
                 "ERROR fleet.yaml:3:87: models.e.slos.p.threshold: "
                 "an ensemble has no code that times its requests; "
-                "write source: traces, or promise latency for members or a BLS pipeline"
+                "write source: traces, or a latency SLO for members or a BLS pipeline"
             )
         ],
         id="latency of an ensemble",
@@ -220,11 +220,11 @@ CASES = [
             "ERROR fleet.yaml:4:13: slo_period: found 1d12h; allowed are whole days from 7d to 90d",
             (
                 "ERROR fleet.yaml:5:31: prometheus.scrape_interval: found 5m; allowed is 1s to 1m "
-                "(Prometheus takes a series for gone after 5m without a sample)"
+                "(to Prometheus a series is gone after 5m without a sample)"
             ),
             (
                 "ERROR fleet.yaml:5:56: prometheus.evaluation_interval: found 100ms; allowed is 1s to 1m "
-                "(Prometheus takes a series for gone after 5m without a sample)"
+                "(to Prometheus a series is gone after 5m without a sample)"
             ),
             "ERROR fleet.yaml:5:74: prometheus.retention: found 1h30m; allowed are whole days, like 180d",
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -133,7 +133,7 @@ WRONG = [
     ),
     pytest.param(
         "rules: {replica_label: model}",
-        'ERROR rules.replica_label: found "model", which already says something else',
+        'ERROR rules.replica_label: found "model", which already has another meaning',
         "",
         id="a label that is taken",
     ),
@@ -277,8 +277,9 @@ def test_every_threshold_of_the_mixin_is_a_field() -> None:
     fields = {knob.name for knob in threshold_knobs().values()}
 
     assert fields <= knobs.keys()
-    text = (assets.folder("rules") / "config" / "thresholds.libsonnet").read_text()
-    assert set(re.findall(r"^ {4}(\w+):", text, re.MULTILINE)) - fields == {
+    table = json.loads((assets.folder("rules") / "config" / "thresholds.json").read_text())
+    assert all(row["why"].endswith(".") for row in table)
+    assert {row["knob"] for row in table} - fields == {
         "sloMinimumBad",
         "sloMinimumBadSamples",
         "sloThresholdCap",

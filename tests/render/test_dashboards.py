@@ -92,7 +92,7 @@ def test_provisioning_leads_grafana_to_prometheus_and_to_the_boards(plan):
 
 
 def test_a_dollar_in_an_address_stays_one(plan):
-    """Grafana takes `$NAME` in these files for a variable of its environment."""
+    """Grafana reads `$NAME` in these files as a variable of its environment."""
     odd = replace(plan, addresses=replace(plan.addresses, prometheus_url="http://prom/$tenant"))
     artifacts = {one.path: one.text for one in render_grafana(odd)}
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tritonobs.extensions.kubernetes.layout import all_objects
+from tritonobs.extensions.kubernetes.workload import FleetFile
 from tritonobs.plan.build import build_plan, check
 from tritonobs.plan.fleet import Pods
 from tritonobs.programs.binaries import find
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
-from tritonobs.render.kubernetes.layout import all_objects
-from tritonobs.render.kubernetes.workload import FleetFile
 from tritonobs.render.prometheus import shard_relabellings
 from tritonobs.render.rules import given_by_shards, rules_config
 from tritonobs.spec.load import read_text
@@ -171,7 +171,7 @@ def test_pods_of_a_deployment_stay_together_through_a_rollout() -> None:
         ),
         (
             "rules: {tier: global}\n",
-            ["WARNING rules.tier: prometheus.shards names none, so no configuration of them is written"],
+            ["WARNING rules.tier: prometheus.shards is empty, so no configuration of shards is written"],
         ),
         (
             "rules: {tier: shards}\n",

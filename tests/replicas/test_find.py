@@ -103,7 +103,7 @@ def test_a_target_nobody_can_ask_is_found_where_it_is_read(plan_of, tmp_path, ta
     """Not where it is asked, which would be a fault of ours."""
     (tmp_path / "targets.json").write_text(json.dumps([{"targets": [target]}]))
 
-    with pytest.raises(BadAnswer, match="is no host:port"):
+    with pytest.raises(BadAnswer, match="is not host:port"):
         find_replicas(plan_of("{file: {path: targets.json}}"))
 
 
@@ -113,7 +113,7 @@ def test_a_scheme_nobody_can_ask_is_found_where_it_is_read(plan_of, tmp_path):
         json.dumps([{"targets": ["h:80"], "labels": {"__scheme__": "ftp"}}])
     )
 
-    with pytest.raises(BadAnswer, match="'ftp' is no scheme; allowed is http or https"):
+    with pytest.raises(BadAnswer, match="'ftp' is not a scheme; allowed is http or https"):
         find_replicas(plan_of("{file: {path: targets.json}}"))
 
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from support.promtool import encode, needed
-from tritonobs import names
+from tritonobs.spec.rules import ALERTS
 from tritonobs.units import format_duration
 
 # How promtool prints what it got instead of what the test expected, which is nothing.
@@ -49,7 +49,7 @@ def annotations(promtool, groups, case, at, folder):
     return dict(PAIR.findall(found[1]))
 
 
-@pytest.mark.parametrize("alert", names.ALERTS)
+@pytest.mark.parametrize("alert", ALERTS)
 def test_every_annotation_is_filled(alert, promtool, generated, cases, tmp_path):
     """Summary, description and both links have no hole and no error of a template in them."""
     case, minute = firing_case(cases, alert)

@@ -11,8 +11,8 @@ import pytest
 from support.promtool import _NAME, Case, absent, near, reads, run
 from support.simulate import World
 from tritonobs import names
+from tritonobs.extensions.kubernetes.autoscaling import needs
 from tritonobs.plan.build import build_plan
-from tritonobs.render.kubernetes.autoscaling import needs
 from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.spec.load import read_text
 

@@ -20,6 +20,7 @@ from tritonobs.plan.slo import (
 )
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs, render_rules
 from tritonobs.spec.load import read_text
+from tritonobs.spec.rules import ALERTS
 from tritonobs.units import format_number, parse_duration
 
 
@@ -59,7 +60,7 @@ def test_every_alert_is_named():
 
     made = [rule["alert"] for rule in found["alert"]]
 
-    assert _apart(made, names.ALERTS) == NOT_APART
+    assert _apart(made, ALERTS) == NOT_APART
     assert len(made) == len(set(made))
 
 
@@ -76,9 +77,7 @@ def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent(
         )
     }
 
-    assert {
-        fires: sorted(set(names.ALERTS) - {names.WATCHDOG} - found) for fires, found in asked.items()
-    } == {
+    assert {fires: sorted(set(ALERTS) - {names.WATCHDOG} - found) for fires, found in asked.items()} == {
         True: [],
         False: [],
     }

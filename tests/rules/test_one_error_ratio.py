@@ -14,13 +14,13 @@ from support.simulate import World
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, PageSample
 from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
-from tritonobs.history.suggest import operations_in_history
+from tritonobs.extensions.history.suggest import operations_in_history
+from tritonobs.extensions.triage.snapshot import Snapshot
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings import questions
 from tritonobs.timings.measured import calls_question
 from tritonobs.timings.promql import Scope, Span
 from tritonobs.timings.top import Pages, view_of_pages, view_of_prometheus
-from tritonobs.triage.snapshot import Snapshot
-from tritonobs.triage.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The fleet file in use: the last good one, and what follows its changes."""
+"""The fleet file in use: the last valid one, and the effects of its changes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_bad_change_leaves_the_last_good_one(fleet_file, watched, caplog, text: 
     for _ in range(3):
         asyncio.run(watcher.look())
     assert (applied, _value(metrics, "tritonobs_config_valid")) == ([], 0)
-    assert sum("last good one stays in use" in record.message for record in caplog.records) == 1
+    assert sum("last valid one stays in use" in record.message for record in caplog.records) == 1
     path.write_text(good)
     asyncio.run(watcher.look())
     assert len(applied) == 1
@@ -206,7 +206,7 @@ def test_new_file_that_cannot_be_put_to_use_is_not_in_use(fleet_file) -> None:
 
 @pytest.mark.parametrize("kind", ["a pipe", "a device", "a folder"])
 def test_what_is_no_file_is_a_bad_change_and_not_waited_for(fleet_file, watched, kind: str) -> None:
-    """The last good one stays in use; the file is followed again once it is one."""
+    """The last valid one stays in use; the file is followed again once it is one."""
     path = fleet_file()
     good = path.read_text()
     watcher, applied, metrics = watched(path)

@@ -61,7 +61,7 @@ run()
     ("module", "command"),
     [
         pytest.param("tritonobs.serve.daemon", ["serve"], id="serve"),
-        pytest.param("tritonobs.serve.traces", ["traces", "serve"], id="traces serve"),
+        pytest.param("tritonobs.extensions.traces.routes", ["traces", "serve"], id="traces serve"),
     ],
 )
 def test_no_text_of_an_exception_is_a_line_of_the_log(module: str, command: list[str], fleet_file) -> None:

@@ -8,9 +8,9 @@ from urllib.parse import unquote
 import pytest
 from starlette.applications import Starlette
 
-from tritonobs import names
+from tritonobs import assets, names
 from tritonobs.serve.app import manual_page, manual_routes
-from tritonobs.triage.checks import CHECKS
+from tritonobs.spec.rules import ALERTS
 
 
 def _get(path: str) -> tuple[int, str]:
@@ -41,7 +41,7 @@ def _get(path: str) -> tuple[int, str]:
     return sent[0]["status"], body.decode()
 
 
-@pytest.mark.parametrize("alert", [*names.ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS])
+@pytest.mark.parametrize("alert", [*ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS])
 def test_every_alert_has_its_page_in_both_languages(alert: str) -> None:
     """The link in a message leads to meaning, diagnosis and what to do, not to somebody's GitHub."""
     page = _get(f"/runbooks/{alert}")[1]
@@ -50,7 +50,7 @@ def test_every_alert_has_its_page_in_both_languages(alert: str) -> None:
     assert page.index("<h2>Meaning</h2>") < page.index("<h2>中文</h2>") < page.index("<h3>处理</h3>")
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", sorted(page.stem for page in assets.folder("checks").glob("[a-z]*.md")))
 def test_every_check_has_its_page(check: str) -> None:
     """What triage names can be read about."""
     assert f"<h1>{check}</h1>" in _get(f"/checks/{check}")[1]

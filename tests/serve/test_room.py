@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.delivery.payload import MOST_BYTES
-from tritonobs.serve.traces import Room
+from tritonobs.serve.room import Room
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

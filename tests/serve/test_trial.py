@@ -66,7 +66,7 @@ def _said(errors: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_robot_that_refuses_is_named_with_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The alert came as far as the robot: its error is the reason, and how to read it is said."""
     assert _said([2, 2, 2, 5], monkeypatch) == (
-        "the alert TritonobsTest reached serve, but robot oncall did not take the message (300001); "
+        "the alert TritonobsTest reached serve, but robot oncall did not accept the message (300001); "
         "--via serve prints what it says"
     )
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from tritonobs.stage.cells import PATH
 from tritonobs.testing import FakePbUtils
 
 DURATION = "tritonobs_stage_duration_seconds"
@@ -146,7 +147,7 @@ def test_a_triton_without_metrics_costs_no_request(make, caplog, broken):
     stages.finalize()
 
     (message,) = caplog.messages
-    assert message.startswith("this process is none of Triton's Python backend")
+    assert message.startswith("this process does not belong to Triton's Python backend")
     assert message.endswith("stage metrics are off")
 
 
@@ -157,7 +158,7 @@ def test_an_old_triton_is_told_from_a_process_that_is_none_of_its_own(make, wait
 
     assert wait(lambda: caplog.messages)
     assert caplog.messages == [
-        "this Triton offers models no metrics, which 23.05 and newer do: stage metrics are off"
+        "this Triton has no metrics for models, which 23.05 and newer have: stage metrics are off"
     ]
 
 
@@ -270,3 +271,31 @@ def test_nothing_is_touched_at_interpreter_exit(fake, make, wait):
     stages.finalize()
 
     assert fake.calls == calls
+
+
+def test_a_metric_says_how_the_worker_records(fake, make):
+    """`compiled`, or `python`, which costs five times as much: nobody sees it from outside otherwise."""
+    make(fake)
+
+    assert fake.total("tritonobs_stage_info", path=PATH) == 1
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param((True, "", "INFO"), id="compiled"),
+        pytest.param((False, "1", "INFO"), id="asked for"),
+        pytest.param((False, "", "WARNING"), id="not compiled"),
+    ],
+)
+def test_the_log_of_the_first_stages_says_which_record_path_is_in_use(fake, make, caplog, monkeypatch, case):
+    """A warning where it is the slow one and nobody asked for it; once a process."""
+    compiled, asked, level = case
+    monkeypatch.setattr("tritonobs.stage.worker.COMPILED", compiled)
+    monkeypatch.setenv("TRITONOBS_PURE_PYTHON", asked)
+    with caplog.at_level("INFO", logger="tritonobs.stage"):
+        make(fake)
+        make(fake, {**FakePbUtils.ARGS, "model_instance_name": "other_0_0", "model_name": "other"})
+
+    said = [one for one in caplog.records if one.message.startswith("record path: ")]
+    assert [one.levelname for one in said] == [level]

@@ -8,6 +8,7 @@ import pytest
 
 from tritonobs.stage import InvalidInput
 
+pytestmark = pytest.mark.usefixtures("recorder")  # in Python, and compiled
 DURATION = "tritonobs_stage_duration_seconds"
 REQUESTS = "tritonobs_requests_total"
 ERRORS = "tritonobs_stage_errors_total"
@@ -227,3 +228,31 @@ def test_ended_stages_leave_no_memory_behind(fake, make):
     gc.collect()
 
     assert len(gc.get_objects()) - before < 500
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        pytest.param(lambda stages: stages.request(1, 2), id="request"),
+        pytest.param(lambda stages: stages.request(m=1), id="request by name"),
+        pytest.param(lambda stages: stages.request().outcome(), id="outcome"),
+        pytest.param(lambda stages: stages.request().outcome("error", 1, 1), id="outcome of three"),
+        pytest.param(lambda stages: stages.request().outcome("error", m=1), id="outcome by name"),
+        pytest.param(lambda stages: stages.request().end("ok", 1), id="end"),
+    ],
+)
+def test_a_call_that_is_wrong_is_an_error_of_the_model(fake, make, call):
+    """Both record paths refuse it as Python does, when the model is tried and not at night."""
+    with pytest.raises(TypeError):
+        call(make(fake))
+
+
+def test_arguments_may_be_named(fake, make):
+    """As the documentation writes them."""
+    stages = make(fake)
+    request = stages.request(n=3)
+    request.outcome(outcome="error", n=1)
+    request.outcome("cancelled", n=1)
+    request.end(outcome="rejected")
+
+    assert _outcomes(fake) == {"error": 1, "cancelled": 1, "rejected": 1}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from tritonobs.lint.linter import Linter, Options
+from tritonobs.extensions.lint.linter import Linter, Options
 
 FOLDER: Final = Path(__file__).parent.parent / "lint" / "corpus"
 _SAME: Final = {

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
+import pytest
 import yaml
 
-from tritonobs.lint.checks.registry import Settings
-from tritonobs.lint.linter import Linter, Options, Result
+from tritonobs import cli
+from tritonobs.extensions.lint.checks.registry import Settings
+from tritonobs.extensions.lint.linter import Linter, Options, Result
+
+
+def command(*arguments: str) -> tuple[int, str, str]:
+    """What `tritonobs lint` ends with, prints, and says beside it."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as during:
+        during.setattr(sys, "argv", ["tritonobs", "lint", *arguments])
+        with redirect_stdout(stdout), redirect_stderr(stderr), pytest.raises(SystemExit) as ended:
+            cli.run()
+    return int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue()
 
 
 def linted(text: str, file: str = "rules.yml", **settings: Any) -> Result:

@@ -14,7 +14,7 @@ import yaml
 
 from support.programs import PrometheusProgram
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 from tritonobs.plan.build import build_plan
 from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from tritonobs.lab.stack.native import LoneTriton
+    from tritonobs.extensions.lab.stack.native import LoneTriton
 
 A, B = "triton-a", "triton-b"
 OWN = {

@@ -14,8 +14,8 @@ from support.programs import Program, free_port
 from support.traced_models import add_caller, add_ensemble, add_timed
 from tritonobs.clients.exposition import parse_page
 from tritonobs.clients.triton import TritonClient
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.native import lone_triton
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tritonobs.errors import BadAnswer
-from tritonobs.picture.answers import read_drawing
-from tritonobs.picture.board import knobs_of
+from tritonobs.extensions.picture.answers import read_drawing
+from tritonobs.extensions.picture.board import knobs_of
 from tritonobs.render.grafana import load_boards
 
 if TYPE_CHECKING:

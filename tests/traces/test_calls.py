@@ -6,8 +6,8 @@ import pytest
 
 from support.effort import lines_run
 from support.spans import BEGIN_NS, body, request
-from tritonobs.traces.call import WAIT_SECONDS, Assembler
-from tritonobs.traces.otlp import read_value
+from tritonobs.extensions.traces.call import WAIT_SECONDS, Assembler
+from tritonobs.extensions.traces.otlp import read_value
 
 
 def batch(*spans):

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.spans import body, request
+from tritonobs.extensions.traces.call import Assembler
+from tritonobs.extensions.traces.histograms import Histograms, Subject
+from tritonobs.extensions.traces.otlp import read_value
 from tritonobs.plan.objectives import BOUNDS, middle, with_thresholds
 from tritonobs.timings.measured import bucket_quantile
-from tritonobs.traces.call import Assembler
-from tritonobs.traces.histograms import Histograms, Subject
-from tritonobs.traces.otlp import read_value
 
 WORST = 0.05
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from support.spans import BEGIN_NS, body, posted, request
-from tritonobs.traces.otlp import MOST_BYTES, MOST_SPANS, read_json, unpacked
-from tritonobs.traces.protobuf import read_protobuf
+from tritonobs.extensions.traces.otlp import MOST_BYTES, MOST_SPANS, read_json, unpacked
+from tritonobs.extensions.traces.protobuf import read_protobuf
 
 NESTED = b'{"resourceSpans":' + b"[" * 200_000
 
@@ -57,9 +57,9 @@ def test_protobuf_says_the_same_as_json():
     ("text", "complaint"),
     [
         pytest.param(b"", "not OTLP JSON", id="nothing"),
-        pytest.param(b"[]", "list in the place of an object", id="a list"),
+        pytest.param(b"[]", "list instead of an object", id="a list"),
         pytest.param(b'{"resourceSpans": 1}', "resourceSpans is not a list", id="a number of spans"),
-        pytest.param(b'{"resourceSpans": [[]]}', "list in the place of an object", id="lists in lists"),
+        pytest.param(b'{"resourceSpans": [[]]}', "list instead of an object", id="lists in lists"),
         pytest.param(NESTED, "not OTLP JSON", id="200,000 brackets"),
         pytest.param(b'{"a": ' + b"9" * 5000 + b"}", "not OTLP JSON", id="a number of 5,000 digits"),
         pytest.param(b"[" + b"1," * 700_000 + b"1]", "more than 600,000 values", id="millions of numbers"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tritonobs.traces.forward import Body, BoundedQueue
+from tritonobs.extensions.traces.forward import Body, BoundedQueue
 
 
 def body(size):

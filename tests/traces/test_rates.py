@@ -9,10 +9,10 @@ import pytest
 from support.spans import body, request
 from tritonobs.clients.triton import TraceSetting
 from tritonobs.errors import Unreachable
-from tritonobs.traces import rates as module
-from tritonobs.traces.call import Assembler
-from tritonobs.traces.otlp import read_value
-from tritonobs.traces.rates import Rates
+from tritonobs.extensions.traces import rates as module
+from tritonobs.extensions.traces.call import Assembler
+from tritonobs.extensions.traces.otlp import read_value
+from tritonobs.extensions.traces.rates import Rates
 
 SECOND = 10**9
 

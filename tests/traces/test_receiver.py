@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tritonobs.extensions.traces.receiver import Receiver
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
 from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.traces.receiver import Receiver
 
 if TYPE_CHECKING:
     import pytest

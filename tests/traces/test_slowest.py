@@ -7,12 +7,12 @@ import json
 import pytest
 
 from support.spans import BEGIN_NS, body, request
+from tritonobs.extensions.traces.call import Assembler
+from tritonobs.extensions.traces.otlp import read_value
+from tritonobs.extensions.traces.page import slow_page
+from tritonobs.extensions.traces.slowest import KEPT, MOST_MODELS, Slowest, from_json, to_json
+from tritonobs.extensions.traces.waterfall import sentence, slow_lines, slow_table, waterfall
 from tritonobs.report.console import table_text
-from tritonobs.report.html import slow_page
-from tritonobs.report.waterfall import sentence, slow_lines, slow_table, waterfall
-from tritonobs.traces.call import Assembler
-from tritonobs.traces.otlp import read_value
-from tritonobs.traces.slowest import KEPT, MOST_MODELS, Slowest, from_json, to_json
 
 BEGIN = BEGIN_NS / 1e9
 TRACE = "0af7651916cd43dd8448eb211c80319c"

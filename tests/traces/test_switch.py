@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tritonobs.clients.triton import TraceSetting
 from tritonobs.errors import Unreachable
-from tritonobs.traces.switch import (
+from tritonobs.extensions.traces.switch import (
     MOST_TRACES_A_SECOND,
     Change,
     Follower,

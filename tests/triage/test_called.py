@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.triage.cause import Cause
-from tritonobs.triage.judge import by_name
+from tritonobs.extensions.triage.judge import by_name
+from tritonobs.timings.cause import Cause
 
 KNOWN = {"127.0.0.1:8002": "triton-1", "127.0.0.1:80": "triton-2", "[::1]:8000": "six"}
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage.calm import Calm, calm_baseline
 from tritonobs.timings.ask import Readings
 from tritonobs.timings.promql import Scope, Span
-from tritonobs.triage.calm import Calm, calm_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -70,7 +70,7 @@ def test_an_incident_of_its_own_is_left_out(what: str) -> None:
 
     assert calm.span.end <= 3_760
     assert calm.span.seconds >= 150
-    assert calm.note.startswith("the time right before was troubled itself; compared with")
+    assert calm.note.startswith("the time right before had problems itself; compared with")
 
 
 def _started(at: float, troubled: float) -> Callable[[float], float]:
@@ -101,7 +101,7 @@ def test_trouble_all_along_is_said() -> None:
     calm = _calm(seconds=lambda time: 0.2 if int(time // 40) % 2 else 0.05)
 
     assert calm.span == BASELINE
-    assert "nothing quieter is near" in calm.note
+    assert "no quieter time was found" in calm.note
 
 
 def test_who_names_another_day_means_it() -> None:

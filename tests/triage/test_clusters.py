@@ -15,7 +15,10 @@ from support.programs import PrometheusProgram
 from support.simulate import World
 from tritonobs.cli.asking import asked_prometheus, fleet_cluster
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.history.suggest import operations_in_history
+from tritonobs.extensions.history.suggest import operations_in_history
+from tritonobs.extensions.triage import calm
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.programs import binaries
 from tritonobs.timings import measured, questions
 from tritonobs.timings.ask import known_clusters, unknown_model
@@ -23,9 +26,6 @@ from tritonobs.timings.outcomes import workers_question
 from tritonobs.timings.promql import Scope, Span
 from tritonobs.timings.stages import read_stages
 from tritonobs.timings.top import view_of_prometheus
-from tritonobs.triage import calm
-from tritonobs.triage.judge import triage
-from tritonobs.triage.snapshot import Sources, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from support.effort import lines_run
-from tritonobs.triage.judge import Verdict, triage
+from tritonobs.extensions.triage.judge import Verdict, triage
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "bench"))
 from triage_models import fleet

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tritonobs.triage.trends import onset
+from tritonobs.extensions.triage.trends import onset
 
 Points = list[tuple[float, float]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tritonobs.extensions.triage.calm import windows
 from tritonobs.timings.promql import Span
-from tritonobs.triage.calm import windows
 
 NOW = 1_000_000.0
 

@@ -41,7 +41,7 @@ def test_releases_are_complete() -> None:
     """Each has a fleet file and a log of limits."""
     names = [path.name for path in FOLDERS]
 
-    assert names == ["0.5.0", "0.6.0", "0.6.1", "0.6.2", "0.6.3", "0.6.4", "0.7.0", "0.8.0"]
+    assert names == ["0.5.0", "0.6.0", "0.6.1", "0.6.2", "0.6.3", "0.6.4", "0.7.0", "0.8.0", "0.9.0"]
     assert [path.name for path in FOLDERS if not (path / "fleet.limits.jsonl").exists()] == []
 
 

@@ -13,8 +13,8 @@ from decode import decode
 from letterbox import PAD, letterbox
 from settings import Settings
 
-from tritonobs.lab.load.images import jpeg, png
-from tritonobs.lab.load.plates import draw_plate
+from tritonobs.extensions.lab.load.images import jpeg, png
+from tritonobs.extensions.lab.load.plates import draw_plate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

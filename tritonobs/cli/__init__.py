@@ -1,13 +1,12 @@
 """The command line: options, one call, an exit code. The only place that imports click.
 
 Exit codes: 0 nothing wrong, 1 findings, 2 wrong usage, 3 it could not be done (something is missing, does not
-answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signal, as a shell tells them.
+answer or cannot be written), 130 interrupted; 129, 141 and 143 ended by a signal, as a shell reports them.
 """
 
 from __future__ import annotations
 
 import errno
-import importlib
 import io
 import os
 import signal
@@ -21,6 +20,7 @@ import click
 import tritonobs
 from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
+from tritonobs.registry import Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
 
 if TYPE_CHECKING:
@@ -29,41 +29,87 @@ if TYPE_CHECKING:
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
-_STACK = ("cv2", "gevent", "geventhttpclient", "numpy", "onnxruntime", "pytriton", "tritonclient")
-_SNAPSHOT = ("matplotlib",)
-_LINT = ("promql_parser",)
 
-# Command → (module, one line of help), as --help groups them. A module loads only when its command is used.
+_HEART = (
+    Command(
+        under="Configure",
+        name="validate",
+        help="Check a fleet file and report every mistake.",
+        at="tritonobs.cli.offline:validate",
+        order=10,
+    ),
+    Command(
+        under="Configure",
+        name="build",
+        help="Write Prometheus, Alertmanager and Grafana configuration for a fleet.",
+        at="tritonobs.cli.build:build",
+        order=20,
+    ),
+    Command(
+        under="Configure",
+        name="limits",
+        help="List, set and verify limits.",
+        at="tritonobs.cli.limits:limits",
+        order=30,
+    ),
+    Command(
+        under="Configure",
+        name="serve",
+        help="Serve limits as series and deliver alerts to DingTalk.",
+        at="tritonobs.cli.serve:serve",
+        order=50,
+    ),
+    Command(
+        under="Configure",
+        name="notify",
+        help="Send a test message to a robot through the real path.",
+        at="tritonobs.cli.serve:notify",
+        order=60,
+    ),
+    Command(
+        under="Configure",
+        name="schema",
+        help="Print the JSON Schema of the fleet file, for editors.",
+        at="tritonobs.cli.offline:schema",
+        order=70,
+    ),
+    Command(
+        under="Configure",
+        name="completion",
+        help="Print the shell completion script.",
+        at="tritonobs.cli.completion:completion",
+        order=80,
+    ),
+    Command(
+        under="On call",
+        name="top",
+        help="Show every model of the fleet, live.",
+        at="tritonobs.cli.top:top",
+        order=20,
+    ),
+    Command(
+        under="On call",
+        name="stages",
+        help="Show where the time of a request goes, stage by stage.",
+        at="tritonobs.cli.live:stages",
+        order=30,
+    ),
+)
+"""The commands that no extension adds."""
+_HEADINGS = ("Configure", "On call", "Practice")
+
+# As --help lists them. The module of a command loads when the command is used.
 GROUPS = {
-    "Configure": {
-        "validate": ("offline", "Check a fleet file and report every mistake."),
-        "build": ("build", "Write Prometheus, Alertmanager and Grafana configuration for a fleet."),
-        "lint": ("lint", "Find what is wrong with rules, boards and autoscalers for Triton."),
-        "limits": ("limits", "List, set and verify limits."),
-        "discover": ("discover", "Write a fleet file of what running servers serve."),
-        "serve": ("serve", "Serve limits as series and deliver alerts to DingTalk."),
-        "notify": ("serve", "Send a test message to a robot through the real path."),
-        "schema": ("offline", "Print the JSON Schema of the fleet file, for editors."),
-        "completion": ("completion", "Print the shell completion script."),
-    },
-    "On call": {
-        "triage": ("triage", "Say what is wrong, since when, why, and what to do now."),
-        "top": ("top", "Show every model of the fleet, live."),
-        "stages": ("live", "Show where the time of a request goes, stage by stage."),
-        "traces": ("traces", "Every model's P99 and slowest requests, from Triton's own traces."),
-        "snapshot": ("snapshot", "Draw a board as one HTML file or PNG, without Grafana."),
-    },
-    "Practice": {
-        "demo": ("demo", "Overflow a QPS limit on a real stack and watch the alert arrive."),
-        "tools": ("stack", "Install Prometheus and Alertmanager from distribution packages, without root."),
-        "up": ("stack", "Start Triton, Prometheus, Alertmanager and serve on this machine."),
-        "status": ("stack", "Show which parts of the local stack run and answer."),
-        "down": ("stack", "Stop the local stack."),
-        "load": ("load", "Send real images or prompts; the rate does not depend on responses."),
-        "drill": ("drill", "Rehearse an alert: inject a fault on a practice stack."),
-    },
+    heading: {
+        one.name: one
+        for one in sorted(
+            (*(one for one in _HEART if one.under == heading), *commands(heading)), key=lambda one: one.order
+        )
+    }
+    for heading in _HEADINGS
 }
-COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
+"""Heading → command by its name. A heading without commands is not shown."""
+COMMANDS = {name: one for below in GROUPS.values() for name, one in below.items()}
 
 
 class LazyGroup(click.Group):
@@ -79,8 +125,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"tritonobs.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = resolved(COMMANDS[cmd_name].at)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -89,16 +134,16 @@ class LazyGroup(click.Group):
 
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
-        found = [(name, text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        found = [(name, one.help) for name, one in COMMANDS.items() if name.startswith(incomplete)]
         return [CompletionItem(name, help=text) for name, text in found]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the first word; for one that does not exist, the nearest that does."""
+        """The command that the first word names; an error with the nearest name where there is none."""
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
-            import difflib  # noqa: PLC0415 (only a slip needs it)
+            import difflib  # noqa: PLC0415 (only a wrong word needs it)
 
             close = difflib.get_close_matches(word, COMMANDS, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
@@ -109,9 +154,11 @@ class LazyGroup(click.Group):
         """The list of commands, from the table above rather than from the modules."""
         del ctx
         width = max(map(len, COMMANDS))
-        for title, commands in GROUPS.items():
+        for title, below in GROUPS.items():
+            if not below:
+                continue
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in commands.items()])
+                formatter.write_dl([(name.ljust(width), one.help) for name, one in below.items()])
 
 
 @click.group(
@@ -136,12 +183,13 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     with _endings():
         status = _status()
-        # What cannot be written fails here and not when Python ends, which would report it in its own words.
+        # Output that cannot be written fails here, not at Python's end, which would report it in its own
+        # words.
         try:
             sys.stdout.flush()
         except OSError as error:
             status = _lost(error)
-        # Nobody can be told that stderr is full; the status stands.
+        # That stderr is full cannot be reported; the exit status stands.
         try:
             sys.stderr.flush()
         except OSError:
@@ -151,9 +199,9 @@ def run() -> None:
 
 @contextmanager
 def _endings() -> Iterator[None]:
-    """`kill` and a closed terminal end a command as Ctrl-C does: with everything put back that it changed."""
+    """`kill` and a closed terminal end a command as Ctrl-C does: it undoes its changes first."""
     numbers = (signal.SIGTERM, signal.SIGHUP)
-    # Their usual meaning ends Python at once: no `finally` runs, and what was started goes on.
+    # By default they end Python at once: no `finally` runs, and started processes go on.
     before = [signal.signal(number, lambda came, _: sys.exit(_SIGNALLED + came)) for number in numbers]
     try:
         yield
@@ -194,8 +242,10 @@ def _without(missing: ModuleNotFoundError) -> str:
     """One sentence: what is missing, and the command that brings it."""
     name = (missing.name or str(missing)).partition(".")[0]
     # The extra, because modules and packages differ in name (cv2 is in opencv-python-headless).
-    extras = {"stack": _STACK, "snapshot": _SNAPSHOT, "lint": _LINT}
-    extra = next((extra for extra, modules in extras.items() if name in modules), "cli")
+    found = (
+        extra for one in extensions().values() for extra, modules in one.extras.items() if name in modules
+    )
+    extra = next(found, "cli")
     return f"this command needs {name}: pip install 'tritonobs[{extra}]'"
 
 
@@ -205,14 +255,14 @@ def _returned() -> object:
     try:
         return group(standalone_mode=False)
     except SystemExit:
-        # Where nobody reads on, click puts another stdout in place and ends with 1: findings, here.
+        # Where the reader has gone, click replaces stdout and ends with 1, which means findings here.
         if sys.stdout is not written:
             raise BrokenPipeError from None
         raise
 
 
 def _lost(error: OSError) -> int:
-    """The system refused something; when it was our own output, it has no reader left."""
+    """The exit code of an error of the system. If our own output caused it, the reader has gone."""
     if isinstance(error, BrokenPipeError):
         _silence(sys.stdout)
         return _SIGNALLED + signal.SIGPIPE
@@ -226,7 +276,7 @@ def _lost(error: OSError) -> int:
 
 
 def _silence(stream: TextIO) -> None:
-    """Let what is still to be written go nowhere: Python would complain once more when it ends."""
+    """Discard what is still to be written, or Python would report the error again when it ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

@@ -1,4 +1,4 @@
-"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` kept.
+"""What commands ask: the Prometheus of an option and one cluster in it, or a file that `triage --save` wrote.
 
 An unknown model or cluster is wrong usage; the error lists the known ones.
 """
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
     from tritonobs.plan.fleet import Plan
     from tritonobs.timings.promql import Span
-    from tritonobs.triage.snapshot import Snapshot
 
 _DAY_SECONDS = 86_400.0
 
-load_option = click.option(
+LOAD = click.option(
     "--load",
     "saved",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -96,18 +95,3 @@ def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version
         )
     if model and (sentence := unknown_model(prometheus, span, model=model, version=version)):
         raise click.BadParameter(sentence, param_hint="--version" if " version " in sentence else "--model")
-
-
-def loaded(path: Path) -> Snapshot:
-    """The snapshot in a file.
-
-    Raises:
-        BadParameter: the file is none.
-    """
-    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
-    from tritonobs.triage.saved import load_snapshot  # noqa: PLC0415
-
-    try:
-        return load_snapshot(path)
-    except SnapshotUnusable as error:
-        raise click.BadParameter(str(error), param_hint="--load") from None

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
 
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, load_plan
 from tritonobs.cli.say import say
-from tritonobs.files import read_bytes
-from tritonobs.files import read_text as text_of
-from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.programs.binaries import look
+from tritonobs.registry import extensions, resolved
 from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.grafana import PROVISIONING
-from tritonobs.render.kubernetes.layout import render_kubernetes
-from tritonobs.render.kubernetes.objects import PORT
-from tritonobs.render.kubernetes.workload import HOME, FleetFile, service_names
-from tritonobs.render.nightingale import render_nightingale
 from tritonobs.report.formats import json_text
-from tritonobs.serve.hosts import is_loopback
-from tritonobs.spec.load import MAX_BYTES, load_fleet, unpacked
-from tritonobs.spec.schema import Spec
 
-TARGETS = ("files", "kubernetes", "n9e")
+_FILES = "files"
+_TARGETS = {target.name: target for one in extensions().values() for target in one.targets}
 
 
 @click.command(epilog="Example: tritonobs build fleet.yaml -o build")
@@ -51,12 +42,11 @@ TARGETS = ("files", "kubernetes", "n9e")
 )
 @click.option(
     "--target",
-    type=click.Choice(TARGETS),
-    default="files",
+    type=click.Choice([_FILES, *_TARGETS]),
+    default=_FILES,
     show_default=True,
-    help="files: as the parts read them, and objects if the fleet file has kubernetes.objects. "
-    "kubernetes: a kustomize base and a Helm chart. "
-    "n9e: alerts for Nightingale, and records for the Prometheus it asks.",
+    help="files: as the parts read them. "
+    + " ".join(f"{target.name}: {target.help}." for target in _TARGETS.values()),
 )
 @FORMAT
 def build(*, fleet: Path, folder: Path, provisioning: PurePosixPath, target: str, form: str) -> None:
@@ -77,62 +67,15 @@ def build(*, fleet: Path, folder: Path, provisioning: PurePosixPath, target: str
 
 
 def _artifacts(plan: Plan, fleet: Path, target: str, provisioning: PurePosixPath) -> tuple[Artifact, ...]:
-    if target == "n9e":
-        return render_nightingale(plan)
-    if target == "kubernetes":
-        return kubernetes_artifacts(fleet)
-    objects = kubernetes_artifacts(fleet) if plan.kubernetes.objects else ()
-    return (*render_fleet(plan, provisioning), *objects)
-
-
-def kubernetes_artifacts(fleet: Path) -> tuple[Artifact, ...]:
-    """The fleet's objects, with addresses as pods of the cluster know them.
-
-    Raises:
-        RenderFailed: something is too large for an object.
-        SpecInvalid: a file that the fleet file names cannot be read.
-    """
-    spec = load_fleet(fleet)
-    # Relative paths count from the folder in which the pod finds the fleet file.
-    plan = in_cluster(build_plan(spec, Path(HOME)))
-    # The text as people wrote it, with comments; the renderer packs it again where it is too large.
-    text = unpacked(fleet, read_bytes(fleet, most=MAX_BYTES)).decode()
-    others = {str(one): text_of(fleet.absolute().parent / one, most=MAX_BYTES) for one in _named(spec)}
-    return render_kubernetes(plan, FleetFile(text=text, others=others))
-
-
-def in_cluster(plan: Plan) -> Plan:
-    """The plan with the Service as the address of serve, unless the fleet file names another."""
-    addresses = plan.addresses
-    parts = urlsplit(addresses.serve_url)
-    # Loopback in a fleet file is the machine of its author; in a cluster every pod has its own.
-    if not is_loopback(parts.hostname or ""):
-        return plan
-    served = f"http://{service_names(plan.kubernetes.naming)[2]}:{PORT}"
-    moved = {
-        field: value.replace(addresses.serve_url, served)
-        for field in ("serve_url", "serve_link", "runbooks_link")
-        if (value := getattr(addresses, field)).startswith(addresses.serve_url)
-    }
-    return replace(plan, addresses=replace(addresses, **moved))
-
-
-def _named(spec: Spec) -> tuple[Path, ...]:
-    """The plain files that the fleet file names by relative paths; others are the image's business."""
-    files = [robot.template_file for robot in spec.notify.dingtalk.values()]
-    files.append(spec.notify.alertmanager_file)
-    named = tuple(dict.fromkeys(file for file in files if file))
-    for file in named:
-        if file.is_absolute():
-            say(
-                f"{file} is in no object: serve reads it, so put it into its image, or beside the fleet file",
-                err=True,
-            )
-    return tuple(file for file in named if not file.is_absolute())
+    if target != _FILES:
+        made: tuple[Artifact, ...] = resolved(_TARGETS[target].at)(plan, fleet)
+        return made
+    more = (resolved(one.artifacts)(plan, fleet) for one in extensions().values() if one.artifacts)
+    return (*render_fleet(plan, provisioning), *chain.from_iterable(more))
 
 
 def check_built(artifacts: Sequence[Artifact]) -> dict[str, bool]:
-    """Let every checker that is here judge the artifacts, and say which of them did.
+    """Run every installed checker on the artifacts, and print which of them ran.
 
     Raises:
         RenderFailed: one of them refuses.

@@ -39,7 +39,7 @@ def load_plan(path: Path) -> Plan:
     """
     reading = read_fleet(path)
     if reading.spec is None or any(finding.severity is Severity.ERROR for finding in reading.findings):
-        # Findings about the meaning of the rest are added, so that one run tells everything.
+        # Findings about the meaning of the rest are added, so that one run reports everything.
         raise SpecInvalid([finding for finding in _all(reading) if finding.severity is Severity.ERROR])
     return build_plan(reading.spec, path.absolute().parent)
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 
 from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
-from tritonobs.cli.limits_history import backtest, suggest
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Group, Parsed
 from tritonobs.limits import change
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import limits_at
+from tritonobs.registry import commands, resolved
 from tritonobs.report.console import print_table
 from tritonobs.report.formats import json_text
 from tritonobs.report.limits import history_line, limits_table, token_limits_table
@@ -31,13 +31,13 @@ def limits() -> None:
     """List, set and verify limits; find one that fits, and try it on the past."""
 
 
-limits.add_command(suggest)
-limits.add_command(backtest)
+for _one in commands("limits"):
+    limits.add_command(resolved(_one.at), _one.name)
 
 
 @limits.command("list", epilog="Example: tritonobs limits list fleet.yaml")
 @FLEET
-@click.option("--at", type=MOMENT, help="Show another moment than now.")
+@click.option("--at", type=MOMENT, help="Show the limits at this moment instead of now.")
 @FORMAT
 def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     """Show every limit of the file in force, where it comes from and when it ends.
@@ -127,7 +127,7 @@ def set_limit(
 
 
 def _show_scheduled(fleet: Path, model: str, version: str) -> None:
-    """Say that a limit for a time is in force instead of the one that was set, and how to end it."""
+    """Say that a temporary limit is in force instead of the one that was set, and how to end it."""
     for limit in limits_at(load_plan(fleet).limits, datetime.now(timezone.utc)):
         if (limit.model, limit.version) == (model, version) and "scheduled_limits[" in limit.origin:
             until = f"until {limit.valid_until.isoformat()}" if limit.valid_until else "without an end"

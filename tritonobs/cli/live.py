@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus, load_option, loaded, refuse_unknown
+from tritonobs.cli.asking import LOAD, asked_prometheus, refuse_unknown
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Duration, cluster_option, format_option, prometheus_option
+from tritonobs.registry import answer
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _ENSEMBLES_VERSION = "1"
 @click.option("--window", type=Duration(), default="1m", show_default=True, help="How far back to read.")
 @prometheus_option
 @cluster_option
-@load_option
+@LOAD
 @format_option
 def stages(
     *,
@@ -66,16 +67,21 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415
     from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
-    from tritonobs.triage.view import View  # noqa: PLC0415
 
-    snapshot = loaded(saved)
-    now = View(snapshot).now
+    readings = answer("readings")
+    if readings is None:
+        raise click.UsageError("--load needs triage, which this installation does not have")
+    try:
+        now, seconds = readings(saved)
+    except SnapshotUnusable as error:
+        raise click.BadParameter(str(error), param_hint="--load") from None
     there = tuple(sorted({name for name, _ in now.subjects()}))
     if model and model not in there:
         raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
-    return stage_tables(now, model=model, version=version), snapshot.incident.seconds
+    return stage_tables(now, model=model, version=version), seconds
 
 
 def _read(client: PrometheusClient, model: str, version: str, window: float) -> tuple[StageTable, ...]:

@@ -39,7 +39,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
     else:
         for finding in findings:
             say(line_of(finding))
-        # That there is nothing to find is the result. A number below findings is none.
+        # "No findings" is the result, so it goes to stdout. The number below findings is not a result.
         say(_summary(fleet, findings), err=bool(findings))
     found = worst(findings)
     return int(found is not None and found >= Severity[fail_on.upper()])
@@ -58,11 +58,11 @@ def schema(*, as_markdown: bool) -> None:
 
 
 def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
-    """What the file says otherwise than what runs."""
+    """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.discover.compare import unknown_names  # noqa: PLC0415
     from tritonobs.plan.build import build_plan  # noqa: PLC0415
     from tritonobs.spec.load import load_fleet  # noqa: PLC0415
+    from tritonobs.timings.compare import unknown_names  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)
     return tuple(unknown_names(plan, PrometheusClient(prometheus_url), str(fleet)))

@@ -15,6 +15,6 @@ def say(text: str, *, err: bool = False, nl: bool = True, bold: bool = False) ->
     except BrokenPipeError:
         raise
     except OSError:
-        # Nobody can be told that stderr is full; the result is on stdout.
+        # That stderr is full cannot be reported; the result is on stdout.
         if not err:
             raise

@@ -35,13 +35,13 @@ def _lease(_: click.Context, __: click.Parameter, value: str) -> str:
     "--dingtalk-url", default="", metavar="BASE", help="Send to this address instead of DingTalk's."
 )
 @click.option("--without-auth", is_flag=True, help="Accept alerts from every machine that reaches HOST.")
-@click.option("--name", "names", multiple=True, help="Another host name under which it is asked.")
+@click.option("--name", "names", multiple=True, help="Another host name under which clients reach it.")
 @click.option(
     "--lease",
     default="",
     metavar="NAMESPACE/NAME",
     callback=_lease,
-    help="Of several serve, only the holder of this Lease of Kubernetes delivers alerts.",
+    help="Of several serve, only the holder of this Kubernetes Lease delivers alerts.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Log successes too.")
 def serve(
@@ -88,10 +88,10 @@ def notify() -> None:
     type=click.Choice(trial.PATHS),
     default="serve",
     show_default=True,
-    help="Where to begin: with an alert, at the running daemon, or straight from here.",
+    help="Where the message starts: as an alert, in the running daemon, or in this process.",
 )
 @click.option(
-    "--dingtalk-url", default="", metavar="BASE", help="With `direct`: instead of DingTalk's address."
+    "--dingtalk-url", default="", metavar="BASE", help="With `direct`: this address instead of DingTalk's."
 )
 def test(*, robot: str, fleet: Path, via: trial.Via, dingtalk_url: str) -> None:
     """Send a test message to ROBOT and wait until DingTalk has accepted it."""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 _SMOOTH_SECONDS = 10.0
-"""Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter looks would jump."""
+"""Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
 _FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
-"""How long a first look is, and one after which there is none: longer than a worker may be silent."""
+"""The length of the first of several readings, and of the only one: longer than a worker may be silent."""
 # Those of `timings.top`, whose import brings requests and would slow --help.
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
@@ -65,10 +65,9 @@ def top(
 ) -> int:
     """Show every model version: requests and limits, errors, latency, queue, stages, workers.
 
-    A limit marked Σ is that of the model and counts all its versions. A row over a limit is red.
-    Reads the replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of
-    --metrics, those of the stack running here, or the one of this machine. Exit status 3 when nothing
-    could be seen.
+    A limit marked Σ is that of the model and counts all its versions. A row over a limit is red. Reads the
+    replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
+    those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
     """
     from tritonobs.timings.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
 
@@ -104,7 +103,7 @@ def top(
 
 
 def _refuse_unseen(view: TopView, chosen: str) -> None:
-    """End with wrong usage when there are models, and none of them was meant."""
+    """End with wrong usage when there are models, and the filter fits none of them."""
     from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
     from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
 
@@ -118,7 +117,7 @@ def _replicas(
 ) -> tuple[
     tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
 ]:
-    """Which pages to read, and what a fleet file knows: limits in force, ensembles, who calls whom."""
+    """Which pages to read, and what a fleet file knows: limits in force, ensembles, calls of pipelines."""
     if fleet is None:
         return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
     from datetime import datetime, timezone  # noqa: PLC0415

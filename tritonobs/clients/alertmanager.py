@@ -57,7 +57,7 @@ class AlertmanagerClient:
         self.address = self._transport.address
 
     def ready(self) -> bool:
-        """Whether it takes alerts."""
+        """Whether it accepts alerts."""
         return self._transport.get("/-/ready").ok
 
     def alerts(self) -> tuple[ManagedAlert, ...]:
@@ -75,7 +75,7 @@ class AlertmanagerClient:
     def raise_alert(
         self, labels: Mapping[str, str], annotations: Mapping[str, str], *, begins_at: str, ends_at: str
     ) -> None:
-        """Tell it of an alert that fires since `begins_at` and is resolved at `ends_at` (both RFC 3339).
+        """Send it an alert that fires since `begins_at` and is resolved at `ends_at` (both RFC 3339).
 
         (Without the first Alertmanager takes the second for it: api/v2/api.go of 0.28.)
         """

@@ -1,8 +1,8 @@
 """A time limit for a whole request, not for each read.
 
 The timeouts of requests are for each piece that arrives: a server that sends a byte a second never runs into
-one. When the time is over here the connection is shut down, which wakes its reader, be it in the
-headers, in the body, or before that in TLS.
+one. When the time is over, the connection is shut down, which wakes its reader: in the headers, in the body,
+or before that in TLS.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Limit:
 
     def watch(self, connection: socket.socket) -> None:
         """Shut this connection down, too, when the time is over."""
-        # A copy of the descriptor: TLS takes the socket it is given to pieces.
+        # A copy of the descriptor: TLS detaches the socket that it is given.
         copy = socket.socket(fileno=os.dup(connection.fileno()))
         with self._lock:
             self._sockets.append(copy)
@@ -78,7 +78,7 @@ def within(seconds: float) -> Iterator[Limit]:
 
 
 def session(*, retries: Retry | int = 0, pool_size: int = 10) -> requests.Session:
-    """A session whose connections mind the time of `within`."""
+    """A session whose connections keep to the time of `within`."""
     made = requests.Session()
     for scheme in ("http://", "https://"):
         made.mount(scheme, _Adapter(max_retries=retries, pool_maxsize=pool_size))
@@ -101,7 +101,7 @@ def read(answer: requests.Response, most: int) -> bytes:
 
 
 def lines(answer: requests.Response, most: int) -> Iterator[bytes]:
-    """The lines of such a body as they arrive, those without a byte left out.
+    """The lines of such a body as they arrive, empty ones left out.
 
     Raises:
         TooLarge: a line has more than `most` bytes.
@@ -140,7 +140,7 @@ class _Watched:
         # urllib3's next try would otherwise connect after the time is over.
         if limit and limit.expired:
             raise ConnectTimeoutError(self, "the time for the request is over")
-        # Watched before TLS begins: a handshake that never ends is broken off, too.
+        # Registered before TLS begins: a handshake that never ends is cut off, too.
         made: socket.socket = super()._new_conn()  # type: ignore[misc] # urllib3's, below
         if limit:
             limit.watch(made)

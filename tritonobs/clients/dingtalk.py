@@ -37,7 +37,7 @@ class Verdict(enum.Enum):
 
     ACCEPTED = "accepted"
     TOO_FAST = "too_fast"
-    """Over 20 messages in a minute: the robot is mute for ten minutes."""
+    """Over 20 messages in a minute: the robot is muted for ten minutes."""
     TOO_LONG = "too_long"
     BUSY = "busy"
     REFUSED = "refused"
@@ -108,7 +108,7 @@ class DingTalk:
         """Send once; trying again is the caller's.
 
         Raises:
-            SecretUnusable: the webhook is no DingTalk webhook.
+            SecretUnusable: the webhook is not a DingTalk webhook.
             Unreachable: no connection. `ConnectionBroken`: whether the message was sent is unknown.
             TimedOut: no answer in time; again unknown.
             BadAnswer: an answer that is not DingTalk's; again unknown.
@@ -144,7 +144,7 @@ class DingTalk:
         self._session.close()
 
     def _with_clock(self, reply: Reply, date: str) -> Reply:
-        """Where a signature was refused and the two clocks differ, say so: it holds the time."""
+        """The error, with a hint where a signature was refused and the clocks differ: it has the time."""
         if reply.errcode != _SIGNATURE_REFUSED:
             return reply
         try:
@@ -164,7 +164,7 @@ class DingTalk:
         trusted = parts.scheme == "https" or _loopback(parts.hostname)
         if not token or not parts.hostname or not (trusted or self._base_url):
             raise SecretUnusable(
-                "the webhook is none of DingTalk's; it looks like "
+                "the webhook is not DingTalk's; it looks like "
                 "https://oapi.dingtalk.com/robot/send?access_token=…"
             )
         host = self._base_url or f"{parts.scheme}://{parts.netloc}"

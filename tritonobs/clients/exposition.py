@@ -20,11 +20,11 @@ from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Transport
 from tritonobs.errors import BadAnswer
 
 MOST_SAMPLES = 500_000
-"""Ten times what a server with hundreds of models tells; reading them takes seconds."""
+"""Ten times what a server with hundreds of models exports; reading them takes seconds."""
 _LONGEST_LINE = 65_536
 """The parser takes four times as long for twice as many labels."""
 
-# serve holds a call for up to 30 s until the robot takes messages again (docs/delivery.md).
+# serve holds a call for up to 30 s until the robot accepts messages again (docs/delivery.md).
 _POST_SECONDS = 40.0
 _SERVICE_UNAVAILABLE = 503
 
@@ -69,7 +69,7 @@ def parse_page(text: str, *, prefixes: tuple[str, ...] = ("",)) -> MetricsPage:
     """
     samples: list[PageSample] = []
     unreadable: list[str] = []
-    # One by one, because the parser gives up on a whole text at the first line that is no sample.
+    # One by one, because the parser gives up on a whole text at the first line that is not a sample.
     for line in text.split("\n"):
         if not line.strip() or line.startswith("#") or not line.startswith(prefixes):
             continue
@@ -126,7 +126,7 @@ class ServeClient:
         """Post a webhook call; "" when it was delivered, else why it was not (yet).
 
         Raises:
-            ClientError: serve was not reached, or does not want the call at all.
+            ClientError: serve was not reached, or refused the call.
         """
         answer = self._transport.post_json(f"/alertmanager/dingtalk/{robot}", json.loads(payload))
         if answer.status == _SERVICE_UNAVAILABLE:
@@ -143,7 +143,7 @@ class ServeClient:
         return self._page().total(names.DELIVERY_ALERTS, robot=robot, status="firing")
 
     def errors(self, robot: str) -> Counter[str]:
-        """How many messages this robot did not take since serve started, by errcode or trouble.
+        """How many messages this robot did not accept since serve started, by errcode or trouble.
 
         Raises:
             ClientError: serve was not reached.

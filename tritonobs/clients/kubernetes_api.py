@@ -1,4 +1,4 @@
-"""One Kubernetes API server, asked as a program of the cluster asks it: token, authority, time, errors.
+"""One Kubernetes API server, as a program in the cluster asks it: token, authority, time, errors.
 
 A Lease is held by one of several copies of a program, and all can see which.
 """
@@ -30,7 +30,7 @@ _MOST_SAID_BYTES = 2**20
 
 API: Final = "coordination.k8s.io/v1"
 LEASE_SECONDS: Final = 12
-"""A holder that has not renewed for so long has lost it."""
+"""A holder that has not renewed for this long has lost it."""
 _ASK_SECONDS = 3.0
 
 
@@ -66,7 +66,7 @@ class KubernetesApi:
     The token is read again for every call, because Kubernetes rotates it.
 
     Raises:
-        Unreachable: without a `url`, this is no pod of a cluster.
+        Unreachable: without a `url`, this is not a pod of a cluster.
     """
 
     def __init__(self, server: _Server) -> None:
@@ -176,7 +176,7 @@ class KubernetesApi:
             # requests' own errors are OSErrors too; a missing authority file is a plain one.
             if isinstance(error, requests.RequestException):
                 raise translated(error, request, seconds) from None
-            raise Unreachable(f"{request}: {self._ca_file} is no authority to trust") from None
+            raise Unreachable(f"{request}: {self._ca_file} is not a certificate authority") from None
         if HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         with answer:
@@ -196,7 +196,7 @@ def in_cluster() -> str:
         os.environ.get("KUBERNETES_SERVICE_PORT", "443"),
     )
     if not host:
-        raise Unreachable("this is no pod of a cluster; write the API server's address as kubernetes.api")
+        raise Unreachable("this is not a pod of a cluster; write the API server's address as kubernetes.api")
     # The variable has an IPv6 address as it is; a URL needs brackets around it.
     return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 
@@ -223,8 +223,8 @@ def _said(answer: requests.Response) -> str:
 class Lease:
     """One Lease as one of its candidates sees it. `clock` gives seconds and never goes back.
 
-    No wall clock is trusted: a Lease counts as abandoned when this process has seen no change of it for
-    its whole time, and as ours only for as long after the last renewal as no other can have taken it.
+    No wall clock is trusted: a Lease counts as abandoned when this process has seen no change of it for its
+    whole duration, and as ours only until another could have taken it after the last renewal.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ class Lease:
         self._namespace, self._name = namespace, name
         self.identity = identity
         self.holder = ""
-        """Who held it when it was last looked at."""
+        """The holder when the Lease was last read."""
         self._clock = clock
         self._seen = ""
         self._seen_at = clock()
@@ -312,7 +312,7 @@ class Lease:
         try:
             made = self._api.ask(method, path, body=body, seconds=_ASK_SECONDS)
         except Conflict:
-            # Another was faster. It is not ours unless a later look says so.
+            # Another was faster. It is not ours unless a later reading says so.
             self._ours_until = began
             return
         with as_documented(self._api.address(self._path), "a Lease"):

@@ -14,7 +14,7 @@ _MOST_ANSWER_BYTES = 2**20
 
 
 class Relay:
-    """Posts JSON; usable from several threads. No error tells more of the address than its host."""
+    """Posts JSON; usable from several threads. No error shows more of the address than its host."""
 
     def __init__(self, *, timeout_seconds: float = 5.0) -> None:
         self._timeout = (min(_CONNECT_SECONDS, timeout_seconds), timeout_seconds)
@@ -29,7 +29,7 @@ class Relay:
         """
         parts = address.as_address()
         if not parts.hostname:
-            raise SecretUnusable("it holds no address; one looks like https://host/path")
+            raise SecretUnusable("it is not an address; write one like https://host/path")
         request = f"POST {parts.scheme}://{parts.hostname}/…"
         whole = sum(self._timeout)
         with within(whole) as limit:

@@ -28,11 +28,11 @@ class Secret:
         return self._text
 
     def as_address(self) -> SplitResult:
-        """Its parts; without a host where it is no http address."""
+        """Its parts; without a host where it is not an http address."""
         return web_parts(self._text) or SplitResult("", "", "", "", "")
 
     def matches(self, given: bytes) -> bool:
-        """Whether `given` is the secret in UTF-8, in a time that tells nothing about where they differ."""
+        """Whether `given` is the secret in UTF-8, in a time that does not show where they differ."""
         return hmac.compare_digest(self._text.encode(), given)
 
     def __repr__(self) -> str:

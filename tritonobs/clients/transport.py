@@ -28,7 +28,7 @@ Json: TypeAlias = Any
 DEFAULT_TIMEOUT_SECONDS = 5.0
 _CONNECT_TIMEOUT_SECONDS = 2.0
 _WHOLE = 2
-"""As many times the longest silence may the whole of a request take."""
+"""A whole request may take this many times the longest silence."""
 _MOST_BYTES, _MOST_VALUES = 128 * 2**20, 5_000_000
 _EXCERPT = 200
 _HIDDEN = r"\1=***"
@@ -52,7 +52,7 @@ def checked_url(url: str) -> str:
         ValueError: it is not usable, as `web_parts` has it.
     """
     if web_parts(url) is None:
-        # Of an address that cannot be read nobody knows which part is a password.
+        # In an address that cannot be parsed, any part may be a password.
         shown = (
             "text with an @, which may hold a password," if "@" in url else _SECRET_VALUE.sub(_HIDDEN, url)
         )
@@ -110,7 +110,7 @@ class Answer:
 
 
 class _PatientOnce(Retry):
-    """Broken connections may be tried again; a server that stays silent is not made to work twice."""
+    """Broken connections may be tried again; a silent server does not get the work twice."""
 
     def increment(self, *args: Json, **more: Json) -> Self:
         if isinstance(more.get("error"), ReadTimeoutError):
@@ -121,8 +121,8 @@ class _PatientOnce(Retry):
 class Transport:
     """One server, one pool of connections; usable from several threads.
 
-    A GET is tried again when the connection broke before an answer came; anything else only when no
-    connection came about, so that nothing is done twice.
+    A GET is tried again when the connection broke before an answer came; anything else only when there was no
+    connection, so that nothing is done twice.
     """
 
     def __init__(
@@ -153,11 +153,11 @@ class Transport:
         return self._ask("POST", path, data=form)
 
     def post_json(self, path: str, body: object) -> Answer:
-        """Ask for something to be done."""
+        """Request an action."""
         return self._ask("POST", path, json=body)
 
     def delete(self, path: str) -> Answer:
-        """Ask for something to be taken away."""
+        """Request a removal."""
         return self._ask("DELETE", path)
 
     def close(self) -> None:
@@ -186,7 +186,7 @@ class Transport:
         # Also without an exception: a body without a length that was cut off here looks whole.
         if limit.expired:
             raise TimedOut(f"{request}: no whole answer within {whole:g} s")
-        # requests takes a text without a charset for Latin-1.
+        # requests reads a text without a charset as Latin-1.
         named = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else None
         return Answer(
             method=method, url=shown, status=answer.status_code, text=_decoded(body, named or "utf-8")

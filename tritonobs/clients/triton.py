@@ -141,7 +141,7 @@ class TritonClient:
         return self._read(self._transport.get(_trace_path(model)), _trace)
 
     def trace(self, model: str, setting: Mapping[str, object]) -> TraceSetting:
-        """Change fields of how requests to this model are traced; None takes back what was set for it."""
+        """Change fields of how requests to this model are traced; None removes what was set for it."""
         return self._read(self._transport.post_json(_trace_path(model), setting), _trace)
 
     def close(self) -> None:

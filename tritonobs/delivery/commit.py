@@ -1,8 +1,8 @@
 """Group commit: calls that arrive together share one digest, and are answered once it was accepted.
 
-Nothing is stored. A call that cannot be delivered is answered "come again" (503), and Alertmanager does.
-What was accepted but could not be acknowledged (the caller had gone, or another part of its call failed) is
-remembered for some minutes in memory, so that the repeated call does not tell it twice.
+Nothing is stored. A call that cannot be delivered is answered "come again" (503), and Alertmanager repeats
+it. Alerts that were accepted but could not be acknowledged (the caller had gone, or another part of its call
+failed) are remembered for some minutes in memory, so that the repeated call does not send them twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LAST_SEND_SECONDS = 8.0
 _MOST_IN_DIGEST = 10_000
 """Alerts, or those of one call: to write more takes longer than a digest may take."""
 _MOST_WAITING = 50_000
-"""Alerts: what comes above that comes again."""
+"""Alerts; calls above that number must come again."""
 _INTERNAL = "internal error, see the log of tritonobs serve"
 
 _PATIENCE_SECONDS = 5.0
@@ -51,7 +51,7 @@ class _Call:
     group_key: str
     alerts: tuple[Alert, ...]
     accepted: frozenset[State]
-    """What else the call named: accepted already, and not acknowledged until now."""
+    """Other alerts of the call: accepted already, and not acknowledged until now."""
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -66,7 +66,7 @@ class Pace:
 class Committer:
     """Everything that is delivered to one robot, or to its failover robots.
 
-    The caller calls `deliver` again and again; nothing is delivered otherwise.
+    The caller calls `deliver` again and again; nothing is delivered without that.
     """
 
     def __init__(
@@ -123,12 +123,12 @@ class Committer:
         return self._answered(answer, now)
 
     async def close(self, reason: str) -> None:
-        """Let a digest on its way arrive; answer every waiting call, and every later one, "come again"."""
+        """Finish a digest that is being sent; answer every waiting and every later call "come again"."""
         self._closed = reason
         for call in self._waiting:
             if call not in self._leaving:
                 _settle(call, Answer(accepted=False, reason=reason))
-        # The lock is kept: no other digest begins. Who waits for one that takes too long comes again.
+        # The lock is kept: no other digest begins. A call that waits for one for too long must come again.
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._sending.acquire(), _LAST_SEND_SECONDS)
         for call in self._waiting:
@@ -161,7 +161,7 @@ class Committer:
                     self._arrived.set()
 
     def _first(self) -> list[_Call]:
-        """The calls of the next digest: who came first goes first."""
+        """The calls of the next digest, in the order of their arrival."""
         calls: list[_Call] = []
         alerts = 0
         for call in self._waiting:
@@ -201,7 +201,7 @@ class Committer:
         now = asyncio.get_running_loop().time()
         states = [alert.state for alert in call.alerts if alert.fingerprint in accepted]
         whole = len(states) == len(call.alerts)
-        # Who left while the message was on its way gets no answer: what was accepted is remembered.
+        # A caller that left while the message was sent gets no answer: accepted alerts are remembered.
         if whole and not call.answer.done():
             _settle(call, Answer(accepted=True))
             self._ledger.acknowledge(call.group_key, call.accepted)
@@ -245,10 +245,10 @@ class Page(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flushed:
-    """Which alerts were named in every chat they are for, and which need no telling.
+    """Which alerts were named in every chat they are for, and which need not be sent.
 
-    Those were resolved before any chat named them, or go on beside such ones and are known. `slip` is what
-    kept a robot's messages from being made.
+    The latter were resolved before any chat named them, or are known and came with such alerts. `slip` is
+    what kept a robot's messages from being made.
     """
 
     named: frozenset[State] = frozenset()
@@ -265,12 +265,12 @@ class Line:
     compose: Compose
 
     async def flush(self, alerts: Sequence[Alert]) -> Flushed:
-        """Send until every alert is named or no robot takes more; an end goes to chats that have it."""
+        """Send until every alert is named or no robot accepts more; an end goes to chats that have it."""
         now = asyncio.get_running_loop().time()
         needless = frozenset(alert.state for alert in alerts if self._unsent(alert))
         rest = [alert for alert in alerts if alert.state not in needless]
         if needless and all(alert.firing and self._known(alert) for alert in rest):
-            # Alertmanager called because of those ends alone: the rest of their group is no news.
+            # Alertmanager called because of those ends alone: the chats know the rest of their group.
             needless, rest = needless.union(alert.state for alert in rest), []
         named: set[State] = set()
         slip = None
@@ -290,18 +290,18 @@ class Line:
         return any(lane.sent(self.robot).has(alert) for lane in self.lanes)
 
     def _unsent(self, alert: Alert) -> bool:
-        """Whether it is resolved, and none of these robots was sent it or can have been."""
+        """Whether it is resolved, and certainly none of these robots was sent it."""
         sent = [lane.sent(self.robot) for lane in self.lanes]
         return not alert.firing and not any(one.has(alert) or one.may_have(alert) for one in sent)
 
     def _is_for(self, alert: Alert, lane: Lane, named: set[State]) -> bool:
-        """A firing alert is for the first robot that takes it, a resolved one for every chat that has it."""
+        """A firing alert is for the first robot that accepts it, a resolved one for chats that have it."""
         if not alert.firing and self._known(alert):
             return lane.sent(self.robot).has(alert)
         return alert.state not in named
 
     async def _send_through(self, lane: Lane, alerts: Sequence[Alert], named: set[State]) -> None:
-        """Add to `named` what this robot took; the first message it does not take is the last."""
+        """Add to `named` what this robot accepted; stop at the first message that it does not accept."""
         loop = asyncio.get_running_loop()
         sent = lane.sent(self.robot)
         by_state = {alert.state: alert for alert in alerts}

@@ -18,7 +18,18 @@ from tritonobs import names
 from tritonobs.clients.dingtalk import Markdown
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.template import fill, house_template
-from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, Words, bare_view, called, view
+from tritonobs.delivery.view import (
+    LANGUAGES,
+    AlertView,
+    Link,
+    Reader,
+    Words,
+    bare_view,
+    called,
+    plain,
+    view,
+    web_address,
+)
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 
@@ -28,6 +39,7 @@ _log = logging.getLogger(__name__)
 
 _HOUSE = house_template()
 _MOST_TITLE = 120
+_MOST_LINES, _LONGEST_LINE = 6, 300
 
 
 def _now() -> datetime:
@@ -48,11 +60,16 @@ class Composer:
         return [alert.labels.get(names.MODEL, "") for alert in alerts if alert.firing]
 
     def write(
-        self, alerts: Sequence[Alert], shares: Shares, robot: Robot, most_bytes: int
+        self,
+        alerts: Sequence[Alert],
+        shares: Shares,
+        robot: Robot,
+        most_bytes: int,
+        above: Sequence[Said] = (),
     ) -> tuple[DigestPage, ...]:
-        """The messages that name every alert, each of at most `most_bytes`.
+        """The messages that name every alert, each of at most `most_bytes`; the first begins with `above`.
 
-        Of an alert that cannot be shown the name is written; the others are not affected.
+        An alert that cannot be shown is written by its name; the others are not affected.
         """
         words = LANGUAGES[robot.language]
         reader = Reader(
@@ -71,6 +88,7 @@ class Composer:
             place=fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}",
             template=self.templates.get(robot.name),
             keyword=robot.keyword,
+            above=tuple(line for said in above[:_MOST_LINES] if (line := _line(said)).text),
         )
         views = [self._view(alert, shares, reader, robot) for alert in alerts]
         try:
@@ -129,6 +147,29 @@ def _evidence(alert: Alert, shares: Shares, reader: Reader, cluster_label: str) 
     return reader.words.evidence.format(phase) if phase else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A line above the alerts of a message, as it was said: names are data. `url` is where `word` leads."""
+
+    text: str
+    word: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """The same, safe inside a line of Markdown."""
+
+    text: str
+    links: tuple[Link, ...] = ()
+
+
+def _line(said: Said) -> Line:
+    url = web_address(said.url)
+    links = (Link(word=plain(said.word, _LONGEST_LINE), url=url),) if said.word and url else ()
+    return Line(text=plain(said.text, _LONGEST_LINE), links=links)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestPage:
     """One message of a digest and the alerts it names."""
@@ -139,16 +180,20 @@ class DigestPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """How one robot's messages look. `keyword` is put into them where the robot asks for one."""
+    """How one robot's messages look. `keyword` is put into them where the robot asks for one.
+
+    `above` are lines above the alerts, safe inside a line of Markdown.
+    """
 
     words: Words
     place: str
     template: Template | None = None
     keyword: str = ""
+    above: tuple[Line, ...] = ()
 
 
 def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple[DigestPage, ...]:
-    """The messages that name `alerts`: the worst in full as far as there is room, the others in a line."""
+    """The messages that name `alerts`: the worst in full where there is room, the others in a line."""
     ordered = sorted(alerts, key=lambda alert: alert.rank)
     pages: list[DigestPage] = []
     near = 1
@@ -156,6 +201,7 @@ def compose(alerts: Sequence[AlertView], style: Style, most_bytes: int) -> tuple
         page = _page(ordered, style, most_bytes, near)
         pages.append(page)
         near = len(page.states)
+        style = replace(style, above=())
         ordered = [alert for alert in ordered if alert.state not in page.states]
     return tuple(pages)
 
@@ -164,11 +210,14 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
     def fits(named: int, full: int) -> bool:
         return len(_message(_shortened(alerts[:named], full), style).body()) <= most_bytes
 
-    # At least one alert: a page without any would be made again for ever.
+    # At least one alert: a page without any would be made again forever.
     named = max(1, _last(len(alerts), lambda count: fits(count, 0), near))
     full = _last(named, lambda count: fits(named, count), 1)
     shown = _shortened(alerts[:named], full)
     message = _message(shown, style)
+    if style.above and len(message.body()) > most_bytes:
+        # A robot may take very short messages only: what fires comes first.
+        return _page(alerts, replace(style, above=()), most_bytes, near)
     if style.template is not None and len(message.body()) > most_bytes:
         _log.warning("the message template needs more than %d bytes for one alert, ours is used", most_bytes)
         return _page(alerts, replace(style, template=None), most_bytes, near)
@@ -176,7 +225,7 @@ def _page(alerts: Sequence[AlertView], style: Style, most_bytes: int, near: int)
 
 
 def _last(most: int, fits: Callable[[int], bool], near: int) -> int:
-    """The last of 0 … `most` that fits, sought from `near` on; who grows no longer fits at some number.
+    """The last of 0 … `most` that fits, searched from `near` on.
 
     In steps that double, then halve: of thousands of alerts only those are written that may fit into the
     message, and a page mostly has about as many as the one before.
@@ -201,7 +250,9 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
     headline = _headline(alerts, style)
     text = _filled(alerts, headline, people.text, style)
     first = alerts[0]
-    title = " ".join(part for part in (style.keyword, headline, first.name, first.subject) if part)
+    # What a telephone shows of a message.
+    about = (style.above[0].text,) if style.above else (first.name, first.subject)
+    title = " ".join(part for part in (style.keyword, headline, *about) if part)
     return Markdown(
         title=title[:_MOST_TITLE],
         text=text,
@@ -214,10 +265,12 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
 def _filled(alerts: Sequence[AlertView], headline: str, mentions: str, style: Style) -> str:
     if style.template is not None:
         try:
-            return fill(style.template, headline=headline, alerts=alerts, mentions=mentions)
+            return fill(
+                style.template, headline=headline, alerts=alerts, mentions=mentions, above=style.above
+            )
         except ValueError as error:
             _log.warning("the message template failed, ours is used instead: %s", error)
-    return fill(_HOUSE, headline=headline, alerts=alerts, mentions=mentions)
+    return fill(_HOUSE, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
 
 
 def _headline(alerts: Sequence[AlertView], style: Style) -> str:

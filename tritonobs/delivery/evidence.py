@@ -1,4 +1,4 @@
-"""Where a model's time goes, from Prometheus' records. No message waits long or fails for it."""
+"""Where a model's time goes, from Prometheus' records. No message waits long for it, or fails without it."""
 
 from __future__ import annotations
 

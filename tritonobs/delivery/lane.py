@@ -39,13 +39,13 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 class Outcome(enum.Enum):
-    """What became of a message."""
+    """The result of sending a message."""
 
     TAKEN = "taken"
     REFUSED = "refused"
-    """The robot said so, or never had it."""
+    """The robot answered with an error, or never got it."""
     UNKNOWN = "unknown"
-    """It may have been taken: the answer did not arrive."""
+    """It may have been accepted: the answer did not arrive."""
 
 
 class Lane:
@@ -80,7 +80,7 @@ class Lane:
         return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
 
     def muted(self, now: float) -> bool:
-        """Whether the vendor said so, less than ten minutes ago."""
+        """Whether the vendor muted it less than ten minutes ago."""
         return now < self._muted_until
 
     def open_at(self, now: float) -> float:
@@ -109,9 +109,9 @@ class Lane:
         return max(opens, self._sent[-1] + rest / (allowed - used))
 
     async def send(self, message: Markdown) -> Outcome:
-        """What became of it; unless it was taken, `trouble` says why and `ready_at` when to try again."""
+        """Send a message. If it was not accepted, `trouble` says why and `ready_at` when to try again."""
         async with self._busy:
-            # Those before us in the queue may have sent what was left when we looked.
+            # Callers before us in the queue may have used the rest of the budget meanwhile.
             if not self.remaining(asyncio.get_running_loop().time() + _TICK_SECONDS):
                 return Outcome.REFUSED
             try:

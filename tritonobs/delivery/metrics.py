@@ -47,11 +47,11 @@ class DeliveryMetrics:
         )
         self.waiting = self._gauge(names.DELIVERY_WAITING, "Calls without an answer.", robot)
         self.budget = self._gauge(
-            names.ROBOT_BUDGET, "Messages the robot may still get in this minute.", robot
+            names.ROBOT_BUDGET, "Messages the robot may still send in this minute.", robot
         )
         self.mute = self._gauge(names.ROBOT_MUTED, "1 while DingTalk mutes the robot.", robot)
         self.generation = self._gauge(names.CONFIG_GENERATION, "Fleet files loaded since the start.")
-        self.valid = self._gauge(names.CONFIG_VALID, "1 when the fleet file as it is now is in use.")
+        self.valid = self._gauge(names.CONFIG_VALID, "1 when the current fleet file is in use.")
         self.loaded = self._gauge(names.CONFIG_LOADED, "When the fleet file in use was loaded.")
         self._unshown = self._counter(
             names.UNSHOWN_ALERTS,
@@ -81,7 +81,7 @@ class DeliveryMetrics:
         self._wait.labels(robot)
 
     def forget(self, robot: str) -> None:
-        """Take back what a robot that is gone would go on claiming: that it is mute, that calls wait."""
+        """Remove the gauges of a robot that is gone: that it is muted, that calls wait."""
         for gauge in (self.waiting, self.budget, self.mute):
             with contextlib.suppress(KeyError):
                 gauge.remove(robot)
@@ -97,11 +97,11 @@ class DeliveryMetrics:
             self._alerts.labels(robot, alert.status).inc()
 
     def accepted(self, robot: str) -> None:
-        """The robot took a message."""
+        """The robot accepted a message."""
         self._messages.labels(robot).inc()
 
     def failed(self, robot: str, code: str) -> None:
-        """The robot did not take a message. Codes come from outside: after 40 the rest is `other`."""
+        """The robot did not accept a message. Codes come from outside: after 40 the rest is `other`."""
         if len(self._codes) >= _MOST_CODES and code not in self._codes:
             code = "other"
         self._codes.add(code)
@@ -116,7 +116,7 @@ class DeliveryMetrics:
         self._relayed.labels(webhook, "passed" if passed else "come_again").inc()
 
     def unshown(self, robot: str) -> None:
-        """Of an alert only the name was shown."""
+        """An alert was shown by its name only."""
         self._unshown.labels(robot).inc()
 
     def dropped(self, reason: str) -> None:

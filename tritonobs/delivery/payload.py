@@ -66,7 +66,7 @@ class Alert(_Said):
 
     @cached_property
     def state(self) -> tuple[str, str, str]:
-        """What tells one piece of news from another: which alert, which episode, on or off."""
+        """What identifies an event: which alert, which episode, firing or resolved."""
         return self.fingerprint, str(self.starts_at), self.status
 
 
@@ -105,18 +105,18 @@ def read_payload(body: bytes) -> Payload:
 
 
 def _read(said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The call with its alerts, each read on its own: one that is damaged spoils no other."""
+    """The call with its alerts, each read on its own: a damaged one does not affect others."""
     written = said.get("alerts")
     if not isinstance(written, list) or not written:
         return said
     left_out = len(written) - MOST_ALERTS
     if left_out > 0:
         said = {**said, "truncatedAlerts": left_out + _number(said.get("truncatedAlerts"))}
-        # What is over matters less.
+        # Resolved alerts matter less.
         written = sorted(written, key=_is_over)[:MOST_ALERTS]
     read = [_alert(one) for one in written]
     if not any(read):
-        return {**said, "alerts": written[:1]}  # What is wrong with one is wrong with all.
+        return {**said, "alerts": written[:1]}  # A fault in one is a fault in all.
     return {**said, "alerts": [one or _nameless(position) for position, one in enumerate(read)]}
 
 
@@ -166,7 +166,7 @@ def _whole(text: str) -> str:
 
 
 def _left_out(payload: Payload) -> Alert:
-    """Replaces those that `max_alerts` of Alertmanager cut, or we: at least their number is shown."""
+    """Replaces those that `max_alerts` of Alertmanager cut, or we: their number is shown."""
     firing = any(alert.firing for alert in payload.alerts)
     text = (
         f"{payload.truncated} alerts of group {payload.group_key} are left out: more than {MOST_ALERTS:,} "

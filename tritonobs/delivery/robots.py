@@ -6,14 +6,15 @@ Secrets are read each at the moment it is used: a new one in its file needs no r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
 from jinja2 import Template
 
 from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
-from tritonobs.delivery.composer import Composer, DigestPage
+from tritonobs.delivery.composer import Composer, DigestPage, Said
 from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -23,9 +24,14 @@ from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
 
+_log = logging.getLogger(__name__)
 _SEND_SECONDS = 10.0
 """More than the client's own patience: what is left is the name service and the disk."""
 _WRITE_SECONDS = 20.0
+_ABOVE_SECONDS = 2.0
+"""How long a message waits for what stands above its alerts."""
+Above = Callable[[Sequence[Alert], Robot], Awaitable[Sequence[Said]]]
+"""Lines above the alerts of a robot's message: what is wrong, and what to do. Names in them are data."""
 
 
 class Delivery:
@@ -40,8 +46,10 @@ class Delivery:
         metrics: DeliveryMetrics,
         supervisor: Supervisor,
         pace: Pace | None = None,
+        above: Above | None = None,
     ) -> None:
         self._supervisor = supervisor
+        self._above = above
         self._dingtalk = dingtalk
         self._metrics = metrics
         self._pace = pace or Pace()
@@ -78,10 +86,10 @@ class Delivery:
             self._evidence = Evidence(plan.addresses.prometheus_url, self._metrics)
 
     def begin(self) -> None:
-        """Deliver from now on, in the place of another process.
+        """Deliver from now on, instead of another process.
 
-        Its last minute and our first one share the robots' budgets, as after a restart; and what it told its
-        chats nobody here has heard.
+        Its last minute and our first one share the robots' budgets, as after a restart. What it sent to its
+        chats is not known here.
         """
         now = asyncio.get_running_loop().time()
         for name, lane in self._lanes.items():
@@ -129,11 +137,25 @@ class Delivery:
     ) -> tuple[DigestPage, ...]:
         composer = self._composer
         label = composer.plan.rules.cluster_label
-        shares = await self._evidence.shares(composer.models(alerts), label)
-        # Thousands of alerts take seconds; everybody else is answered meanwhile.
-        return await self._writing.run(
-            lambda: composer.write(alerts, shares, robot, most_bytes), seconds=_WRITE_SECONDS
+        shares, above = await asyncio.gather(
+            self._evidence.shares(composer.models(alerts), label), self._lines(alerts, robot)
         )
+        # Thousands of alerts take seconds; other callers are answered meanwhile.
+        return await self._writing.run(
+            lambda: composer.write(alerts, shares, robot, most_bytes, above), seconds=_WRITE_SECONDS
+        )
+
+    async def _lines(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """What stands above these alerts; nothing where it is not known in time."""
+        if self._above is None:
+            return ()
+        try:
+            return await asyncio.wait_for(self._above(alerts, robot), _ABOVE_SECONDS)
+        except asyncio.TimeoutError:
+            return ()
+        except Exception:  # noqa: BLE001 (the message is sent in any case)
+            _log.exception("nothing stands above the alerts of this message")
+            return ()
 
     async def _retire(self, name: str, committer: Committer) -> None:
         await committer.close(f"robot {name} is no longer in the fleet file")

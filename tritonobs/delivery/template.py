@@ -27,10 +27,10 @@ TEST_ALERT: Final = "TritonobsTest"
 
 
 def compile_template(text: str) -> Template:
-    """A template that can reach nothing but what it is given.
+    """A template that can use only what it is given.
 
     Raises:
-        ValueError: it is no Jinja2; the text says where.
+        ValueError: it is not Jinja2; the text says where.
     """
     environment = ImmutableSandboxedEnvironment(**_HOW)
     try:
@@ -51,21 +51,28 @@ def try_template(text: str) -> Template:
     """A user's template, after it showed every alert of a sample.
 
     Raises:
-        ValueError: it is no Jinja2, fails, or leaves an alert out; the text says what is wrong.
+        ValueError: it is not Jinja2, fails, or leaves an alert out; the text says what is wrong.
     """
     template = compile_template(text)
     fill(template, headline="2 firing", alerts=sample_alerts(), mentions="@lee")
     return template
 
 
-def fill(template: Template, *, headline: str, alerts: Sequence[AlertView], mentions: str) -> str:
-    """The text of one message.
+def fill(
+    template: Template,
+    *,
+    headline: str,
+    alerts: Sequence[AlertView],
+    mentions: str,
+    above: Sequence[object] = (),
+) -> str:
+    """The text of one message; `above` are lines with `text` and `links`.
 
     Raises:
-        ValueError: the template failed, or names one of the alerts nowhere.
+        ValueError: the template failed, or does not name one of the alerts.
     """
     try:
-        text = template.render(headline=headline, alerts=alerts, mentions=mentions).strip()
+        text = template.render(headline=headline, alerts=alerts, mentions=mentions, above=above).strip()
     except Exception as error:  # noqa: BLE001 (a user's template may raise anything at all)
         raise ValueError(f"{type(error).__name__}: {error}") from None
     lost = next((alert for alert in alerts if alert.name not in text or alert.subject not in text), None)

@@ -97,7 +97,7 @@ class AlertView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """For whom: the words, the time zone, where silences are made, and where our runbooks are."""
+    """The reader: words, time zone, and the addresses for silences and our runbooks."""
 
     words: Words
     zone: tzinfo
@@ -134,7 +134,7 @@ def view(alert: Alert, reader: Reader, evidence: str = "") -> AlertView:
 
 
 def bare_view(alert: Alert, reader: Reader) -> AlertView:
-    """As much of an alert as nothing in it can spoil: its name, its subject, that it is damaged."""
+    """The parts of a damaged alert that can always be shown: its name, its subject, that it is damaged."""
     return AlertView(
         state=alert.state,
         rank=(not alert.firing, _RANKS.get(alert.labels.get(SEVERITY, ""), 1), 0.0, ""),
@@ -234,14 +234,14 @@ class Called:
 
 
 def matching(rules: Iterable[Mention], labels: Mapping[str, str]) -> tuple[Mention, ...]:
-    """The rules that want people called for an alert with these labels."""
+    """The rules that mention people for an alert with these labels."""
     return tuple(
         rule for rule in rules if all(labels.get(label, "") in values for label, values in rule.match)
     )
 
 
 def called(alerts: Iterable[AlertView]) -> Called:
-    """Everybody to be called for these alerts, each once."""
+    """The people to mention for these alerts, each once."""
     rules = [rule for alert in alerts for rule in alert.mentions]
     return Called(
         mobiles=tuple(dict.fromkeys(mobile for rule in rules for mobile in rule.mobiles)),

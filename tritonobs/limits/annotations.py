@@ -1,4 +1,4 @@
-"""Limits from the annotations of Kubernetes objects; keeps what they said while it cannot ask.
+"""Limits from the annotations of Kubernetes objects; keeps the last ones while the API is not reachable.
 
 Every change goes to the log of limits. After a restart the limits are those the log ends with, until the API
 server has answered: a limit does not vanish because two things were restarted at once.
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 _WATCH_SECONDS = 240
 _LONGEST_STEP_SECONDS = 330.0
-"""A watch, and the patience of the client with it."""
+"""A watch, and the client's timeout for it."""
 _LONGEST_PAUSE_SECONDS = 30.0
 _MOST_DOUBLINGS = 5
 
@@ -41,7 +41,7 @@ class AnnotationFeed:
     """What the objects of several kinds say; `limits` may be read from any thread.
 
     `clients` are by the name of the kind. `log` gives the log of limits as it is on disk. `changed` is called
-    with what the annotations say now, `announce` with each object whose limit is news; both in any thread.
+    with the current annotations, `announce` with each object whose limit changed; both in any thread.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class AnnotationFeed:
 
     @property
     def limits(self) -> Mapping[tuple[str, str], QpsLimit]:
-        """What the annotations say now, or said last, by model and version."""
+        """The current annotations, or the last known ones, by model and version."""
         # `_now` is replaced and never changed, so a reader needs no lock.
         return overrides(self._now.limits.values())
 
@@ -83,7 +83,7 @@ class AnnotationFeed:
         return len(self._now.complaints)
 
     def close(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         self._closed = True
         for follower in self.followers.values():
             follower.close()
@@ -102,7 +102,7 @@ class AnnotationFeed:
         )
 
     def _remember(self) -> None:
-        """What the log ends with. A log that cannot be read does not keep this from asking the server."""
+        """The last entries of the log. If the log cannot be read, the server is asked all the same."""
         with self._lock:
             if self._remembered:
                 return
@@ -138,7 +138,7 @@ class AnnotationFeed:
         last = self._now
         objects = [one for seen in self._seen.values() for one in seen.values()]
         found = annotated_limits(objects, self._models, last.limits, self._annotation)
-        # What a kind said before the restart holds until that kind was listed.
+        # Limits of a kind from before the restart stay in force until that kind was listed.
         unseen = {
             origin: limit
             for origin, limit in last.limits.items()
@@ -155,7 +155,7 @@ class AnnotationFeed:
             self._tell(last, {one.key: one for one in objects})
 
     def _tell(self, last: Annotated, objects: Mapping[str, kubernetes.Annotated]) -> None:
-        """Each object whose limit is another one than before, or wrong in another way."""
+        """Each object whose limit, or whose error, has changed."""
         now = self._now
         for origin in sorted({*now.limits, *now.complaints}):
             one = objects.get(origin.rpartition(" ")[0])
@@ -192,7 +192,7 @@ def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
 
 
 class Watchable(Protocol):
-    """Who can tell about objects of a kind; `clients.kubernetes.KubernetesClient` does."""
+    """A source of the objects of a kind, such as `clients.kubernetes.KubernetesClient`."""
 
     def list(self) -> Listing:
         """Every object."""
@@ -201,7 +201,7 @@ class Watchable(Protocol):
         """What changes afterwards."""
 
     def close(self) -> None:
-        """Nothing more is asked."""
+        """End its requests."""
 
 
 class Follower:
@@ -233,7 +233,7 @@ class Follower:
             self._version = ""
         except (ClientError, SecretUnusable) as error:
             self._trouble(error)
-        # A change may have been taken by half, so the next step lists again.
+        # A change may have been applied by half, so the next step lists again.
         except BaseException:
             self._lost()
             raise

@@ -46,7 +46,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """What became of it: the new entries of the log, and warnings about the file as it is now."""
+    """The result of a change: the new entries of the log, and warnings about the current file."""
 
     entries: tuple[Entry, ...]
     warnings: tuple[Finding, ...]
@@ -79,7 +79,8 @@ def set_limit(path: Path, change: Change, *, who: str, reason: str) -> Changed:
 def log_path(spec: Spec, path: Path) -> Path:
     """The log of this fleet's limit changes: beside the fleet file unless configured otherwise.
 
-    The environment takes precedence: a container reads the same file as its host, and writes elsewhere.
+    The environment takes precedence: a container reads the same file as its host, and writes to another
+    place.
     """
     named = os.environ.get(LIMITS_LOG_VARIABLE) or spec.limits_log or f"{path.stem}.limits.jsonl"
     return path.resolve().parent / named
@@ -123,7 +124,7 @@ def _unknown(kind: str, name: str, known: list[str]) -> str:
 
 
 def _judged(text: str, file: str) -> tuple[Spec, tuple[Finding, ...]]:
-    """The spec of the new text, and what it is warned about."""
+    """The spec of the new text, and warnings about it."""
     reading = read_text(text, file)
     findings = (*reading.findings, *(check(reading.spec) if reading.spec else ()))
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
@@ -162,12 +163,12 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
     entries, findings = log.read()
     more = _differences(log, entries, path)
     if (more and log.path.exists()) or log.needs_healing():
-        # Once more, in turn: a change that was under way may have ended.
+        # Again, with the lock: a change that was under way may have ended.
         # A user who may only read sees the log as it is.
         with suppress(SpecInvalid), log.turn():
             entries, findings = log.read()
             more = _differences(log, entries, path)
-    # Any entry may have it: the log may have grown since somebody noted its hash.
+    # Any entry may have it: the log may have grown since its hash was noted.
     if expected and expected not in {entry.hash for entry in entries}:
         message = f"no entry has the hash {expected}: the log was cut or rewritten"
         more = (*more, Finding(place=Place(file=str(log.path)), path="", message=message))
@@ -175,7 +176,7 @@ def verify_log(path: Path, expected: str = "") -> tuple[tuple[Finding, ...], str
 
 
 def _differences(log: LimitsLog, entries: tuple[Entry, ...], path: Path) -> tuple[Finding, ...]:
-    """Where the log ends with other limits than the fleet file has."""
+    """Fields whose last limit in the log is not that of the fleet file."""
     known = {field: entry.new for field, entry in state(entries, FILE).items()}
     written = {field: describe(limit) for field, limit in _written(load_fleet(path)).items()}
     return tuple(
@@ -199,7 +200,7 @@ def note_file(path: Path) -> tuple[Entry, ...]:
     """
     log = log_of(path)
     with log.turn():
-        # Read in turn: what was read before might be older than what the log already tells.
+        # Read with the lock: an earlier reading might be older than the log.
         return log.record(_written(load_fleet(path)), _whoever(path), _now())
 
 

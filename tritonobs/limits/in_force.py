@@ -1,4 +1,4 @@
-"""The limits in force: the fleet file's, with those of annotations in their place; every change is logged.
+"""The limits in force: the fleet file's, replaced by those of annotations; every change is logged.
 
 The log is written beside the event loop: a full disk or a held lock delays nothing else. Events on annotated
 objects say "limit 80 in force", or why not. Nothing waits for them.
@@ -48,9 +48,10 @@ _AUTHOR = Author(who="unknown", source=ANNOTATION, reason="annotated in Kubernet
 
 
 class LiveLimits(Collector):
-    """What the daemon knows of limits beyond the fleet file it loaded. Its tasks are the supervisor's.
+    """Limits that the daemon knows beyond the fleet file it loaded. Its tasks are the supervisor's.
 
-    `speaks` says whether this daemon, of several, is the one that tells objects what became of their limits.
+    `speaks` says whether this daemon, of several, is the one that writes the state of their limits to
+    objects.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class LiveLimits(Collector):
             self._feed.use_models(plan.models)
 
     def merged(self, plan: Plan) -> Plan:
-        """The plan with what annotations say now."""
+        """The plan with the limits of the current annotations."""
         feed = self._feed
         if feed is None:
             return plan
@@ -84,12 +85,12 @@ class LiveLimits(Collector):
         return last[2]
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stop following."""
         self._supervisor.drop(_LOG)
         self._leave()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """How well the annotations can be followed; nothing where none are."""
+        """Metrics about the annotations; nothing where they are not followed."""
         if self._watched is None:
             return
         connected = GaugeMetricFamily(
@@ -105,7 +106,7 @@ class LiveLimits(Collector):
 
     def _restart(self, plan: Plan) -> None:
         self._leave()
-        # Kept even where nobody can be asked: `collect` then tells 0, which alerts can see.
+        # Kept even where no API server can be reached: `collect` then gives 0, which alerts can see.
         self._watched = watched = plan.kubernetes.watched
         if watched is None:
             return
@@ -165,13 +166,13 @@ class Events:
         self._refused = ""
 
     def tell(self, one: Annotated, in_force: str, complaint: str) -> None:
-        """What is in force on this object, or what is wrong; from any thread."""
+        """Report what is in force on this object, or what is wrong; from any thread."""
         if self._speaks():
             self._waiting.append((one.namespace, event(one, in_force, complaint)))
             self._loop.call_soon_threadsafe(self._something.set)
 
     async def post(self) -> None:
-        """One round: wait for something to tell, and tell it."""
+        """One round: wait for something to report, and report it."""
         await self._something.wait()
         self._something.clear()
         while self._waiting:
@@ -224,7 +225,7 @@ class _Annotations:
 
 
 class LogKeeper:
-    """Writes down what changed, in order. What cannot be written waits, the last 1,000 changes at most."""
+    """Logs changes in order. Changes that cannot be written wait, the last 1,000 at most."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -249,7 +250,7 @@ class LogKeeper:
         """The log of the fleet file in use. Reads files.
 
         Raises:
-            SpecInvalid: the fleet file is wrong, and no good one was read before.
+            SpecInvalid: the fleet file is wrong, and no valid one was read before.
         """
         if self._log is None:
             self._log = log_of(self._path)

@@ -1,8 +1,8 @@
 """Who changed which limit, when and why: an append-only log, each line linked to the one before.
 
-Every line carries the hash of the line before it, so a line that is changed, taken out or put in later
-shows. A log that was cut at its end is noticed: the limits in force are not those it ends with, and who
-noted the last hash elsewhere can ask for it.
+Every line carries the hash of the line before it, so a changed, removed or inserted line is detected. A log
+that was cut at its end is detected, too: the limits in force are not its last ones, and a last hash that was
+noted elsewhere is missing.
 
 A change of the fleet file and its lines in the log are one transaction, also when the process is killed.
 While a change is under way, a note beside the log says how long the log was and what the file is to become.
@@ -50,7 +50,7 @@ class LimitsLog:
         self.path = path
 
     def read(self) -> tuple[tuple[Entry, ...], tuple[Finding, ...]]:
-        """Every readable entry, and a finding for each line that is none or does not follow from the last.
+        """Every readable entry, and a finding for each line that is not, or does not follow.
 
         Raises:
             SpecInvalid: the log is not a regular file, too large, or cannot be read.
@@ -69,7 +69,7 @@ class LimitsLog:
 
     @contextmanager
     def turn(self, *, patience_seconds: float = 10.0) -> Iterator[None]:
-        """Keep other writers of this log (and of what it tells about) out; heal what a crash left behind.
+        """Lock out other writers of this log (and of its fleet file); repair what a crash left behind.
 
         Raises:
             SpecInvalid: the log cannot be opened for writing, or another program keeps its turn for too long.
@@ -90,7 +90,7 @@ class LimitsLog:
             os.close(descriptor)
 
     def needs_healing(self) -> bool:
-        """Whether a crash left something that the next turn puts right."""
+        """Whether a crash left something that the next turn repairs."""
         return note_of(self.path).exists() or self._data()[-1:] not in {b"", b"\n"}
 
     @contextmanager
@@ -161,7 +161,7 @@ class LimitsLog:
                 raise
 
     def _heal(self) -> None:
-        """Take out a line torn by a crash, and say so in an entry of its own."""
+        """Remove a line cut by a crash, and log that in an entry of its own."""
         data = self._data()
         torn = data[data.rfind(b"\n") + 1 :]
         if not torn:
@@ -186,7 +186,7 @@ class LimitsLog:
                         version="",
                         old="",
                         new="",
-                        reason=f"took out a line of {len(torn)} bytes that a crash had torn",
+                        reason=f"removed a line of {len(torn)} bytes that a crash had cut",
                         previous=last.hash if last else FIRST,
                     )
                 )
@@ -211,7 +211,7 @@ class LimitsLog:
 
 
 def _lock(path: Path, descriptor: int, patience_seconds: float) -> None:
-    """Wait for the turn, within bounds: a program that was stopped in its turn must not stop others."""
+    """Wait for the lock, within bounds: a program that was stopped with the lock must not stop others."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise FileUnusable(path, "is not a regular file")
     deadline = time.monotonic() + patience_seconds
@@ -245,7 +245,7 @@ class Entry:
     hash: str = ""
 
     def digest(self) -> str:
-        """What `hash` has to be."""
+        """The right value of `hash`."""
         # JSON as ASCII: a reason may hold bytes that are no text, which UTF-8 refuses.
         value = {name: one for name, one in asdict(self).items() if name != "hash"}
         return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -267,7 +267,7 @@ def state(entries: tuple[Entry, ...], source: str) -> dict[str, Entry]:
 
 
 def describe(limit: Limit) -> str:
-    """A limit as the log tells it: `8`, `unlimited`, `20 from 2026-11-11T00:00:00+08:00 until …`."""
+    """A limit as the log has it: `8`, `unlimited`, `20 from 2026-11-11T00:00:00+08:00 until …`."""
     per_second = limit.qps if isinstance(limit, QpsLimit) else limit.per_second
     text = f"{per_second.normalize():f}" if per_second.is_finite() else "unlimited"
     if not isinstance(limit, QpsLimit):
@@ -277,7 +277,7 @@ def describe(limit: Limit) -> str:
 
 
 def parse_line(line: bytes) -> Entry | None:
-    """The entry of one line, or None when it is none; never raises."""
+    """The entry of one line, or None when the line is not an entry; never raises."""
     try:
         value = json.loads(line)
         if type(value["number"]) is not int or not all(isinstance(value[name], str) for name in _TEXTS):
@@ -294,7 +294,7 @@ def lines(data: bytes) -> list[bytes]:
 
 
 def as_line(entry: Entry) -> bytes:
-    """How an entry is written: readable, and what no terminal should see as escapes."""
+    """How an entry is written: readable, with control characters as escapes."""
     text = json.dumps(asdict(entry), ensure_ascii=False)
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text).encode()
 
@@ -312,7 +312,7 @@ def sealed(entry: Entry) -> Entry:
 def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
     """What is wrong with a line, or nothing."""
     if entry is None:
-        return "is not an entry of this log: torn by a crash, or not written by tritonobs"
+        return "is not an entry of this log: cut by a crash, or not written by tritonobs"
     if entry.hash != entry.digest():
         return f"entry {entry.number} was changed after it was written"
     # The hash is of the values: a space, or a name written twice, does not change it.
@@ -320,7 +320,7 @@ def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
         return f"entry {entry.number} is not as tritonobs writes it: spaces, order or names were changed"
     if entry.previous != (before.hash if before else FIRST):
         after = f"entry {before.number}" if before else "the beginning"
-        return f"entry {entry.number} does not follow from {after}: lines were taken out, put in or moved"
+        return f"entry {entry.number} does not follow from {after}: lines were removed, inserted or moved"
     return ""
 
 
@@ -347,7 +347,7 @@ def together(log: Path, file: Path, data: bytes) -> Iterator[None]:
 
 
 def settle(log: Path) -> None:
-    """Finish or take back a change that was cut short; nothing happens when none was.
+    """Finish or undo an interrupted change; nothing happens when there is none.
 
     Raises:
         FileUnusable: the note is damaged, or the log cannot be written.
@@ -360,7 +360,7 @@ def settle(log: Path) -> None:
         said = json.loads(read_bytes(note, most=_MOST_NOTE_BYTES))
         file, length, after = Path(said["file"]), int(said["log_bytes"]), str(said["after"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise FileUnusable(note, "is damaged; remove it, then look with: tritonobs limits verify") from error
+        raise FileUnusable(note, "is damaged; remove it, then check with: tritonobs limits verify") from error
     with refused(log, "written"):
         sweep(file)
         if _digest(file) != after and log.stat().st_size > length:

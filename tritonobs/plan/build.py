@@ -15,6 +15,7 @@ from tritonobs.plan.check_rules import rules_findings, slo_findings
 from tritonobs.plan.declared import declared_limits, token_limits
 from tritonobs.plan.fleet import (
     Addresses,
+    Incidents,
     Plan,
     PrometheusSettings,
     Traces,
@@ -51,7 +52,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
     """What the fleet file means; relative paths in it count from `base`, its folder.
 
     Raises:
-        SpecInvalid: with every error found; warnings do not stop a plan (`check` tells them).
+        SpecInvalid: with every error found; warnings do not stop a plan (`check` returns them).
     """
     errors = [finding for finding in check(spec) if finding.severity is Severity.ERROR]
     if errors:
@@ -94,6 +95,10 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         traces=Traces(
             receiver_url=spec.traces.receiver or spec.addresses.serve, forward=spec.traces.forward or ""
+        ),
+        incidents=Incidents(
+            triage=spec.incidents.triage,
+            folder=base / spec.incidents.folder if spec.incidents.folder else None,
         ),
         notify=build_notify(spec.notify, spec.own_alertmanager, base),
         kubernetes=build_kubernetes(spec, base),
@@ -200,7 +205,7 @@ def _times(spec: Spec) -> Iterator[Finding]:
         seconds = getattr(spec.prometheus, field)
         if seconds is not None and not 1 <= seconds <= LONGEST_SCRAPE_SECONDS:
             message = f"found {shown(seconds)}; allowed is 1s to {shown(LONGEST_SCRAPE_SECONDS)}"
-            hint = "Prometheus takes a series for gone after 5m without a sample"
+            hint = "to Prometheus a series is gone after 5m without a sample"
             yield spec.source.finding(("prometheus", field), message, hint=hint)
     evaluation, scrape = spec.prometheus.evaluation_interval, spec.prometheus.scrape_interval
     if evaluation is not None and 1 <= evaluation < scrape <= LONGEST_SCRAPE_SECONDS:

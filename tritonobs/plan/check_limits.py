@@ -1,4 +1,4 @@
-"""Limits that contradict each other, or that Triton cannot tell apart; pools that cannot be scaled."""
+"""Limits that contradict each other, or that Triton cannot distinguish; pools that cannot be scaled."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _out_of_reach(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterat
 
 
 def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator[Finding]:
-    if model.pipeline != "ensemble" or len(model.versions) < 2:  # noqa: PLR2004 (two versions to tell apart)
+    if model.pipeline != "ensemble" or len(model.versions) < 2:  # noqa: PLR2004 (two versions to distinguish)
         return
     for version, own in model.versions.items():
         for field in ("qps_limit", "scheduled_limits", "tokens_per_second_limit", "slos"):
@@ -155,7 +155,7 @@ def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
             yield spec.source.finding(
                 (*_AT, name),
                 f"its autoscaler {quoted(pool.autoscaler)} is not matched by rules.pool_names "
-                f"({quoted(spec.rules.pool_names)}), so no alert tells that it is blind",
+                f"({quoted(spec.rules.pool_names)}), so no alert reports that it has no metric",
                 key=True,
                 severity=Severity.WARNING,
             )
@@ -186,8 +186,8 @@ def _signals(spec: Spec, pool: ScaledPool, limited: frozenset[str]) -> Iterator[
         has = "has" if len(unlimited) == 1 else "have"
         yield spec.source.finding(
             (*_AT, pool.name),
-            f"{listed(unlimited)} {has} no qps_limit, so the offered load makes the pool no larger; "
-            "only requests that wait do",
+            f"{listed(unlimited)} {has} no qps_limit, so the offered load does not grow the pool; "
+            "only waiting requests do",
             hint="write a qps_limit; an annotation still takes its place",
             key=True,
             severity=Severity.WARNING,

@@ -1,4 +1,4 @@
-"""What the `rules:` section says that is not valid, and SLOs that promise nothing."""
+"""What the `rules:` section says that is not valid, and SLOs that are not complete or not valid."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tritonobs.plan.objectives import (
     shown,
 )
 from tritonobs.plan.rules import labels_selected, matchers, replica_label, selects
+from tritonobs.spec.rules import ALERTS
 from tritonobs.spec.schema import Spec
 from tritonobs.spec.source import Step
 from tritonobs.spec.words import listed, quoted
@@ -50,7 +51,7 @@ def rules_findings(spec: Spec) -> Iterator[Finding]:
 
 def _severities(spec: Spec) -> Iterator[Finding]:
     shards = () if spec.rules.tier == "all" else names.SHARD_ALERTS
-    alerts = (*names.ALERTS, *shards, *(names.AGENT_ALERTS if spec.prometheus.agents else ()))
+    alerts = (*ALERTS, *shards, *(names.AGENT_ALERTS if spec.prometheus.agents else ()))
     for alert in spec.rules.severities:
         if alert not in alerts:
             message = f"is not an alert; alerts are {listed(alerts)}"
@@ -66,8 +67,8 @@ def _shards(spec: Spec) -> Iterator[Finding]:
     if tier != "all" and not shards:
         yield spec.source.finding(
             ("rules", "tier"),
-            "prometheus.shards names none, so no configuration of them is written and nothing asks them",
-            hint="right where shards write to the global Prometheus, or where an operator has them",
+            "prometheus.shards is empty, so no configuration of shards is written and nothing reads them",
+            hint="correct where shards write to the global Prometheus, or where an operator has them",
             severity=Severity.WARNING,
         )
     yield from _addresses(spec, "shard", shards)
@@ -92,7 +93,7 @@ def _labels(spec: Spec) -> Iterator[Finding]:
     rules, replica = spec.rules, replica_label(spec)
     for field, label in (("replica_label", replica), ("cluster_label", rules.cluster_label)):
         if label in _TAKEN:
-            message = f"found {quoted(label)}, which already says something else; allowed is another label"
+            message = f"found {quoted(label)}, which already has another meaning; allowed is another label"
             yield spec.source.finding(("rules", field), message)
     if replica == rules.cluster_label:
         message = f"found {quoted(rules.cluster_label)}, which is the replica_label, too"
@@ -122,7 +123,7 @@ def _selector(spec: Spec, field: str, job: str) -> Iterator[Finding]:
         yield spec.source.finding(
             ("rules", field),
             f"prometheus.yml as built gives job={quoted(job)}, which this does not select",
-            hint="right where your own Prometheus scrapes; else write labels with =, targets then get them",
+            hint="correct where your own Prometheus scrapes; else write labels with =, targets then get them",
             severity=Severity.WARNING,
         )
 
@@ -156,7 +157,7 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
         yield promise.stage_written, "times a stage but has no threshold; write one like 250ms"
     allowed = spec.rules.latency_thresholds
     if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
-        message = f"{shown(promise.threshold)} is none of rules.latency_thresholds"
+        message = f"{shown(promise.threshold)} is not one of rules.latency_thresholds"
         yield promise.threshold_written, f"{message}; allowed are {listed([*map(shown, allowed)])}"
     if promise.threshold is not None and promise.charges_invalid:
         yield (
@@ -171,7 +172,7 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
             promise.threshold_written if promise.threshold_written[0] != "defaults" else promise.written,
             (
                 "an ensemble has no code that times its requests; "
-                "write source: traces, or promise latency for members or a BLS pipeline"
+                "write source: traces, or a latency SLO for members or a BLS pipeline"
             ),
         )
 

@@ -1,6 +1,6 @@
 """Limits as people write them: in a fleet file, and in the annotations of Kubernetes objects.
 
-Those of requests stand here before pipelines and time have their say. Those of tokens a second are inherited
+Limits of requests are here before pipelines and schedules are applied. Those of tokens a second are inherited
 by kind, from the defaults to a model to its versions.
 """
 
@@ -156,7 +156,7 @@ class AnnotatedObject(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotated:
-    """What all annotations come to: limits, who wrote each, and what cannot be meant; by annotation."""
+    """The result of all annotations: limits, who wrote each, and what is not valid; by annotation."""
 
     limits: Mapping[str, QpsLimit]
     writers: Mapping[str, str]
@@ -191,7 +191,7 @@ def annotated_limits(
 
 
 def overrides(limits: Iterable[QpsLimit]) -> dict[tuple[str, str], QpsLimit]:
-    """One limit for each subject: of several objects that speak for one, the lowest counts."""
+    """One limit for each subject: of several objects with a limit for one, the lowest counts."""
     lowest: dict[tuple[str, str], QpsLimit] = {}
     for limit in limits:
         subject = (limit.model, limit.version)
@@ -227,5 +227,5 @@ def _rivals(limits: Mapping[str, QpsLimit]) -> dict[str, str]:
     for origin, limit in limits.items():
         other = first.setdefault((limit.model, limit.version), origin)
         if other != origin and limits[other].qps != limit.qps:
-            found[origin] = f"{other} speaks for the same model; the lower limit is in force"
+            found[origin] = f"{other} has a limit for the same model; the lower one is in force"
     return found

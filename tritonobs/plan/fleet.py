@@ -90,7 +90,7 @@ class Slo:
     threshold_seconds: Decimal | None = None
     source: Literal["stages", "traces"] = "stages"
     charges_invalid: bool = False
-    """Whether availability charges what models call the caller's fault; else it counts nowhere."""
+    """Whether availability charges what models call the caller's fault; else it is not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A model of the fleet; `calls` is not empty for a pipeline (`kind` says which sort)."""
+    """A model of the fleet; `calls` is not empty for a pipeline (`kind` says of which kind)."""
 
     name: str
     versions: tuple[str, ...]
@@ -127,12 +127,12 @@ class Addresses:
     runbooks_link: str = "http://127.0.0.1:9900/runbooks"
     serve_link: str = "http://127.0.0.1:9900"
     serve_names: tuple[str, ...] = ()
-    """Host names under which serve is asked, besides that of `serve_url`."""
+    """Host names under which clients reach serve, besides that of `serve_url`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrometheusSettings:
-    """How often Prometheus looks and how long it remembers."""
+    """How often Prometheus scrapes and how long it keeps samples."""
 
     scrape_interval_seconds: Decimal
     evaluation_interval_seconds: Decimal
@@ -147,10 +147,18 @@ class PrometheusSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traces:
-    """Triton's own traces: who receives them, and the OTLP address they are passed on to ("" for none)."""
+    """Triton's own traces: their receiver, and the OTLP address they are passed on to ("" for none)."""
 
     receiver_url: str = "http://127.0.0.1:9900"
     forward: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incidents:
+    """Whether the cause of alerts is looked for, and the folder in which incidents are kept, if one is."""
+
+    triage: bool = True
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +180,7 @@ class Plan:
     kubernetes: Kubernetes = field(default_factory=Kubernetes)
     rules: RuleSettings = field(default_factory=RuleSettings)
     traces: Traces = field(default_factory=Traces)
+    incidents: Incidents = field(default_factory=Incidents)
     token_limits: tuple[TokenLimit, ...] = ()
     replica_source: ReplicaSource | None = None
     """How the replicas are found where the file does not name them; `replicas` then are those found."""
@@ -180,7 +189,7 @@ class Plan:
 
     @property
     def cluster_labels(self) -> dict[str, str]:
-        """The label that says which cluster series are of, or nothing where they carry none."""
+        """The label with the cluster of a series, or nothing where series carry none."""
         label = self.rules.cluster_label
         return {label: self.cluster} if label else {}
 
@@ -282,7 +291,7 @@ def _replica(replica: ReplicaSpec) -> Replica:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One address to scrape, with the labels its series get; those in `__` tell Prometheus how to ask."""
+    """One address to scrape, with the labels its series get; those in `__` say how Prometheus scrapes it."""
 
     address: str
     labels: dict[str, str]

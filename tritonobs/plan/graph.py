@@ -1,4 +1,4 @@
-"""Who calls whom: ensembles and BLS pipelines as a graph of models, and what one request costs below it."""
+"""The calls between models: ensembles and BLS pipelines as a graph of models, and the cost of a request."""
 
 from __future__ import annotations
 

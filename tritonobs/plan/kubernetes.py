@@ -15,7 +15,7 @@ from tritonobs.spec.schema import Spec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledPool:
-    """A pool, what is scaled, and from where on it needs another server.
+    """A pool, what is scaled, and from which load on it needs another server.
 
     `limit_replicas` servers take what the models' limits allow; `limit_share` and `kv_cache_ratio` are shares
     of one.
@@ -147,7 +147,7 @@ def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
     )
     return Kubernetes(
         server=server,
-        # A rules file holds the limits of the fleet file: what annotations say would reach nobody.
+        # A rules file holds the limits of the fleet file: annotations would have no effect.
         watched=watched if said.watch and spec.limits_source == "serve" else None,
         objects=build_objects(said.objects, servers_namespace(spec)) if said.objects else None,
     )

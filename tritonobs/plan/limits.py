@@ -165,7 +165,7 @@ def _capacity(model: Model, active: Active) -> Decimal | None:
     own = active.get((model.name, ALL_VERSIONS))
     if own:
         return own.qps if own.qps.is_finite() else None
-    # A version without a limit may take any load, so the sum of the others is no capacity.
+    # A version without a limit may take any load, so the sum of the others is not a capacity.
     versions = _version_limits(model, active)
     return (
         sum((limit.qps for limit in versions), Decimal(0))

@@ -94,7 +94,7 @@ def secret_source(file: Path | None, env: str, base: Path) -> SecretSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """Whom to call by name for alerts whose labels have one of the given values; no label: any alert."""
+    """The people to mention for alerts whose labels have one of the given values; no label: any alert."""
 
     match: tuple[tuple[str, tuple[str, ...]], ...] = ()
     mobiles: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """SLOs after inheritance: fleet defaults, then the model, then the version, field by field.
 
-Below them are the bounds of the traced times' histograms, and the one value that stands for a bucket. 24
+Below them are the bounds of the traced times' histograms, and the value that represents a bucket. 24
 bounds a decade from 0.1 ms to 60 s. The geometric middle of a bucket is at most 4.92 % away from any time in
 it, so a quantile that is read as the middle of its bucket is that near to the true one, however the times
 are spread. Prometheus' own reading, a straight line through the bucket, may be 10 % away where all take
@@ -34,7 +34,7 @@ LOWEST_SECONDS, HIGHEST_SECONDS = map(float, TRACED_SECONDS)
 A_DECADE: Final = 24
 _DIGITS = 6
 _ROUNDING = 1e-4
-"""Of a step: how far a bound of so many digits may be from its place."""
+"""Of a step: how far a bound of this many digits may be from its place."""
 BOUNDS: Final = tuple(
     float(f"{LOWEST_SECONDS * 10 ** (step / A_DECADE):.{_DIGITS}g}")
     for step in range(math.ceil(math.log10(HIGHEST_SECONDS / LOWEST_SECONDS) * A_DECADE) + 1)
@@ -61,7 +61,7 @@ class Promise:
 
 
 def promises(spec: Spec) -> Iterator[Promise]:
-    """Every SLO of every model and version, complete or not; those taken back with `none` are left out."""
+    """Every SLO of every model and version, complete or not; those disabled with `none` are left out."""
     for name, model in spec.models.items():
         none = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
         whole = _merge({}, spec.defaults.slos, none, ("defaults", "slos"))
@@ -76,7 +76,7 @@ def promises(spec: Spec) -> Iterator[Promise]:
 
 
 def slo(promise: Promise) -> Slo:
-    """The plan's value of a promise that was found complete."""
+    """The plan's value of an SLO that was found complete."""
     return Slo(
         name=promise.name,
         model=promise.model,
@@ -112,11 +112,11 @@ def shown(seconds: Decimal) -> str:
 def _merge(
     inherited: Mapping[str, Promise], own: Mapping[str, SloSpec], subject: Promise, path: Path
 ) -> dict[str, Promise]:
-    """What a section makes of the promises it inherits; `subject` is a promise of nothing."""
+    """The inherited SLOs with the fields of a section; `subject` is an SLO without any field."""
     model, version = subject.model, subject.version
     merged = {name: replace(promise, model=model, version=version) for name, promise in inherited.items()}
     for name, written in own.items():
-        # A promise that is taken back with `none` is popped here and not put back.
+        # An SLO that is disabled with `none` is popped here and not put back.
         promise = merged.pop(name, None) or replace(subject, name=name)
         if not written.promised:
             continue
@@ -146,6 +146,6 @@ def with_thresholds(thresholds: Iterable[float]) -> tuple[float, ...]:
 
 
 def middle(seconds: float) -> float:
-    """What stands for every time in the bucket of this one; the rules compute the same."""
+    """The value that represents the bucket of this time; the rules compute the same."""
     step = math.ceil(math.log10(max(seconds, LOWEST_SECONDS) / LOWEST_SECONDS) * A_DECADE - _ROUNDING)
     return LOWEST_SECONDS * math.pow(10.0, (step - 0.5) / A_DECADE)

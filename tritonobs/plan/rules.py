@@ -53,7 +53,7 @@ class RuleSettings:
 
 
 def replica_label(spec: Spec) -> str:
-    """The label that tells replicas apart."""
+    """The label that distinguishes replicas."""
     # A PodMonitor gives series the label `pod`; Thanos takes `replica` for copies of one Prometheus.
     pods = isinstance(spec.replicas, DiscoverySpec) and spec.replicas.kubernetes is not None
     objects = spec.kubernetes is not None and spec.kubernetes.objects is not None
@@ -95,7 +95,7 @@ def selects(selector: str, labels: Mapping[str, str]) -> bool:
     """Whether a series with these labels is selected.
 
     Raises:
-        re.error: a pattern is none to Python.
+        re.error: a pattern is not valid in Python.
     """
     for label, operator, value in matchers(selector):
         # Prometheus anchors patterns at both ends, and takes a label that is missing for an empty one.

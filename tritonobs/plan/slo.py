@@ -17,7 +17,7 @@ _DAY = Decimal(86_400)
 SHORTEST_PERIOD_DAYS: Final = 7
 LONGEST_PERIOD_DAYS: Final = 90
 SUSTAINABLE = Decimal(1)
-"""The burn rate that spends the budget in exactly one period; below it the promise is kept."""
+"""The burn rate that spends the budget in exactly one period; below it the SLO is met."""
 FEWEST_BAD_REQUESTS: Final = 5
 """Fewer bad requests than this in the long window of a tier are chance, however large their share."""
 LASTING_RATIO: Final = Decimal("0.8")
@@ -41,7 +41,7 @@ class BurnTier:
     """A burn that began twice lately lasts until this window is calm, too."""
     lately_seconds: Decimal
     age_seconds: Decimal = Decimal(0)
-    """How old an SLO must be: no burn that faster tiers leave to this one is sooner."""
+    """How old an SLO must be: a burn that faster tiers leave to this one needs that time."""
 
 
 # With a period of 30 days the factors are 14.4, 6, 3 and 1. A short window is a twelfth of its long one.
@@ -98,7 +98,7 @@ def burn_factor(tier: BurnTier, period_days: int) -> Decimal:
         raise ValueError(
             f"a period of {period_days} days: allowed are {SHORTEST_PERIOD_DAYS} to {LONGEST_PERIOD_DAYS}"
         )
-    # With a period of 7 days the slow and the long tier would alert while the promise is kept.
+    # With a period of 7 days the slow and the long tier would alert while the SLO is met.
     return max(SUSTAINABLE, tier.budget_share * period_days * _DAY / tier.long_seconds)
 
 

@@ -1,1 +1,1 @@
-"""The programs of other projects that tritonobs starts: where they are, and how they are brought."""
+"""The programs of other projects that tritonobs starts: where they are, and how they are installed."""

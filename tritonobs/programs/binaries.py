@@ -1,7 +1,7 @@
-"""Find the stack's programs, and bring them from Debian's or Ubuntu's packages without root.
+"""Find the stack's programs, and install them from Debian's or Ubuntu's packages without root.
 
 `apt-get download` and `dpkg -x` need no root and, unlike `apt-get install`, start no system service on the
-very ports the stack wants.
+ports that the stack needs.
 
 Debian's Alertmanager reads its own templates from /usr/share, where only root can put them. Its binary is
 given another path of the same length, `/proc/self/fd/9/…`, and a starter that opens the unpacked folder as
@@ -73,7 +73,7 @@ def find(name: str) -> Path:
     """The program called `name`.
 
     Raises:
-        StackError: it is nowhere; the text holds the command that installs it.
+        StackError: it was not found; the text has the command that installs it.
     """
     found = look(name)
     if found is None:

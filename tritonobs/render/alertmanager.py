@@ -100,8 +100,8 @@ def _absolute(value: Any, folder: Path, key: str = "") -> Any:  # noqa: ANN401 (
 class Superfluous:
     """While one of `causes` fires, `effects` with the same `equal` labels are not sent.
 
-    An effect that outlives its cause is sent when the cause is over, as if something new had happened: what
-    stands in the table ends with its cause, or is worth to be known after it (`bench/incidents.py`). With
+    An effect that outlives its cause is sent when the cause is over, as if something new had happened:
+    entries of the table end with their cause, or must be known after it (`bench/incidents.py`). With
     `cause_slo` and `effect_reason` only alerts about that SLO and that reason are meant.
     """
 
@@ -143,7 +143,7 @@ TABLE: Final = (
     # Above the limit is more than near it, and no forecast.
     Superfluous(causes=("TritonQpsAboveLimit",), effects=_LIMITS, equal=_SUBJECT),
     Superfluous(causes=("TritonTokensAboveLimit",), effects=("TritonTokensNearLimit",), equal=_SUBJECT),
-    # Of one SLO, the fastest burn says it all.
+    # For one SLO, the fastest burn is enough.
     *(
         Superfluous(causes=(fast,), effects=_BURNS[place + 1 :], equal=(*_SUBJECT, names.SLO))
         for place, fast in enumerate(_BURNS[:-1])
@@ -166,14 +166,14 @@ TABLE: Final = (
     Superfluous(causes=("TritonSaturated",), effects=("TritonQueueWaitHigh",), equal=_SUBJECT),
     Superfluous(causes=("TritonobsServeDown",), effects=("TritonLimitSourceLost",), equal=("cluster",)),
 )
-# What more requests to a pipeline are to its members: more requests. All else that a member says (that it is
-# saturated, that requests wait, that it fails) may be why its pipeline suffers, and is sent. One short
+# More requests to a pipeline are more requests to its members. All other alerts of a member (that it is
+# saturated, that requests wait, that it fails) may be the cause of its pipeline's, and are sent. One short
 # pattern, because a fleet may have hundreds of pipelines.
 _FELT_BY_MEMBERS: Final = 'alertname=~"TritonQps.+"'
 
 
 def inhibit_rules(plan: Plan) -> list[dict[str, Any]]:
-    """The rules; none mutes an alert by itself, none mutes news of something else."""
+    """The rules; none mutes an alert by itself, none mutes an alert about something else."""
     return [*_table(plan), *_pipelines(plan)]
 
 
@@ -193,7 +193,7 @@ def _about(alerts: tuple[str, ...], labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def _pipelines(plan: Plan) -> Iterator[dict[str, Any]]:
-    """A page about too many requests to a pipeline is enough: its members need not say so too."""
+    """A page about too many requests to a pipeline is enough: its members need no page of their own."""
     callers: dict[tuple[str, ...], list[str]] = {}
     for model in plan.models:
         members = tuple(dict.fromkeys(call.model for call in model.calls))

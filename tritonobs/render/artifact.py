@@ -1,6 +1,6 @@
 """One file tritonobs produces: its place and its text. The only writer of files and of YAML in `render`.
 
-promtool and amtool are asked whether they accept what was written, before anyone has to live with it.
+promtool and amtool are asked whether they accept what was written, before it is used.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Dumper.add_representer(str, _text)
 def yaml_text(value: object, *, comment: str = "") -> str:
     """The value as YAML, keys in their given order, below `comment` (no `#` in it) where there is one.
 
-    Every text survives; what YAML would take for a number or a truth value is quoted.
+    Every text survives; text that YAML would read as a number or a truth value is quoted.
     """
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     return head + str(
@@ -93,7 +93,7 @@ class Checker:
 
 PROMETHEUS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/prometheus.yml")
 ALERTMANAGER = Checker(program="amtool", arguments=("check-config",), path="alertmanager/alertmanager.yml")
-# Shards differ in their number alone, so the first stands for all.
+# Shards differ in their number alone, so the first represents all.
 SHARD = Checker(program="promtool", arguments=("check", "config"), path="prometheus/shards/shard-0.yml")
 AGENTS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/agents.yml")
 CHECKERS = (PROMETHEUS, SHARD, AGENTS, ALERTMANAGER)

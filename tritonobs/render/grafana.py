@@ -85,7 +85,7 @@ def _sources(plan: Plan) -> dict[str, object]:
 
 
 def _literal(text: str) -> str:
-    """Grafana takes `$NAME` in these files for a variable of its environment."""
+    """Grafana reads `$NAME` in these files as a variable of its environment."""
     return text.replace("$", "$$")
 
 
@@ -129,7 +129,7 @@ def board_knobs(plan: Plan) -> dict[str, Any]:
 
 
 def _few(named: tuple[_T, ...]) -> tuple[_T, ...]:
-    """Names that get colours of their own: hundreds could not be told apart, and would make large boards."""
+    """Names that get colours of their own: hundreds look alike and make large boards."""
     return named if len(named) <= _MOST_COLOURED else ()
 
 
@@ -184,7 +184,7 @@ def _load(path: Path) -> Any:  # noqa: ANN401 (a module found by path has no typ
 
 
 def _plain(dashboard: object) -> dict[str, Any]:
-    """Dictionaries and lists only, without what is unset and what is of the past."""
+    """Dictionaries and lists only, without unset and obsolete fields."""
     board = json.loads(json.dumps(dashboard, default=lambda value: value.to_json_data()))
     kept = {key: value for key, value in _set(board).items() if key not in _OLD}
     return kept | {

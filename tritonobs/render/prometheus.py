@@ -1,4 +1,4 @@
-"""Prometheus' own configuration, for 2.42 and newer: what to scrape, which rules to load, whom to tell.
+"""Prometheus' own configuration, for 2.42 and newer: scrape jobs, rules, alerting.
 
 Servers are written out, or found by Prometheus' own discovery. Where agents share them, vmagents and
 VictoriaMetrics have configurations, too: both refuse what Prometheus needs for rules, and vmalert gets that
@@ -35,7 +35,7 @@ _SLOWEST_LIMITS_SECONDS = Decimal(3)
 _LONGEST_TIMEOUT_SECONDS = Decimal(10)
 _COMMENT = """\
 Made by tritonobs build from the fleet {fleet}.
-How long Prometheus remembers is set where it is started: --storage.tsdb.retention.time={retention}d"""
+How long Prometheus keeps samples is set where it is started: --storage.tsdb.retention.time={retention}d"""
 
 AGENTS: Final = "prometheus/agents.yml"
 STORE: Final = "prometheus/prometheus.yml"
@@ -49,7 +49,7 @@ For VictoriaMetrics: -promscrape.config=prometheus.yml -retentionPeriod={retenti
 
 JOB: Final = "tritonobs-shards"
 COUNTED_JOB: Final = "tritonobs-shards-counted"
-# What a shard recorded is seen so late at most.
+# The longest delay with which a shard's record is read.
 _SLOWEST_SECONDS: Final = Decimal(5)
 
 _ADDRESS = "__address__"
@@ -146,7 +146,7 @@ def _page(url: str, labels: dict[str, str]) -> dict[str, Any]:
 
 
 def _traces(plan: Plan) -> dict[str, Any]:
-    """The times of traced requests. The page names replicas itself: one receiver hears many servers."""
+    """The times of traced requests. The page names replicas itself: one receiver serves many servers."""
     own = own_labels(plan.rules.traces_selector, job="tritonobs-traces")
     page = _page(plan.traces.receiver_url, {**plan.cluster_labels, **own})
     return {**page, "metrics_path": f"{page['metrics_path']}/traces", "honor_labels": True}
@@ -182,7 +182,7 @@ def render_agents(plan: Plan, servers: dict[str, Any], others: list[dict[str, An
 
 
 def _understood(job: dict[str, Any]) -> dict[str, Any]:
-    """The job without how often it looks for servers: for vmagent that is a flag, and the field an error."""
+    """The job without the interval of its discovery: for vmagent that is a flag, and the field an error."""
     return {
         name: [{key: one[key] for key in one if key != "refresh_interval"} for one in value]
         if name.endswith("_sd_configs")
@@ -366,5 +366,5 @@ def _copied(source: str, target: str) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """Prometheus takes `$1` in a replacement for a group."""
+    """Prometheus reads `$1` in a replacement as a group."""
     return text.replace("$", "$$")

@@ -24,7 +24,7 @@ OURS: Final = 'alertname=~"Triton.+"'
 _REMINDER_SHARE = 9
 _PAGE = "critical"
 
-# What RE2 gives a meaning to; everything else stands for itself.
+# Characters with a meaning in RE2; all others mean themselves.
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
 
 
@@ -43,7 +43,7 @@ class Timing:
 
 
 # A page may wait a second for others. A ticket waits three minutes, because no one acts on it at once: by
-# then its whole family has come, and so has a page that makes it superfluous (bench/incidents.py).
+# then its whole family has fired, and so has a page that makes it superfluous (bench/incidents.py).
 TIMINGS: Final = (
     Timing(
         severity="critical",
@@ -79,7 +79,7 @@ def branches(plan: Plan) -> list[Config]:
 
     Without a receiver of ours, alerts that no route of the fleet file takes are left to the others' routes.
     """
-    # A route of theirs for the Watchdog gets it as well: both dead man's switches must hear it.
+    # A route of theirs for the Watchdog gets it as well: both dead man's switches need it.
     watchdog = [_watchdog(plan.notify) | {"continue": True}] if plan.notify.dead_man else []
     if all_destinations(plan):
         whole = {
@@ -98,7 +98,7 @@ def _pace(plan: Plan) -> Config:
     usual = next(timing for timing in TIMINGS if timing.severity == "warning")
     return {
         "receiver": receiver_name(all_destinations(plan)),
-        # Small groups: who waits for news of one model must not wait for another's. serve merges them anyhow.
+        # Small groups: an alert of one model must not wait for another's. serve merges them in any case.
         "group_by": list(_group(plan)),
         **_timing(usual),
     }
@@ -110,7 +110,7 @@ def _group(plan: Plan) -> tuple[str, ...]:
 
 def _inner(plan: Plan) -> Iterator[Config]:
     yield from _tests(plan.notify)
-    # `none` in rules.severities keeps an alert visible in Prometheus and sends it to nobody.
+    # `none` in rules.severities keeps an alert visible in Prometheus and sends it to no receiver.
     yield {"matchers": [matcher("severity", ("none",))], "receiver": NO_RECEIVER}
     for route in plan.notify.routes:
         yield from _route(route, _group(plan))
@@ -175,7 +175,7 @@ def _timing(timing: Timing) -> Config:
 
 
 def all_destinations(plan: Plan) -> tuple[str, ...]:
-    """Every destination, but robots that only stand in for others."""
+    """Every destination, except robots that only replace others."""
     notify = plan.notify
     stand_ins = {name for robot in notify.robots for name in robot.failover}
     return (
@@ -186,7 +186,7 @@ def all_destinations(plan: Plan) -> tuple[str, ...]:
 
 
 def receiver_name(destinations: Sequence[str]) -> str:
-    """The receiver that tells all of them."""
+    """The receiver that sends to all of them."""
     return " + ".join(destinations) or NO_RECEIVER
 
 

@@ -1,4 +1,4 @@
-"""The rules: the jsonnet mixin evaluated with what the plan decides. The only caller of jsonnet.
+"""The rules: the jsonnet mixin evaluated with what the plan decides.
 
 Limits and objectives are a rules file for fleets whose changes go through Git and a reload.
 """
@@ -14,13 +14,13 @@ from functools import cache
 from itertools import groupby
 from typing import Any
 
-import _gojsonnet
 import yaml
 
 from tritonobs import assets, names
 from tritonobs.errors import RenderFailed
 from tritonobs.plan.fleet import Plan, QpsLimit
 from tritonobs.plan.series import constant_series, limit_series
+from tritonobs.render import jsonnet
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.units import format_duration, format_number
 
@@ -128,8 +128,8 @@ def given_by_shards(config: Mapping[str, object]) -> tuple[Given, ...]:
 def _evaluated(file: str, config: Mapping[str, object]) -> dict[str, Any]:
     source = assets.folder("rules") / file
     try:
-        text = _gojsonnet.evaluate_file(str(source), tla_codes={"config": json.dumps(config)})
-    except RuntimeError as error:
+        text = jsonnet.evaluate(source, {"config": json.dumps(config)})
+    except ValueError as error:
         raise RenderFailed(f"the rules could not be made: {error}") from error
     found: dict[str, Any] = json.loads(text)
     return found

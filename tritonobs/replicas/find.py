@@ -1,4 +1,4 @@
-"""One look for the servers: pods, the addresses of a name, the targets of a file or of a page."""
+"""One search for the servers: pods, the addresses of a name, the targets of a file or of a page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
 def _resolved(how: Resolved) -> Iterator[Replica]:
     try:
         answers = socket.getaddrinfo(
-            # As Prometheus is told to: a server with both kinds of addresses is one server.
+            # As in Prometheus' configuration: a server with both kinds of addresses is one server.
             how.name,
             how.port,
             family=socket.AF_INET,
@@ -90,7 +90,7 @@ def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the fi
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError):
-        raise BadAnswer(f"{where} is no JSON or YAML") from None
+        raise BadAnswer(f"{where} is not JSON or YAML") from None
 
 
 def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # noqa: ANN401 (as above)
@@ -100,12 +100,12 @@ def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # no
             labels = group.get("labels") or {}
             scheme, page = labels.get("__scheme__", "http"), labels.get("__metrics_path__", "/metrics")
             if scheme not in {"http", "https"}:
-                raise ValueError(f"{scheme!r} is no scheme; allowed is http or https")
+                raise ValueError(f"{scheme!r} is not a scheme; allowed is http or https")
             for target in group["targets"]:
                 host = str(target).rpartition(":")[0]
                 parts = web_parts(f"http://{target}")
                 if parts is None or parts.port is None or parts.netloc != target:
-                    raise ValueError(f"{target!r} is no host:port")
+                    raise ValueError(f"{target!r} is not host:port")
                 yield Replica(
                     name=str(target),
                     http_url=f"{scheme}://{host}:{http_port}",

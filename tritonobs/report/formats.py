@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -43,6 +44,11 @@ def _mapping(value: Mapping[_Value, _Value]) -> dict[str, _Value]:
     return {"/".join(key) if isinstance(key, tuple) else str(key): _made(item) for key, item in value.items()}
 
 
+def clock(moment: float) -> str:
+    """A Unix time as UTC, to the second."""
+    return datetime.fromtimestamp(moment, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def latency(seconds: float | None) -> str:
     """`85 ms`, or a dash for what was not measured."""
     return NOTHING if seconds is None else format_latency(seconds)
@@ -58,7 +64,7 @@ def bounded(seconds: float | None, lowest: float | None, highest: float | None) 
 
 
 def few(known: float | None, lowest: float | None, highest: float | None) -> str:
-    """A quantile for which there are too few requests: at least the highest that is told."""
+    """A quantile for which there are too few requests: at least the highest that is known."""
     if known is None or (lowest is not None and known <= lowest):
         return NOTHING
     text = bounded(known, lowest, highest)
@@ -76,7 +82,7 @@ def rate(per_second: float | None) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """So many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
+    """This many digits and no exponent; whole from 1000 on: `0.25`, `1234`, `205000`."""
     if not math.isfinite(value):
         return NOTHING
     return f"{value:.0f}" if abs(value) >= 1000 else format_number(float(f"{value:.{digits}g}"))  # noqa: PLR2004 (no exponent)

@@ -27,7 +27,7 @@ _WIDE, _WIDEST = 110, 150
 _NAME_WIDTHS = (14, 17, 30)
 _ORDER_SECONDS = 5.0
 _NOTABLY_INVALID = 0.005
-"""Rows keep their places that long: models that call each other have the same rate, and would change them."""
+"""Rows keep their places that long: models that call each other have the same rate, and would swap places."""
 _HELP = "q quit · space pause · s sort · / filter · p99 in: without Triton's queue"
 _LIMIT_OF_MODEL = ("", "Σ")
 """Before a limit that counts the model's other versions, too."""
@@ -104,7 +104,7 @@ def print_top(view: TopView, *, sort: SortKey = "qps", chosen: str = "") -> None
 
 
 def run_top(look: Callable[[], TopView], *, sort: SortKey, chosen: str, interval_seconds: float) -> None:
-    """Look and draw until someone presses q; Ctrl-C does the same."""
+    """Read and draw until q or Ctrl-C is pressed."""
     screen, console = Screen(sort=sort, chosen=chosen), plain_console(sys.stdout)
     view = look()
     order, ordered_by, ordered_until = dict[Subject, int](), "", 0.0

@@ -19,7 +19,6 @@ from starlette.types import ASGIApp
 from tritonobs import assets
 from tritonobs.errors import TimedOut
 from tritonobs.serve.server import KnownHosts, forgiving
-from tritonobs.serve.traces import trace_routes
 from tritonobs.serve.webhook import pass_on, receive
 from tritonobs.tasks.threads import Threads
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from tritonobs.serve.daemon import Daemon
 
 _PAGE_SECONDS = 9.0
-"""A little less than Prometheus' usual patience."""
+"""A little less than Prometheus' usual timeout."""
 
 _KINDS: Final = ("runbooks", "checks")
 _INDEX: Final = "README"
@@ -69,7 +68,7 @@ def make_app(daemon: Daemon) -> ASGIApp:
 
     async def discovery(_: Request) -> Response:
         groups = daemon.targets.groups(daemon.served.plan)
-        # Prometheus keeps what it knows after any answer but 200.
+        # Prometheus keeps its targets after any answer but 200.
         return PlainTextResponse("no targets\n", 503) if groups is None else JSONResponse(groups)
 
     async def healthy(_: Request) -> Response:
@@ -89,7 +88,7 @@ def make_app(daemon: Daemon) -> ASGIApp:
             Route("/sd/triton", discovery),
             Route("/healthz", healthy),
             Route("/readyz", ready),
-            *trace_routes(daemon.traces),
+            *(route for part in daemon.parts for route in part.routes()),
             *manual_routes(),
         ],
         middleware=[
@@ -106,7 +105,7 @@ def _page(daemon: Daemon) -> bytes:
 
 
 def _readiness(daemon: Daemon) -> tuple[str, int]:
-    """Ready while calls are taken. A failing task is reported, but does not end readiness."""
+    """Ready while calls are accepted. A failing task is reported, but does not end readiness."""
     if daemon.stopping:
         return "stopping\n", 503
     lines = [
@@ -147,7 +146,7 @@ def _answer(request: Request) -> Response:
 
 @lru_cache(maxsize=256)
 def manual_page(kind: str, name: str, *, chinese: bool = False) -> str | None:
-    """A page as HTML, both languages on it; None where there is none of this name."""
+    """A page as HTML, both languages on it; None where no page has this name."""
     file = assets.folder(kind) / f"{name}.md"
     if not _MANUAL_NAME.fullmatch(name) or not file.is_file():
         return None
@@ -157,6 +156,6 @@ def manual_page(kind: str, name: str, *, chinese: bool = False) -> str | None:
         title, _, rest = english.partition("\n")
         text = f"{title}\n{_CHINESE}{other}\n## English\n{rest}"
     body = _LINK.sub(lambda found: f'href="/{kind}/{found[1]}{found[2] or ""}"', _MARKDOWN.render(text))
-    # What lies beside these folders is not served.
+    # Files outside these folders are not served.
     body = _ELSEWHERE.sub(r"\1", body)
     return _MANUAL.format(title=html.escape(name), body=body, language="zh" if chinese else "en")

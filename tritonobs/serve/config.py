@@ -1,6 +1,6 @@
-"""The fleet file in use, and what follows its changes. A bad new one leaves the last good one in use.
+"""The fleet file in use, and the effects of its changes. An invalid one leaves the last valid one in use.
 
-One of the things that follow is who may post alerts.
+One effect is who may post alerts.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _LOAD_SECONDS = 60.0
 _MOST_BYTES = 32 * 2**20
 _MOST_LOADS = 3
 _MOST_AT_ONCE = 4
-"""One that never comes back (a file server that is gone) leaves room for the next look."""
+"""One that never returns (a lost file server) leaves room for the next reading."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """Everything that came of one reading of the fleet file.
+    """The results of one reading of the fleet file.
 
     `signature` is what stood in `files`, all that were read, just before.
     """
@@ -64,12 +64,12 @@ def load_served(path: Path, like: Served | None = None) -> Served:
     """
     files = like.files if like else (path,)
     for _ in range(_MOST_LOADS):
-        # Taken before the load: what changes during it is seen at the next look.
+        # Taken before the load: changes during it are seen at the next reading.
         signature = signature_of(files)
         served = _load(path, files, signature)
         if served.files == files:
             break
-        # It names files that were not looked at before they were read.
+        # It names files whose signature was not taken before they were read.
         files = served.files
     return served
 
@@ -97,13 +97,13 @@ def _load(path: Path, seen: Sequence[Path], signature: tuple[str, ...]) -> Serve
         gate=gate,
         host_names=known_names(plan),
         files=files,
-        # A signature of other files says nothing about these; without one the next look loads again.
+        # A signature of other files says nothing about these; without one the next reading loads again.
         signature=signature if tuple(seen) == files else (),
     )
 
 
 class Watcher:
-    """Follows the fleet file and the files it names by looking at them every second."""
+    """Follows the fleet file and the files it names by reading them every second."""
 
     def __init__(
         self, path: Path, served: Served, apply: Callable[[Served], None], metrics: DeliveryMetrics
@@ -117,15 +117,15 @@ class Watcher:
         self._note()
 
     async def watch(self) -> None:
-        """One round: wait a moment, look."""
+        """One round: wait a moment, read."""
         await asyncio.sleep(_LOOK_AGAIN_SECONDS if self._complaint else _LOOK_SECONDS)
         await self.look()
 
     async def look(self) -> None:
-        """Load what changed. A bad file is read again each time: a file it names may be the cure.
+        """Load what changed. An invalid file is read again each time: a file that it names may change.
 
         Raises:
-            Exception: the new file could not be read for a reason that is not in it, or not be put to use.
+            Exception: the new file could not be read for a reason that is not in it, or could not be applied.
         """
         try:
             served = await self._threads.run(self._changed, seconds=_LOAD_SECONDS)
@@ -141,21 +141,21 @@ class Watcher:
         except Exception as error:
             self._refuse(f"internal error: {type(error).__name__}: {error}")
             raise
-        # Only now: what could not be put to use is tried again at the next look.
+        # Only now: a file that could not be applied is tried again at the next reading.
         self._served = served
         self._complaint = ""
         self._note()
         _log.info("%s: loaded again", self._path)
 
     def _changed(self) -> Served | None:
-        """The fleet file as it is now, if that is not what is in use."""
+        """The current fleet file, if it is not in use."""
         same = signature_of(self._served.files) == self._served.signature
         return None if same and not self._complaint else load_served(self._path, self._served)
 
     def _refuse(self, complaint: str) -> None:
         self._metrics.valid.set(0)
         if complaint != self._complaint:
-            _log.error("%s cannot be used, the last good one stays in use:\n%s", self._path, complaint)
+            _log.error("%s is not valid, the last valid one stays in use:\n%s", self._path, complaint)
         self._complaint = complaint
 
     def _note(self) -> None:
@@ -175,7 +175,7 @@ def _state(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """Lets in who shows the secret: as a bearer token or, with a `username`, as its password."""
+    """Accepts clients that send the secret: as a bearer token or, with a `username`, as its password."""
 
     secret: Secret
     username: str = ""
@@ -186,14 +186,14 @@ class Gate:
         return 'Basic realm="tritonobs"' if self.username else "Bearer"
 
     def header(self) -> Secret:
-        """The `Authorization` header that is let in."""
+        """The `Authorization` header that is accepted."""
         if not self.username:
             return Secret(f"Bearer {self.secret.reveal()}")
         login = f"{self.username}:{self.secret.reveal()}".encode()
         return Secret(f"Basic {base64.b64encode(login).decode()}")
 
     def admits(self, authorization: str) -> bool:
-        """Whether the `Authorization` header is right; how long that takes tells nothing about the secret."""
+        """Whether the `Authorization` header is right; the time taken reveals nothing about the secret."""
         scheme, _, shown = authorization.partition(" ")
         # Starlette reads headers as Latin-1: these are the bytes that were sent.
         given = shown.strip().encode("latin-1", "replace")
@@ -206,7 +206,7 @@ class Gate:
 
 
 def read_gate(auth: Auth | None) -> Gate | None:
-    """The gate of this section, or None when every client is let in.
+    """The gate of this section, or None when every client is accepted.
 
     Raises:
         SecretUnusable: the file is missing, empty or readable by every user.

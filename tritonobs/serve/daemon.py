@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,21 +15,23 @@ from prometheus_client import disable_created_metrics
 from tritonobs.clients.dingtalk import DingTalk
 from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
+from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.payload import MOST_BYTES
+from tritonobs.delivery.payload import MOST_BYTES, Alert
 from tritonobs.delivery.robots import Delivery
 from tritonobs.errors import TritonobsError
 from tritonobs.limits.in_force import LiveLimits
+from tritonobs.plan.notify import Robot
 from tritonobs.serve.app import make_app
 from tritonobs.serve.config import Served, Watcher, load_served
 from tritonobs.serve.exposition import Found, ObjectivePage, Targets
 from tritonobs.serve.hosts import is_loopback
 from tritonobs.serve.leading import Leading, lease_of
+from tritonobs.serve.parts import parts
+from tritonobs.serve.room import Room
 from tritonobs.serve.server import Listen, listening, until_told, url_of
-from tritonobs.serve.traces import Room
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
-from tritonobs.traces.receiver import Receiver
 
 _log = logging.getLogger(__name__)
 _RELAYED_AT_ONCE = 16
@@ -41,7 +43,7 @@ class Daemon:
 
     def __init__(self, path: Path, served: Served, dingtalk: DingTalk, lease: Lease | None = None) -> None:
         self.names: frozenset[str] = frozenset()
-        """Host names under which it is asked, besides those of the fleet file."""
+        """Host names under which clients reach it, besides those of the fleet file."""
         self._loaded = served
         self.found = Found(self._use)
         self.found.apply(served.plan)
@@ -49,8 +51,14 @@ class Daemon:
         self.stopping = False
         self.metrics = DeliveryMetrics()
         self.supervisor = Supervisor()
+        self.parts = parts(served.plan, self.supervisor)
         self.delivery = Delivery(
-            served.plan, served.templates, dingtalk, metrics=self.metrics, supervisor=self.supervisor
+            served.plan,
+            served.templates,
+            dingtalk,
+            metrics=self.metrics,
+            supervisor=self.supervisor,
+            above=self._above,
         )
         self.supervisor.keep("fleet file", Watcher(path, served, self.apply, self.metrics).watch)
         self.leading = Leading(lease, self.delivery.begin)
@@ -65,12 +73,16 @@ class Daemon:
         self.relay = Relay()
         self._dingtalk = dingtalk
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
-        self.traces = Receiver(served.plan, self.supervisor)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
 
+    async def _above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """What the parts say above the alerts of a message."""
+        said = await asyncio.gather(*(part.above(alerts, robot) for part in self.parts))
+        return tuple(line for lines in said for line in lines)
+
     def objectives(self) -> bytes:
-        """The plan's part of the metrics page, with the limits from wherever else they come."""
+        """The plan's part of the metrics page, with limits from other sources."""
         return self._objectives.text(self.limits.merged(self.served.plan))
 
     def apply(self, served: Served) -> None:
@@ -80,14 +92,15 @@ class Daemon:
         self._use()
 
     def _use(self) -> None:
-        """Put the fleet file to use, with the replicas there are now."""
+        """Apply the fleet file, with the replicas that exist now."""
         self.served = served = replace(self._loaded, plan=self.found.filled(self._loaded.plan))
         self.delivery.apply(served.plan, served.templates)
         self.limits.apply(served.plan)
-        self.traces.apply(served.plan)
+        for part in self.parts:
+            part.apply(served.plan)
 
     async def close(self) -> None:
-        """Answer every waiting call; take no more."""
+        """Answer every waiting call; accept no more."""
         self.stopping = True
         await self.delivery.close()
         # After the last digests, because another process delivers as soon as the Lease is free; and no
@@ -98,7 +111,8 @@ class Daemon:
         self.supervisor.close()
         self._dingtalk.close()
         self.relay.close()
-        self.traces.close()
+        for part in self.parts:
+            part.close()
 
 
 def run(
@@ -120,7 +134,7 @@ def run(
             "add notify.auth to the fleet file, or say --without-auth"
         )
     with listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
-        # It listens already: who connects from now on is answered as soon as the loop runs.
+        # It listens already: clients that connect from now on are answered as soon as the loop runs.
         ready(url_of(listener))
         asyncio.run(_serve(path, served, DingTalk(base_url=dingtalk_url), listener, listen))
 

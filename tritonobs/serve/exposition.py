@@ -1,7 +1,7 @@
-"""What Prometheus reads of serve beside its metrics: limits and objectives as they hold, and replicas.
+"""What Prometheus reads of serve beside its metrics: limits and objectives in force, and replicas.
 
-For http_sd an empty or failed answer never empties a fleet. Servers that come and go are looked for again
-and again; what was found last stays meanwhile.
+For http_sd an empty or failed answer never empties a fleet. Servers that come and go are searched again and
+again; the last result stays meanwhile.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class _Objectives(Collector):
 
 
 class Targets(Collector):
-    """The target groups; the last good ones for an hour, where there are none or they cannot be made.
+    """The target groups; the last valid ones for an hour, where there are none or they cannot be made.
 
     `clock` gives seconds and never goes back.
     """
@@ -89,7 +89,7 @@ class Targets(Collector):
         self._old = False
 
     def groups(self, plan: Plan) -> Groups | None:
-        """The groups to answer with; None without a good answer: Prometheus should keep its own."""
+        """The groups to answer with; None without a valid answer: Prometheus should keep its own."""
         try:
             made = target_groups(plan)
         except Exception:  # noqa: BLE001 (one wrong replica leaves the others listed)
@@ -103,7 +103,7 @@ class Targets(Collector):
         return self._last or None
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """How many targets were listed last, and for how long that answer has been an old one."""
+        """How many targets were listed last, and for how long that answer has been out of date."""
         yield GaugeMetricFamily(
             names.DISCOVERY_TARGETS, "Targets listed for Prometheus.", value=len(self._last)
         )
@@ -121,7 +121,7 @@ def target_groups(plan: Plan) -> Groups:
 
 
 class Found:
-    """The replicas found last; `changed` is called in the event loop when they are others."""
+    """The replicas found last; `changed` is called in the event loop when they have changed."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
@@ -130,7 +130,7 @@ class Found:
         self._threads = Threads("replicas")
 
     def apply(self, plan: Plan) -> None:
-        """Look by this fleet file from now on. Found in another way, they are others."""
+        """Search by this fleet file from now on. If it finds them in another way, they have changed."""
         if self._plan is None or plan.replica_source != self._plan.replica_source:
             self._replicas = ()
         self._plan = plan
@@ -140,18 +140,18 @@ class Found:
         return plan if plan.replica_source is None else replace(plan, replicas=self._replicas)
 
     async def look(self) -> None:
-        """One round: look, wait.
+        """One round: search, wait.
 
         Raises:
-            TritonobsError: nothing could be asked; what was found before stays.
+            TritonobsError: no source answered; the last result stays.
         """
         plan = self._plan
         if plan is not None and plan.replica_source is not None:
             found = await self._threads.run(lambda: find_replicas(plan), seconds=_LOOK_SECONDS)
-            # An empty answer is as good as none: no fleet vanishes because a selector or a file does.
-            # Nor does an answer count that was asked for by a fleet file which has been replaced since.
+            # An empty answer counts as none: a lost selector or file must not remove a fleet. An answer for a
+            # fleet file that has been replaced since does not count either.
             if found and found != self._replicas and plan is self._plan:
-                _log.info("%d replicas are there now, %d before", len(found), len(self._replicas))
+                _log.info("%d replicas found, %d before", len(found), len(self._replicas))
                 self._replicas = found
                 self._changed()
         await asyncio.sleep(_LOOK_EVERY_SECONDS)

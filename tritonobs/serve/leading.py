@@ -37,13 +37,13 @@ class Leading(Collector):
     def here(self) -> bool:
         """Whether this process delivers now.
 
-        While the API server cannot be asked, no other can take the Lease: who held it last goes on.
+        While the API server cannot be reached, no other can take the Lease: the last holder goes on.
         """
         return self._lease is None or (self._led and (self._blind or self._lease.held))
 
     @property
     def holder(self) -> str:
-        """Who delivers, as far as known."""
+        """The holder, as far as known."""
         return self._lease.holder if self._lease else ""
 
     async def keep(self) -> None:
@@ -60,7 +60,8 @@ class Leading(Collector):
         try:
             await self._threads.run(lease.renew, seconds=_PATIENCE_SECONDS)
         except Exception:
-            # Only now: who was stopped for longer than the Lease holds must not go on without an answer.
+            # Only now: a process that was stopped for longer than the Lease is valid must not go on without
+            # an answer.
             self._blind = True
             raise
         self._blind = False
@@ -93,7 +94,7 @@ def lease_of(plan: Plan, named: str) -> Lease | None:
     """The Lease `namespace/name` on the fleet's API server; None where none is named.
 
     Raises:
-        ClientError: this is no pod of a cluster, and the fleet file names no API server.
+        ClientError: this is not a pod of a cluster, and the fleet file names no API server.
     """
     server = plan.kubernetes.server
     if not named or server is None:

@@ -1,4 +1,4 @@
-"""Lines of the log, bounded: a million equal complaints do not fill the disk, and no text feigns a line."""
+"""Lines of the log, bounded: a repeated message cannot fill the disk, and no text can fake a line."""
 
 from __future__ import annotations
 

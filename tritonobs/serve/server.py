@@ -1,7 +1,7 @@
 """One HTTP server until SIGTERM or SIGINT: admission, bounded connections, last answers before the end.
 
 Connections are closed that send half a request, do not read their answer, or are too many. Kept ones stay
-open. uvicorn waits for ever for the rest of a header. A client sends a whole request within seconds. And
+open. uvicorn waits forever for the rest of a header. A client sends a whole request within seconds. And
 uvicorn closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is
 lost, because it is not repeated.
 """
@@ -30,13 +30,13 @@ from tritonobs.serve.hosts import is_known
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
 _ACCEPTED_AT_ONCE, _BACKLOG = 16, 1024
-"""asyncio accepts so many before it looks at any of them; so many more wait in the kernel."""
+"""How many connections asyncio accepts at once, and how many more wait in the kernel."""
 HEADER_SECONDS = 10.0
 REQUEST_SECONDS = 90.0
 """From a request's header to the end of its answer; a call is held for 30 s and may then be on its way."""
 IDLE_SECONDS = 3600
-"""A kept connection may be idle so long: load balancers wait for ten minutes, Prometheus for five, Triton for
-a request to trace."""
+"""The longest idle time of a kept connection: load balancers wait for ten minutes, Prometheus for five,
+Triton for a request to trace."""
 _LIVE_SECONDS = 90.0
 """What sent a request within this time is a client that will send the next."""
 _REST_SECONDS = 5
@@ -48,14 +48,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listen:
-    """Where to listen. Other machines are let in only with credentials, or when `without_auth` says so."""
+    """Where to listen. Other machines are accepted only with credentials, or when `without_auth` says so."""
 
     host: str = "127.0.0.1"
     port: int | None = None
     """That of `addresses.serve` in the fleet file, when None; any free one, when 0."""
     without_auth: bool = False
     names: frozenset[str] = frozenset()
-    """Host names under which it is asked, besides those of the fleet file."""
+    """Host names under which clients reach it, besides those of the fleet file."""
     lease: str = ""
     """The Lease `namespace/name` whose holder delivers; "" where there is one daemon only."""
 
@@ -132,7 +132,7 @@ def listening(listen: Listen, usual_port: int) -> socket.socket:
     # Connections inherit it; asyncio sets it only where the protocol of the socket was named. Without it the
     # body of an answer waits 40 ms until the caller has acknowledged the header.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    # A client that is gone without a word would else hold its connection for an hour.
+    # A client that vanished would otherwise hold its connection for an hour.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_KEEPIDLE"):
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _SILENT_SECONDS)
@@ -164,7 +164,7 @@ class Careful(H11Protocol):
     """When the last answer was complete."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin with the time for a header, in the place of another where all are taken."""
+        """Begin with the time for a header, replacing another connection where all are taken."""
         super().connection_made(transport)
         self._limit(self.header_seconds, "header_time")
         if len(self.connections) > self.most:
@@ -176,7 +176,7 @@ class Careful(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Mind the time of what is not whole yet."""
+        """Limit the time of what is not complete yet."""
         super().data_received(data)
         if self.transport.is_closing():
             return
@@ -195,7 +195,7 @@ class Careful(H11Protocol):
         self._answered = self.loop.time()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self.timeout_keep_alive_task is not None:
-            # Answered before it was sent whole: this is no client that waits for its next request.
+            # Answered before it was sent whole: such a client does not wait for its next request.
             self.timeout_keep_alive_task.cancel()
             self.timeout_keep_alive_task = self.loop.call_later(
                 _REST_SECONDS, self.timeout_keep_alive_handler
@@ -258,7 +258,7 @@ def careful_protocol(
     header_seconds: float = HEADER_SECONDS,
     request_seconds: float = REQUEST_SECONDS,
 ) -> type[Careful]:
-    """The protocol for one server; `most` connections at once, and whom to tell of those that are cut."""
+    """The protocol for one server; `most` connections at once, and what to call for those that are cut."""
     values = {
         "dropped": staticmethod(dropped),
         "most": most,
@@ -269,7 +269,7 @@ def careful_protocol(
 
 
 class KnownHosts:
-    """Refuses who calls this machine by a name it does not have."""
+    """Refuses requests for a host name that this machine does not have."""
 
     def __init__(
         self, app: ASGIApp, names: Callable[[], Collection[str]], refused: Callable[[], None]
@@ -291,7 +291,7 @@ class KnownHosts:
 
 
 def forgiving(app: ASGIApp) -> ASGIApp:
-    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours goes nowhere."""
+    """Where a caller broke HTTP in the middle of its request, uvicorn has answered 400: ours is discarded."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:

@@ -32,7 +32,8 @@ def try_robot(plan: Plan, name: str, via: Via, *, dingtalk_url: str = "") -> Non
     `direct` sends it from here, `serve` lets the running daemon send it, `alertmanager` begins with an alert.
 
     Raises:
-        TritonobsError: there is no such robot, or it did not take the message; the text says where it ended.
+        TritonobsError: there is no such robot, or it did not accept the message; the text says where it
+        ended.
     """
     robot = next((one for one in plan.notify.robots if one.name == name), None)
     if robot is None:
@@ -91,11 +92,11 @@ def _raise(plan: Plan, robot: Robot) -> None:
 def _where_it_ended(robot: Robot, errors: Counter[str]) -> str:
     if errors:
         return (
-            f"the alert {TEST_ALERT} reached serve, but robot {robot.name} did not take the message "
+            f"the alert {TEST_ALERT} reached serve, but robot {robot.name} did not accept the message "
             f"({', '.join(errors)}); --via serve prints what it says"
         )
     return (
-        f"Alertmanager took the alert {TEST_ALERT}, but serve sent robot {robot.name} nothing "
+        f"Alertmanager accepted the alert {TEST_ALERT}, but serve sent robot {robot.name} nothing "
         f"for {_PATIENCE_SECONDS:g} s; was its configuration built from this fleet file?"
     )
 

@@ -1,7 +1,7 @@
 """Alertmanager's calls: admitted, read, delivered, answered.
 
-Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is said only
-where repeating cannot help; a fault that may pass is a 503.
+Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is used only
+where repeating cannot help; a temporary fault is a 503.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ async def _gone(request: Request) -> None:
 
 
 def _elsewhere() -> Response:
-    """A caller that keeps its connection would come back to this one for ever, so it is closed."""
+    """A caller that keeps its connection would come back to this one forever, so it is closed."""
     reason = "not delivered here: another tritonobs serve holds the Lease\n"
     return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
 

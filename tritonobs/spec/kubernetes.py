@@ -99,19 +99,19 @@ class PoolSpec(Section):
     max_replicas: Servers = Field(description="The most servers.")
     limit_replicas: Servers | None = Field(
         default=None,
-        description="How many servers take what the models' qps_limit allows; max_replicas when left out.",
+        description="The number of servers that serve the models' qps_limit; max_replicas when left out.",
     )
     limit_share: _Share = Field(
-        default=Decimal("0.8"), description="So much of its share of a limit may be offered to a server."
+        default=Decimal("0.8"), description="The share of its part of a limit that a server may be offered."
     )
     queue_wait: _Wait = Field(
-        default=Decimal("0.1"), description="So long may requests wait in Triton's queue, on average."
+        default=Decimal("0.1"), description="How long requests may wait in Triton's queue, on average."
     )
     waiting_requests: _Count = Field(
-        default=Decimal(2), description="So many requests may wait on each server of a language model."
+        default=Decimal(2), description="How many requests may wait on each server of a language model."
     )
     kv_cache: _Share = Field(
-        default=Decimal("0.8"), description="So full may the KV cache of a language model be, on average."
+        default=Decimal("0.8"), description="How full the KV cache of a language model may be, on average."
     )
 
     @model_validator(mode="after")
@@ -166,7 +166,7 @@ class ObjectsSpec(Section):
     board_labels: dict[str, str] = Field(
         default_factory=dict,
         max_length=MOST_ENTRIES,
-        description='By which Grafana\'s sidecar finds boards; `grafana_dashboard: "1"` when left out.',
+        description='By this label Grafana\'s sidecar finds boards; `grafana_dashboard: "1"` when left out.',
     )
     image: str = Field(
         default="",
@@ -222,7 +222,8 @@ class KubernetesSpec(Section):
         "InferenceService, or a mapping for a custom resource.",
     )
     events: bool = Field(
-        default=True, description="Tell on the object, as an Event, that its limit is in force or why not."
+        default=True,
+        description="Report as an Event of the object whether its limit is in force, or why not.",
     )
     objects: ObjectsSpec | None = Field(
         default=None, description="Write the objects for a cluster with the Prometheus operator."

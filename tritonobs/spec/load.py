@@ -33,7 +33,7 @@ from tritonobs.spec.words import found, listed
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""
-# What the rest of the file is judged with where nothing right is left of a field: it gives no finding itself.
+# Used to check the rest of the file where no valid value of a field is left; gives no finding itself.
 _REPLACED: Final[dict[str, Any]] = {
     "fleet": "fleet",
     "replicas": {"kubernetes": {"selector": "app=triton", "namespace": "default"}},
@@ -133,7 +133,7 @@ def unpacked(path: Path, data: bytes) -> bytes:
         # Bounded, because 4 MiB of gzip may hold gigabytes.
         plain = reader.decompress(data, MAX_BYTES)
     except zlib.error:
-        raise FileUnusable(path, "is no gzip file") from None
+        raise FileUnusable(path, "is not a gzip file") from None
     if reader.unconsumed_tail:
         raise FileUnusable(path, f"holds more than {MAX_BYTES} bytes")
     if not reader.eof:
@@ -265,7 +265,7 @@ def _shape(source: Source, config: object) -> Iterator[Finding]:
             yield source.finding(("receivers", position), "has no name")
     route = config.get("route")
     if not isinstance(route, Mapping) or not route.get("receiver"):
-        yield source.finding(("route",), "has no receiver; Alertmanager needs one for what no route takes")
+        yield source.finding(("route",), "has no receiver; Alertmanager needs one for alerts without a route")
     elif not isinstance(route.get("routes", []), list):
         yield source.finding(("route", "routes"), "is not a list")
 

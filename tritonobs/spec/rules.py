@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
+from tritonobs import assets, names
 from tritonobs.spec.section import MOST_BOUNDS, LabelName, Section
 from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
 from tritonobs.spec.words import found
@@ -18,6 +20,8 @@ Tier = Literal["all", "shard", "global"]
 TRITON: Final = 'job="triton"'
 SERVE: Final = 'job="tritonobs"'
 TRACES: Final = 'job="tritonobs-traces"'
+
+_AS_TEXT, _AS_SHARE = frozenset({"keep", "kept"}), frozenset({"share", "small_share"})
 
 _VALUE = r'"(?:[^"\\\n]|\\.)*"'
 _MATCHER = rf"[a-zA-Z_][a-zA-Z0-9_]*\s*(?:=~|!~|!=|=)\s*{_VALUE}"
@@ -59,7 +63,7 @@ Pattern = Annotated[str, BeforeValidator(_pattern), WithJsonSchema({"type": "str
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """The knob of the mixin that a field sets; rules/config/thresholds.libsonnet has its value and reason."""
+    """The knob of the mixin that a field sets; `rules/config/thresholds.json` has its value and reason."""
 
     name: str
     as_text: bool = False
@@ -87,170 +91,58 @@ def _time(least: int | str, most: int) -> object:
 _SHARES = WithJsonSchema({"type": ["string", "number"], "examples": ["80%", 0.8]})
 _DURATIONS = WithJsonSchema({"type": "string", "examples": ["100ms", "5m"]})
 _NUMBERS = WithJsonSchema(number_schema(Decimal(0), Decimal(1_000_000)))
-Share = Annotated[Decimal, _share("0.01", "0.99"), _SHARES]
-SmallShare = Annotated[Decimal, _share("0.0001", "0.5"), _SHARES]
-Times = Annotated[Decimal, _times("1.1", "100"), _NUMBERS]
-Excess = Annotated[Decimal, _times("1", "100"), _NUMBERS]
-Deviations = Annotated[Decimal, _times("0", "20"), _NUMBERS]
-Rate = Annotated[Decimal, _times("0.001", "1000000"), _NUMBERS]
-Count = Annotated[Decimal, _count(1, 1_000_000), _NUMBERS]
-Restarts = Annotated[Decimal, _count(2, 100), _NUMBERS]
-Wait = Annotated[Decimal, _time("0.001", 3_600), _DURATIONS]
-Ahead = Annotated[Decimal, _time(600, 43_200), _DURATIONS]
-Kept = Annotated[Decimal, _time(3_600, 86_400), _DURATIONS]
-Keep = Annotated[Decimal, _time(1, 3_600), _DURATIONS]
+_KINDS: Final[dict[str, object]] = {
+    "share": Annotated[Decimal, _share("0.01", "0.99"), _SHARES],
+    "small_share": Annotated[Decimal, _share("0.0001", "0.5"), _SHARES],
+    "times": Annotated[Decimal, _times("1.1", "100"), _NUMBERS],
+    "excess": Annotated[Decimal, _times("1", "100"), _NUMBERS],
+    "deviations": Annotated[Decimal, _times("0", "20"), _NUMBERS],
+    "rate": Annotated[Decimal, _times("0.001", "1000000"), _NUMBERS],
+    "count": Annotated[Decimal, _count(1, 1_000_000), _NUMBERS],
+    "restarts": Annotated[Decimal, _count(2, 100), _NUMBERS],
+    "wait": Annotated[Decimal, _time("0.001", 3_600), _DURATIONS],
+    "ahead": Annotated[Decimal, _time(600, 43_200), _DURATIONS],
+    "kept": Annotated[Decimal, _time(3_600, 86_400), _DURATIONS],
+    "keep": Annotated[Decimal, _time(1, 3_600), _DURATIONS],
+}
+"""What a threshold may be, by its `kind` in the table."""
 
 
-class ThresholdsSpec(Section):
-    """From where on alerts fire. What is left out has the value of the mixin."""
+def _thresholds() -> dict[str, Any]:
+    """The fields of the table of thresholds, which the mixin reads, too."""
+    text = (assets.folder("rules") / "config" / "thresholds.json").read_text(encoding="utf-8")
+    return {row["field"]: _field(row) for row in json.loads(text) if "field" in row}
 
-    limit_warning: Annotated[Share | None, Knob("limitWarningRatio", share=True)] = Field(
-        default=None, description="Near a limit: this share of it."
+
+def _field(row: dict[str, str]) -> tuple[object, object]:
+    name = row["kind"]
+    kind: Any = _KINDS[name]
+    knob = Knob(row["knob"], as_text=name in _AS_TEXT, share=name in _AS_SHARE)
+    return Annotated[kind | None, knob], Field(default=None, description=row["says"])
+
+
+if TYPE_CHECKING:
+
+    class ThresholdsSpec(Section):
+        """A field for each row of the table that has one."""
+
+else:
+    ThresholdsSpec = create_model(
+        "ThresholdsSpec",
+        __base__=Section,
+        __doc__="Thresholds of the alerts. A field that is left out has the mixin's value.",
+        **_thresholds(),
     )
-    limit_noise: Annotated[Deviations | None, Knob("limitNoise")] = Field(
-        default=None,
-        description="A limit is exceeded by more than so many standard deviations of chance; 0 for requests "
-        "that come evenly.",
-    )
-    limit_noise_long: Annotated[Deviations | None, Knob("limitNoiseLong")] = Field(
-        default=None, description="The same in windows of 5m and more."
-    )
-    limit_keep_firing: Annotated[Keep | None, Knob("limitKeepFiring", as_text=True)] = Field(
-        default=None, description="How long an alert about a limit lasts through dips of the traffic."
-    )
-    limit_at_once: Annotated[Times | None, Knob("limitAtOnceRatio")] = Field(
-        default=None, description="So many times a limit pages within seconds."
-    )
-    limit_soon: Annotated[Excess | None, Knob("limitSoonRatio")] = Field(
-        default=None, description="So many times a limit pages when it has lasted for two and a half minutes."
-    )
-    limit_lasting: Annotated[Excess | None, Knob("limitLastingRatio")] = Field(
-        default=None, description="The same for nine minutes."
-    )
-    limit_long: Annotated[Excess | None, Knob("limitLongRatio")] = Field(
-        default=None, description="The same for a quarter of an hour."
-    )
-    limit_base: Annotated[Share | None, Knob("limitBase", share=True)] = Field(
-        default=None, description="The share of a limit around which traffic may breathe as it does."
-    )
-    limit_breath: Annotated[Deviations | None, Knob("limitBreath")] = Field(
-        default=None,
-        description="How much of the traffic's own breath is no excess; 0 for traffic that does not breathe.",
-    )
-    limit_near_kept: Annotated[Kept | None, Knob("limitNearKept", as_text=True)] = Field(
-        default=None,
-        description="How long the warning before a limit stays while traffic is not clearly lower.",
-    )
-    limit_left: Annotated[Share | None, Knob("limitLeftRatio", share=True)] = Field(
-        default=None, description="It ends when an hour stayed below this share of where it begins."
-    )
-    spike: Annotated[Times | None, Knob("spikeRatio")] = Field(
-        default=None, description="A burst between two scrapes: this many times the limit."
-    )
-    spike_keep_firing: Annotated[Keep | None, Knob("spikeKeepFiring", as_text=True)] = Field(
-        default=None, description="How long the alert about a burst lasts after it."
-    )
-    forecast: Annotated[Ahead | None, Knob("forecastSeconds")] = Field(
-        default=None, description="How far ahead growing traffic is forecast."
-    )
-    forecast_keep_firing: Annotated[Keep | None, Knob("forecastKeepFiring", as_text=True)] = Field(
-        default=None, description="How long the alert about growing traffic lasts after it."
-    )
-    forecast_floor: Annotated[Share | None, Knob("forecastFloorRatio", share=True)] = Field(
-        default=None, description="Growth below this share of the limit is not an alert."
-    )
-    forecast_noise: Annotated[Deviations | None, Knob("forecastNoise")] = Field(
-        default=None, description="Growth is more than so many standard deviations of chance."
-    )
-    traffic_drop: Annotated[Share | None, Knob("dropRatio", share=True)] = Field(
-        default=None, description="Traffic below this share of yesterday's and last week's."
-    )
-    traffic_drop_floor: Annotated[Rate | None, Knob("dropFloor")] = Field(
-        default=None, description="Only where it was so many requests a second then."
-    )
-    silence_requests: Annotated[Count | None, Knob("silenceRequests")] = Field(
-        default=None, description="Silence is an alert where at least so many requests were to be expected."
-    )
-    queue_wait: Annotated[Wait | None, Knob("queueSeconds")] = Field(
-        default=None, description="Requests wait longer than this for a model instance, on average."
-    )
-    busy: Annotated[Share | None, Knob("busyRatio", share=True)] = Field(
-        default=None, description="Model instances work this share of the time."
-    )
-    requests_waiting: Annotated[Rate | None, Knob("waitingRequests")] = Field(
-        default=None, description="Batches are inefficient where more requests than this wait, on average."
-    )
-    requests_per_execution: Annotated[Times | None, Knob("requestsPerExecution")] = Field(
-        default=None, description="Batches are inefficient with fewer requests an execution than this."
-    )
-    stage_budget: Annotated[Share | None, Knob("stageBudgetRatio", share=True)] = Field(
-        default=None, description="A stage needs this share of the latency threshold of the whole request."
-    )
-    replica_slower: Annotated[Times | None, Knob("skewRatio")] = Field(
-        default=None, description="A replica is this many times slower than the others."
-    )
-    replica_requests: Annotated[Count | None, Knob("skewRequests")] = Field(
-        default=None, description="A replica is judged by at least so many requests in 5m."
-    )
-    error_surge: Annotated[Times | None, Knob("surgeRatio")] = Field(
-        default=None, description="A reason of errors is this many times as frequent as in the last hour."
-    )
-    error_surge_errors: Annotated[Count | None, Knob("surgeErrors")] = Field(
-        default=None, description="Only from so many errors in 5m on."
-    )
-    error_surge_noise: Annotated[Times | None, Knob("surgeNoise")] = Field(
-        default=None,
-        description="And above the usual number by so many standard deviations and so many errors.",
-    )
-    untraced: Annotated[Share | None, Knob("untracedRatio", share=True)] = Field(
-        default=None, description="Traces stand for fewer requests than Triton counted, by this share."
-    )
-    untraced_noise: Annotated[Deviations | None, Knob("untracedNoise")] = Field(
-        default=None, description="And by more than so many standard deviations of the sample."
-    )
-    untraced_requests: Annotated[Count | None, Knob("untracedRequests")] = Field(
-        default=None, description="And by so many requests: some are under way at both ends of the hour."
-    )
-    invalid_share: Annotated[Share | None, Knob("invalidRatio", share=True)] = Field(
-        default=None,
-        description="Bad input of one stage and reason is this share of the requests of a model.",
-    )
-    restarts: Annotated[Restarts | None, Knob("restartsPerQuarterHour")] = Field(
-        default=None, description="A server or worker starts so often in a quarter of an hour."
-    )
-    cache_drop: Annotated[Share | None, Knob("cacheDropRatio", share=True)] = Field(
-        default=None, description="The cache's hit ratio falls below this share of the last hour's."
-    )
-    cache_worth: Annotated[Share | None, Knob("cacheWorthRatio", share=True)] = Field(
-        default=None, description="Only where the hit ratio was above this."
-    )
-    kv_cache: Annotated[Share | None, Knob("kvCacheRatio", share=True)] = Field(
-        default=None, description="The KV cache of a language model is this full."
-    )
-    kv_cache_mean: Annotated[Share | None, Knob("kvCacheMeanRatio", share=True)] = Field(
-        default=None, description="Only where it is this full on average."
-    )
-    preemptions: Annotated[Share | None, Knob("preemptedRatio", share=True)] = Field(
-        default=None, description="This share of a language model's requests is put back."
-    )
-    autoscaler_turns: Annotated[Restarts | None, Knob("autoscalerTurns")] = Field(
-        default=None, description="An autoscaler turns so often in an hour between growing and shrinking."
-    )
-    host_memory: Annotated[Share | None, Knob("hostMemoryRatio", share=True)] = Field(
-        default=None, description="So much of a host's memory is in use."
-    )
-    accelerator_memory: Annotated[Share | None, Knob("acceleratorMemoryRatio", share=True)] = Field(
-        default=None, description="So much of an accelerator's memory is in use."
-    )
-    accelerator_busy: Annotated[Share | None, Knob("acceleratorBusyRatio", share=True)] = Field(
-        default=None, description="An accelerator works this share of a quarter of an hour."
-    )
-    accelerator_clock: Annotated[Share | None, Knob("acceleratorClockRatio", share=True)] = Field(
-        default=None, description="An accelerator's clock falls below this share of the day's highest."
-    )
-    slo_unmeasured: Annotated[SmallShare | None, Knob("sloUnmeasuredRatio", share=True)] = Field(
-        default=None, description="This share of the requests is not measured for an SLO."
-    )
+
+
+def _alerts() -> tuple[str, ...]:
+    """Those of every fleet."""
+    pages = {page.stem for page in assets.folder("runbooks").glob("*.md")} - {"README"}
+    return tuple(sorted(pages - {*names.SHARD_ALERTS, *names.AGENT_ALERTS}))
+
+
+ALERTS: Final = _alerts()
+"""The alerts of the mixin, without those of shards and agents: each has a runbook of its name."""
 
 
 def threshold_knobs() -> dict[str, Knob]:
@@ -274,12 +166,12 @@ class RulesSpec(Section):
     )
     replica_label: LabelName | None = Field(
         default=None,
-        description="The label that tells replicas apart; when left out `pod` in Kubernetes, else `replica`, "
-        "which Thanos takes for copies of Prometheus: it then merges the servers.",
+        description="The label that distinguishes replicas; when left out `pod` in Kubernetes, else "
+        "`replica`. Thanos takes `replica` for copies of Prometheus and merges the servers.",
     )
     cluster_label: LabelName = Field(
         default="cluster",
-        description="The label that tells clusters apart in one Prometheus; `none` where targets carry none.",
+        description="The label that distinguishes clusters in one Prometheus; `none` if targets have none.",
     )
     pool_names: Pattern = Field(
         default=".*triton.*",
@@ -303,7 +195,7 @@ class RulesSpec(Section):
     records_at_once: bool = Field(
         default=True,
         description="false for rulers that write records elsewhere (vmalert, Thanos Ruler with remote "
-        "write): a rule then reads those of the evaluation before. Always so with `prometheus.agents`.",
+        "write): a rule then reads those of the previous evaluation. Always false with `prometheus.agents`.",
     )
     severities: dict[str, Severity] = Field(
         default_factory=dict,
@@ -311,5 +203,5 @@ class RulesSpec(Section):
         description="Alert name to critical, warning, info or none (visible, sent to no receiver).",
     )
     thresholds: ThresholdsSpec = Field(
-        default_factory=ThresholdsSpec, description="From where on alerts fire."
+        default_factory=ThresholdsSpec, description="Thresholds of the alerts."
     )

@@ -11,7 +11,7 @@ from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec, OwnAlertmanager
 from tritonobs.spec.replicas import Replicas
 from tritonobs.spec.rules import RulesSpec
-from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, Section
+from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, File, Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
 
@@ -79,12 +79,26 @@ class PrometheusSpec(Section):
     )
 
 
+class IncidentsSpec(Section):
+    """Alerts that belong together, and what `triage` finds about them."""
+
+    triage: bool = Field(
+        default=True,
+        description="Whether `tritonobs serve` looks for the cause, and messages begin with it.",
+    )
+    folder: File | None = Field(
+        default=None,
+        description="A folder in which `tritonobs serve` keeps incidents and what `triage` read, for "
+        "`tritonobs incidents`; nothing is kept when left out.",
+    )
+
+
 class TracesSpec(Section):
     """Triton's own traces of a sample of requests."""
 
     receiver: Url | None = Field(
         default=None,
-        description="Who receives them: a `tritonobs traces serve`; `tritonobs serve` when left out.",
+        description="The receiver: a `tritonobs traces serve`; `tritonobs serve` when left out.",
     )
     forward: Url | None = Field(
         default=None,
@@ -201,7 +215,7 @@ _TOKENS = Field(default=None, description="Limits of a language model; each is i
 _SCHEDULE = Field(
     default=(),
     max_length=MOST_ENTRIES,
-    description="Limits for a time: a campaign, maintenance, a planned change.",
+    description="Temporary limits: a campaign, maintenance, a planned change.",
 )
 _BUCKETS = Field(
     default=(),
@@ -303,6 +317,9 @@ class Spec(Section):
     )
     traces: TracesSpec = Field(
         default_factory=TracesSpec, description="Triton's own traces of a sample of requests."
+    )
+    incidents: IncidentsSpec = Field(
+        default_factory=IncidentsSpec, description="Alerts that belong together, and their cause."
     )
     notify: NotifySpec = Field(
         default_factory=NotifySpec, description="Receivers of alerts, and the messages they get."

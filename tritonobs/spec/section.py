@@ -79,7 +79,7 @@ class Section(BaseModel):
     def _bounded_number_of_mistakes(
         cls, value: object, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo
     ) -> Self:
-        """After very many mistakes the rest of the document is not looked at."""
+        """After very many mistakes the rest of the document is not checked."""
         mistakes = info.context
         if isinstance(mistakes, Mistakes) and mistakes.found > mistakes.most:
             # Unchecked, which does no harm: the file is refused anyway, for the mistakes found so far.

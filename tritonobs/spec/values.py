@@ -162,8 +162,8 @@ def _parse_version(value: object) -> str:
 def _parse_url(value: object) -> str:
     allowed = "allowed is an address like http://127.0.0.1:8000"
     parts = web_parts(value) if isinstance(value, str) else None
-    # Before the finding that quotes the address, which would show the password. Of one that cannot be read
-    # nobody knows what stands before an @.
+    # Before the finding that quotes the address, which would show the password. In one that cannot be parsed,
+    # the text before an @ may be a password.
     if (parts.username or parts.password) if parts else "@" in str(value):
         raise ValueError(
             "found an address with a user name or a password in it; secrets do not belong in this file"

@@ -19,7 +19,7 @@ _MOST_COMPARED = 2_000
 
 
 NOTHING: Final = object()
-"""Stands for a value that was forgotten, where None means a field that was left out."""
+"""A value that was forgotten; None means a field that was left out."""
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:

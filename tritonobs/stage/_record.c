@@ -23,6 +23,11 @@ typedef struct {
     PyObject *open_cell;
     PyObject *drop;
     PyObject *decorate;
+    PyObject *total;    /* the stage of whole requests */
+    PyObject *requests; /* the name of the counter of requests */
+    PyObject *ok;       /* its key for the outcome `ok` */
+    PyObject *told;     /* functions of handles.py, for what is not everyday */
+    PyObject *failed;
     int forked;
 } Recorder;
 
@@ -36,7 +41,13 @@ typedef struct {
     double seconds;
 } Timer;
 
-static PyTypeObject *timer_type;
+/* A timer of `total`; `rest` are the requests without an outcome. */
+typedef struct {
+    Timer timer;
+    PyObject *rest;
+} Request;
+
+static PyTypeObject *timer_type, *request_type;
 
 static double
 now(void)
@@ -241,6 +252,53 @@ recorder_time(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject 
     return (PyObject *)timer;
 }
 
+/* n=1 of request(n) and outcome(outcome, n), end(outcome): one argument by place or by name, or none. */
+static int
+one_of(PyObject **found, const char *called, PyObject *const *given, Py_ssize_t size, PyObject *names,
+       Py_ssize_t place)
+{
+    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+    if (size > place)
+        *found = given[place];
+    for (Py_ssize_t at = 0; at < named; at++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, at), called) == 0) {
+            *found = given[size + at];
+            return 1;
+        }
+    }
+    return size > place;
+}
+
+static PyObject *
+recorder_request(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *n = NULL;
+    Py_ssize_t known = one_of(&n, "n", given, size, names, 0);
+    if (size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, "request(n=1)");
+        return NULL;
+    }
+    PyObject *rest = n ? n : PyLong_FromLong(1);
+    if (n)
+        Py_INCREF(n);
+    Request *request = rest ? PyObject_New(Request, request_type) : NULL;
+    if (!request) {
+        Py_XDECREF(rest);
+        return NULL;
+    }
+    Py_INCREF(self);
+    Py_INCREF(self->total);
+    Py_XINCREF(n);
+    request->timer.recorder = self;
+    request->timer.stage = self->total;
+    request->timer.n = n;
+    request->timer.running = 1;
+    request->timer.seconds = 0;
+    request->rest = rest;
+    request->timer.started = now();
+    return (PyObject *)request;
+}
+
 static PyObject *
 recorder_totals(Recorder *self, PyObject *Py_UNUSED(nothing))
 {
@@ -272,9 +330,10 @@ recorder_fork(Recorder *self, PyObject *Py_UNUSED(nothing))
 static PyObject *
 recorder_new(PyTypeObject *type, PyObject *given, PyObject *names)
 {
-    static char *known[] = {"open_cell", "drop", "decorate", NULL};
-    PyObject *open_cell, *drop_record, *decorate;
-    if (!PyArg_ParseTupleAndKeywords(given, names, "OOO", known, &open_cell, &drop_record, &decorate))
+    static char *known[] = {"open_cell", "drop", "decorate", "requests", NULL};
+    PyObject *open_cell, *drop_record, *decorate, *in_python, *total, *requests, *told, *failed;
+    if (!PyArg_ParseTupleAndKeywords(given, names, "OOO(OUUOO)", known, &open_cell, &drop_record, &decorate,
+                                     &in_python, &total, &requests, &told, &failed))
         return NULL;
     Recorder *self = (Recorder *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -285,8 +344,17 @@ recorder_new(PyTypeObject *type, PyObject *given, PyObject *names)
     self->open_cell = open_cell;
     self->drop = drop_record;
     self->decorate = decorate;
+    Py_INCREF(total);
+    Py_INCREF(requests);
+    Py_INCREF(told);
+    Py_INCREF(failed);
+    self->total = total;
+    self->requests = requests;
+    self->told = told;
+    self->failed = failed;
+    self->ok = Py_BuildValue("(Os)", requests, "ok");
     self->cells = PyDict_New();
-    if (!self->cells)
+    if (!self->cells || !self->ok)
         Py_CLEAR(self);
     return (PyObject *)self;
 }
@@ -298,6 +366,8 @@ recorder_traverse(Recorder *self, visitproc visit, void *arg)
     Py_VISIT(self->open_cell);
     Py_VISIT(self->drop);
     Py_VISIT(self->decorate);
+    Py_VISIT(self->told);
+    Py_VISIT(self->failed);
     Py_VISIT(self->cells);
     return 0;
 }
@@ -308,6 +378,8 @@ recorder_clear(Recorder *self)
     Py_CLEAR(self->open_cell);
     Py_CLEAR(self->drop);
     Py_CLEAR(self->decorate);
+    Py_CLEAR(self->told);
+    Py_CLEAR(self->failed);
     return 0;
 }
 
@@ -317,6 +389,9 @@ recorder_dealloc(Recorder *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     recorder_clear(self);
+    Py_CLEAR(self->total);
+    Py_CLEAR(self->requests);
+    Py_CLEAR(self->ok);
     Py_CLEAR(self->cells);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -406,9 +481,101 @@ timer_dealloc(Timer *self)
     Py_DECREF(type);
 }
 
+static void
+count_rest(Request *self, PyObject *key)
+{
+    Recorder *recorder = self->timer.recorder;
+    settle(recorder, add(recorder, key, PyFloat_AsDouble(self->rest)), key, self->rest, NULL);
+}
+
+static PyObject *
+request_enter(Request *self, PyObject *Py_UNUSED(nothing))
+{
+    Py_INCREF(self);
+    return (PyObject *)self;
+}
+
+static PyObject *
+request_exit(Request *self, PyObject *const *given, Py_ssize_t size)
+{
+    if (!end_timer(&self->timer))
+        Py_RETURN_NONE;
+    Recorder *recorder = self->timer.recorder;
+    if (size < 1 || given[0] == Py_None) {
+        count_rest(self, recorder->ok);
+        Py_RETURN_NONE;
+    }
+    /* Held, because another thread may set an outcome meanwhile. */
+    PyObject *rest = self->rest, *error = size > 1 ? given[1] : Py_None;
+    Py_INCREF(rest);
+    PyObject *done = PyObject_CallFunctionObjArgs(recorder->failed, (PyObject *)recorder, rest, error, NULL);
+    Py_DECREF(rest);
+    return done;
+}
+
+static PyObject *
+request_outcome(Request *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *outcome = NULL, *n = NULL;
+    Py_ssize_t known = one_of(&outcome, "outcome", given, size, names, 0);
+    known += one_of(&n, "n", given, size, names, 1);
+    if (!outcome || size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, "outcome(outcome, n=1)");
+        return NULL;
+    }
+    PyObject *one = n ? NULL : PyLong_FromLong(1);
+    PyObject *left = NULL, *rest = self->rest;
+    Py_INCREF(rest);
+    if (n || one)
+        left = PyObject_CallFunctionObjArgs(self->timer.recorder->told, (PyObject *)self->timer.recorder, rest,
+                                            outcome, n ? n : one, NULL);
+    Py_DECREF(rest);
+    Py_XDECREF(one);
+    if (!left)
+        return NULL;
+    rest = self->rest;
+    self->rest = left;
+    Py_DECREF(rest);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+request_end(Request *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *outcome = NULL;
+    Py_ssize_t known = one_of(&outcome, "outcome", given, size, names, 0);
+    if (size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, "end(outcome='ok')");
+        return NULL;
+    }
+    if (end_timer(&self->timer)) {
+        PyObject *key = outcome ? PyTuple_Pack(2, self->timer.recorder->requests, outcome) : NULL;
+        if (outcome && !key)
+            return NULL;
+        count_rest(self, key ? key : self->timer.recorder->ok);
+        Py_XDECREF(key);
+    }
+    return PyFloat_FromDouble(self->timer.seconds);
+}
+
+static PyObject *
+request_seconds(Request *self, void *nothing)
+{
+    return timer_seconds(&self->timer, nothing);
+}
+
+static void
+request_dealloc(Request *self)
+{
+    Py_DECREF(self->rest);
+    timer_dealloc(&self->timer);
+}
+
 static PyMethodDef recorder_methods[] = {
     {"time", (PyCFunction)(void (*)(void))recorder_time, METH_FASTCALL | METH_KEYWORDS,
      "time(stage, n=1)\n--\n\nA running timer; n observations when it ends."},
+    {"request", (PyCFunction)(void (*)(void))recorder_request, METH_FASTCALL | METH_KEYWORDS,
+     "request(n=1)\n--\n\nn requests from now on."},
     {"count", (PyCFunction)(void (*)(void))recorder_count, METH_FASTCALL, "Add n to a count."},
     {"distribute", (PyCFunction)(void (*)(void))recorder_distribute, METH_FASTCALL,
      "Add n observations of value."},
@@ -430,6 +597,21 @@ static PyGetSetDef timer_attributes[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyMethodDef request_methods[] = {
+    {"__enter__", (PyCFunction)request_enter, METH_NOARGS, NULL},
+    {"__exit__", (PyCFunction)(void (*)(void))request_exit, METH_FASTCALL, NULL},
+    {"outcome", (PyCFunction)(void (*)(void))request_outcome, METH_FASTCALL | METH_KEYWORDS,
+     "outcome(outcome, n=1)\n--\n\nSet the outcome of n of the requests; any but ok for the rest."},
+    {"end", (PyCFunction)(void (*)(void))request_end, METH_FASTCALL | METH_KEYWORDS,
+     "end(outcome='ok')\n--\n\nRecord once, outcome for those without one; return the seconds."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef request_attributes[] = {
+    {"seconds", (getter)request_seconds, NULL, "How long it took, or has taken until now.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyType_Slot recorder_slots[] = {
     {Py_tp_new, recorder_new},           {Py_tp_dealloc, recorder_dealloc}, {Py_tp_clear, recorder_clear},
     {Py_tp_traverse, recorder_traverse}, {Py_tp_methods, recorder_methods}, {0, NULL},
@@ -440,10 +622,20 @@ static PyType_Slot timer_slots[] = {
     {Py_tp_call, timer_call},       {0, NULL},
 };
 
+static PyType_Slot request_slots[] = {
+    {Py_tp_dealloc, request_dealloc},
+    {Py_tp_methods, request_methods},
+    {Py_tp_getset, request_attributes},
+    {0, NULL},
+};
+
 static PyType_Spec recorder_spec = {"tritonobs.stage._record.Recorder", sizeof(Recorder), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, recorder_slots};
 static PyType_Spec timer_spec = {"tritonobs.stage._record.Timer", sizeof(Timer), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, timer_slots};
+
+static PyType_Spec request_spec = {"tritonobs.stage._record.Request", sizeof(Request), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, request_slots};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_record", "The request path, compiled; see record.py.", -1, NULL, NULL, NULL, NULL,
@@ -456,10 +648,14 @@ PyInit__record(void)
     PyObject *made = PyModule_Create(&module);
     PyObject *recorder = PyType_FromSpec(&recorder_spec);
     timer_type = (PyTypeObject *)PyType_FromSpec(&timer_spec);
-    if (!made || !recorder || !timer_type || PyModule_AddObject(made, "Recorder", recorder) < 0)
+    request_type = (PyTypeObject *)PyType_FromSpec(&request_spec);
+    if (!made || !recorder || !timer_type || !request_type || PyModule_AddObject(made, "Recorder", recorder) < 0)
         return NULL;
     Py_INCREF(timer_type);
     if (PyModule_AddObject(made, "Timer", (PyObject *)timer_type) < 0)
+        return NULL;
+    Py_INCREF(request_type);
+    if (PyModule_AddObject(made, "Request", (PyObject *)request_type) < 0)
         return NULL;
     return made;
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tritonobs.stage.record import Recorder
 
 
-# ruff: noqa: ANN401 (what a function is given and gives back is passed on untouched)
+# ruff: noqa: ANN401 (arguments and results of a function are passed on unchanged)
 def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, each call `n` observations of a stage.
 
@@ -48,7 +48,7 @@ def timed(recorder: Recorder, stage: str, n: int, function: Callable[..., Any]) 
                         sent = yield item
                     except GeneratorExit:
                         raise
-                    except BaseException as error:  # noqa: BLE001 (whatever was thrown)
+                    except BaseException as error:  # noqa: BLE001 (any exception that was thrown)
                         step = items.athrow(error)
                     else:
                         step = items.asend(sent)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.stage import series
 from tritonobs.stage.calls import timed
 from tritonobs.stage.forks import Losses, tell_in_children
+from tritonobs.stage.handles import IN_PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,11 +27,19 @@ COMPILED: Final[bool] = Recorder.__module__.endswith("._record")
 _LONGEST_LABEL: Final = 128
 
 
+PATH: Final = "compiled" if COMPILED else "python"
+
+
+def asked_for_python() -> bool:
+    """Whether the environment asks for the record path in Python."""
+    return bool(os.environ.get("TRITONOBS_PURE_PYTHON"))
+
+
 def record_path() -> str:
     """Which record path this process uses, and why where it is not the compiled one."""
     if COMPILED:
         return "compiled"
-    if os.environ.get("TRITONOBS_PURE_PYTHON"):
+    if asked_for_python():
         return "Python, because TRITONOBS_PURE_PYTHON is set"
     return "Python, because none was compiled at installation, which needs a C compiler and Python.h"
 
@@ -53,7 +62,7 @@ class Cells:
         # Reentrant: a signal handler may record while its own thread is in here.
         self._lock = threading.RLock()
         self._lost = Losses()
-        self.record = recorder(self._open, self.drop, timed)
+        self.record = recorder(self._open, self.drop, timed, IN_PYTHON)
         tell_in_children(self)
 
     def declare(self, keys: Iterable[Key | str]) -> None:
@@ -91,7 +100,7 @@ class Cells:
                 self.examples[reason] = ascii(what)[:200]
 
     def fork(self) -> None:
-        """Pass on nothing any more: this is a forked child, and what it adds up has no reader."""
+        """Pass on nothing any more: this is a forked child, and its numbers have no reader."""
         # The child lacks the thread that may hold the old lock.
         self._lock = threading.RLock()
         self.record.fork()
@@ -116,7 +125,7 @@ class Cells:
 
 
 def _is_label(value: object) -> bool:
-    """Whether Triton and Prometheus can carry the text as it is; lone surrogates and NUL they cannot."""
+    """Whether Triton and Prometheus can hold the text; they cannot hold lone surrogates and NUL."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_LABEL or "\0" in value:
         return False
     return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tritonobs.stage import series
+from tritonobs.stage.cells import PATH
 from tritonobs.stage.loading import Loading
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ _OBSERVES_PER_FLUSH: Final = 5_000  # about 0.1 ms each
 _OBSERVES_WAITING: Final = 20_000
 _LOOK_SECONDS: Final = 0.02
 _BACKEND: Final = "c_python_backend_utils"  # what Triton's Python backend adds to its own processes
-_TOO_OLD: Final = "this Triton offers models no metrics, which 23.05 and newer do"
+_TOO_OLD: Final = "this Triton has no metrics for models, which 23.05 and newer have"
 _ELSEWHERE: Final = (
-    "this process is none of Triton's Python backend, and Triton takes metrics of models from no other "
-    "(a function bound with PyTriton runs in a process of its own; docs/instrument.md says what to do)"
+    "this process does not belong to Triton's Python backend, and Triton accepts metrics of models only from "
+    "its processes (a function bound with PyTriton runs in a process of its own; see docs/instrument.md)"
 )
 _log = logging.getLogger("tritonobs.stage")
 
@@ -47,8 +48,8 @@ class _Series:
 class Flusher(threading.Thread):
     """Hands over what `cells` gained, every `interval_seconds`, until `stop`.
 
-    It begins when the `initialize` that made it has returned: metrics of one that fails would stay for ever.
-    A label set is born at 0 and raised `scrape_seconds` later, so Prometheus sees the step. After its last
+    It begins when the `initialize` that made it has returned: metrics of one that fails would stay forever.
+    A label set starts at 0 and is raised `scrape_seconds` later, so Prometheus sees the step. After its last
     change the thread waits as long for one more scrape, then releases its families; no other process has any.
     """
 
@@ -80,11 +81,12 @@ class Flusher(threading.Thread):
         self._broken: set[str] = set()
         self._told: set[str] = set()
         self._heartbeat: Any = None
+        self._info: Any = None
         self._beat = 0.0
         self._changed = 0.0
 
     def stop(self, timeout_seconds: float) -> bool:
-        """Flush for the last time and release; False when that took too long and was left to itself."""
+        """Flush for the last time and release; False when that took too long and was abandoned."""
         self._stopping = True
         self._wake.set()
         if self.is_alive():
@@ -100,11 +102,11 @@ class Flusher(threading.Thread):
             pass
 
     def abandon(self) -> None:
-        """Touch no metric any more: at interpreter exit the way to Triton is gone, a call would crash."""
+        """Use no metric any more: at interpreter exit Triton's connection is gone, a call would crash."""
         self._abandoned = True
 
     def run(self) -> None:
-        """Flush until stopped. Nothing that goes wrong here leaves this thread."""
+        """Flush until stopped. No error leaves this thread."""
         try:
             while not self._stopping and not self._loading.ended():
                 self._wake.wait(_LOOK_SECONDS)
@@ -124,9 +126,9 @@ class Flusher(threading.Thread):
         except Exception:  # noqa: BLE001 (a thread that dies of it would print a traceback and keep its metrics)
             _log.exception("stage metrics of %s stop: a fault in tritonobs", self._identity)
         if not self._abandoned:
-            self._heartbeat = None
+            self._heartbeat = self._info = None
             self._series.clear()
-            # Series leave Triton's page with their family; deleting metrics alone leaves them.
+            # Series leave Triton's page with their family; deleting only the metrics does not remove them.
             self._families.clear()
 
     def _has_metrics(self) -> bool:
@@ -140,7 +142,12 @@ class Flusher(threading.Thread):
             self._as_histogram = False
         # A Triton built without metrics refuses each family; one refusal is enough to know.
         self._set_heartbeat()
-        return series.HEARTBEAT not in self._broken
+        if series.HEARTBEAT in self._broken:
+            return False
+        self._info = self._metric(series.STAGE_INFO, series.STAGE_INFO, "GAUGE", {"path": PATH})
+        if self._info is not None:
+            self._call(series.STAGE_INFO, self._info.increment, 1)
+        return True
 
     def _flush(self, *, hold: bool) -> None:
         """Hand over what grew; with `hold`, a new label set stands at 0 for a scrape first."""
@@ -197,7 +204,7 @@ class Flusher(threading.Thread):
         return self._call(name, family.Metric, labels={**self._identity, **labels}, **buckets)
 
     def _call(self, family: str, function: Callable[..., Any], /, *values: object, **named: object) -> Any:  # noqa: ANN401 (as above)
-        """One call of Triton. A family that failed is left alone: each such failure may harm the server."""
+        """One call of Triton. A family that failed is not used again: each failure may harm the server."""
         if family in self._broken:
             return None
         started = perf_counter()
@@ -235,7 +242,7 @@ class Flusher(threading.Thread):
     ) -> None:
         """Pass observations one by one, each as the mean of its bucket: bucket counts and sum are exact.
 
-        What is too much for one flush waits; what is too much to wait is dropped, evenly, and counted.
+        The excess of one flush waits; beyond the queue's limit observations are dropped evenly, and counted.
         """
         pending = sum(sum(numbers[::2]) - sum(known.passed[::2]) for known, _, numbers in observations)
         keep = min(1.0, _OBSERVES_WAITING / max(pending, 1))
@@ -254,7 +261,7 @@ class Flusher(threading.Thread):
                 passing = min(math.ceil(missing * share), missing - dropped)
                 for _ in range(passing):
                     self._call(known.name, known.metrics[0].observe, mean)
-                # What is dropped counts as passed: else the next flush would find it missing again.
+                # Dropped observations count as passed, or the next flush would find them missing again.
                 known.passed[at] += passing + dropped
                 known.passed[at + 1] += (passing + dropped) * mean
                 self._changed = time.monotonic()

@@ -32,7 +32,7 @@ class Losses:
 
     def add(self, n: float) -> None:
         """Add to it, and say so once in this process."""
-        # No lock reaches across processes: two that add to one slot could lose what one of them adds.
+        # No lock works across processes: of two that add to one slot, one addition could be lost.
         self._slots[os.getpid() % _SLOTS] += n
         if not self._told:
             self._told = True
@@ -43,7 +43,7 @@ class Losses:
             )
 
     def total(self) -> float:
-        """What all of them added."""
+        """The sum of all of them."""
         return sum(self._slots)
 
 
@@ -57,6 +57,6 @@ def _in_child() -> None:
         one.fork()
 
 
-# A function given to `register_at_fork` stays for ever: weak references let ended stages go.
+# A function given to `register_at_fork` stays forever: weak references release ended stages.
 _watched: weakref.WeakSet[Any] = weakref.WeakSet()
 os.register_at_fork(after_in_child=_in_child)

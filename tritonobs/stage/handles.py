@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from operator import index
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tritonobs.stage import series
 from tritonobs.stage.series import INVALID, REQUESTS, STAGE_ERRORS, STAGE_ITEMS, TOTAL
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InvalidInput(ValueError):  # noqa: N818 (reads as an event, as HTTP's "bad request" does)
-    """What a client sent cannot be used: the caller's fault, as HTTP's 400.
+    """The client's input is not valid: the caller's fault, as HTTP's 400.
 
     If it leaves a `request` block, the requests of the block are `invalid` and not `error`, and are counted
     under `stage` and `reason`. A model that catches it to answer each request of a batch itself calls
@@ -36,6 +36,8 @@ class Request:
     Then `total` gets `n` observations and each request one outcome: those named by `outcome` theirs, the rest
     `ok`. If the block raises, Triton answers all of them with an error, so the rest is `error`, or `invalid`
     if it was `InvalidInput`. Any thread may end it; a sender thread of a decoupled model does.
+
+    `_record.c` is the same, compiled; it calls the functions below for what is not everyday.
     """
 
     __slots__ = ("_recorder", "_rest", "_timer")
@@ -52,11 +54,7 @@ class Request:
 
     def outcome(self, outcome: Outcome, n: int = 1) -> None:
         """Set the outcome of `n` of the requests; any but `ok` for the rest."""
-        if not (isinstance(outcome, str) and outcome == "ok"):
-            self._recorder.count((REQUESTS, outcome), n)
-            # What is no whole number was counted as one that is not valid, and no record raises.
-            with suppress(TypeError):
-                self._rest = max(0, index(self._rest) - index(n))
+        self._rest = _told(self._recorder, self._rest, outcome, n)
 
     def end(self, outcome: Outcome = "ok") -> float:
         """Record once, `outcome` for those without one; return the seconds."""
@@ -72,11 +70,34 @@ class Request:
     ) -> None:
         if not self._timer.finish():
             return
-        if isinstance(error, InvalidInput):
-            self._recorder.count((REQUESTS, INVALID), self._rest)
-            self._recorder.count((STAGE_ERRORS, error.stage, error.reason, INVALID), self._rest)
+        if kind is None:
+            self._recorder.count((REQUESTS, "ok"), self._rest)
         else:
-            self._recorder.count((REQUESTS, "ok" if kind is None else "error"), self._rest)
+            _failed(self._recorder, self._rest, error)
+
+
+def _told(recorder: Recorder, rest: int, outcome: Outcome, n: int) -> int:
+    """Count an outcome of `n` requests; how many of the rest are left."""
+    if isinstance(outcome, str) and outcome == "ok":
+        return rest
+    recorder.count((REQUESTS, outcome), n)
+    # A value that is not a whole number was counted as invalid, and no record raises.
+    with suppress(TypeError):
+        return max(0, index(rest) - index(n))
+    return rest
+
+
+def _failed(recorder: Recorder, rest: int, error: BaseException | None) -> None:
+    """Count the rest of a block that raised."""
+    if isinstance(error, InvalidInput):
+        recorder.count((REQUESTS, INVALID), rest)
+        recorder.count((STAGE_ERRORS, error.stage, error.reason, INVALID), rest)
+    else:
+        recorder.count((REQUESTS, "error"), rest)
+
+
+IN_PYTHON: Final = (Request, TOTAL, REQUESTS, _told, _failed)
+"""What a recorder needs for requests: this class, or, compiled, its names and what is not everyday."""
 
 
 class Answer:
@@ -115,4 +136,4 @@ class Answer:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Nothing is left to do: what was generated has been counted."""
+        """Nothing is left to do: generated tokens have been counted."""

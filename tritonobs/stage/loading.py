@@ -1,7 +1,8 @@
-"""Whether a model's `initialize` succeeded, found without its help.
+"""Whether a model's `initialize` succeeded, found without a change of the model.
 
 Metrics that a worker made before its `initialize` failed stay on Triton's page until the server restarts: the
-process ends without a call of `finalize`, and when it ends the way to Triton is gone. So none is made before.
+process ends without a call of `finalize`, and when it ends the connection to Triton is gone. So none is made
+before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class Loading:
     """The call of `initialize` that is running in this thread when this is made, if there is one.
 
-    A frame keeps the instruction it ended at: a `return`, or what let an exception out.
+    A frame keeps the instruction it ended at: a `return`, or the one that raised.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """The request path in Python: a lock and a dictionary.
 
-`_record.c` is the same, compiled, and is used where it could be built: `cells.py` chooses. Tests hold both to
-the same promises. Nothing here raises or waits for anything but other records.
+`_record.c` is the same, compiled, and is used where it could be built: `cells.py` chooses. Both must pass the
+same tests. Nothing here raises or waits for anything but other records.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tritonobs.stage.handles import Request
+
 Key = tuple[str, ...]
 """A family and the values of its own labels, in the order of `series.FAMILIES`; a str alone is a stage."""
 Numbers = list[float]
 """Of a count: the count. Of a distribution: count and sum of each bucket in turn, lowest first, +Inf last."""
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
-LARGEST: Final = 1e12  # sums stay finite and counts exact for as long as a process can live
+LARGEST: Final = 1e12  # sums stay finite and counts exact as long as a process can live
 
 
 class Recorder:
@@ -29,17 +31,20 @@ class Recorder:
 
     `open_cell(key, amount)` is asked once for each new key; it returns the bucket bounds (none for a count),
     or None if the key may not be used. `drop(reason, amount, what)` is called for what was not recorded, and
-    `decorate(recorder, stage, n, function)` makes the function that a timer is the decorator of.
+    `decorate(recorder, stage, n, function)` makes the function that a timer is the decorator of. `requests`
+    is `handles.IN_PYTHON`.
     """
 
-    __slots__ = ("_cells", "_decorate", "_drop", "_forked", "_lock", "_open_cell")
+    __slots__ = ("_cells", "_decorate", "_drop", "_forked", "_lock", "_open_cell", "_request")
 
     def __init__(
         self,
         open_cell: Callable[[Key | str, float], tuple[float, ...] | None],
         drop: Callable[[str, float, object], object],
         decorate: Callable[[Recorder, str, int, Any], Any],
+        requests: tuple[type[Request], Any, Any, Any, Any],
     ) -> None:
+        self._request = requests[0]
         self._open_cell = open_cell
         self._drop = drop
         self._decorate = decorate
@@ -51,6 +56,10 @@ class Recorder:
     def time(self, stage: str, n: int = 1) -> Timer:
         """A running timer; `n` observations when it ends."""
         return Timer(self, stage, n)
+
+    def request(self, n: int = 1) -> Request:
+        """`n` requests from now on."""
+        return self._request(self, n)
 
     def count(self, key: Key, n: float) -> None:
         """Add `n` to a count."""
@@ -93,7 +102,7 @@ class Recorder:
             return {key: numbers.copy() for key, (_, numbers) in self._cells.items()}
 
     def fork(self) -> None:
-        """Record nothing any more: this is a child that was forked, perhaps while another thread recorded."""
+        """Record nothing any more: this is a forked child, forked perhaps while another thread recorded."""
         self._lock = threading.RLock()
         self._forked = True
 

@@ -11,6 +11,7 @@ STAGE_SIZE: Final = "tritonobs_stage_size"
 REQUESTS: Final = "tritonobs_requests_total"
 STAGE_ERRORS: Final = "tritonobs_stage_errors_total"
 STAGE_ITEMS: Final = "tritonobs_stage_items_total"
+STAGE_INFO: Final = "tritonobs_stage_info"
 HEARTBEAT: Final = "tritonobs_heartbeat_timestamp_seconds"
 FLUSH_ERRORS: Final = "tritonobs_flush_errors_total"
 FLUSH_SECONDS: Final = "tritonobs_flush_seconds_total"
@@ -18,13 +19,14 @@ FLUSH_DROPPED: Final = "tritonobs_flush_dropped_total"
 
 FAMILIES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     STAGE_DURATION: ("Time in a stage in seconds, one observation per request.", ("stage",)),
-    STAGE_SIZE: ("Size of what a stage was given, in the unit its kind names.", ("stage", "kind")),
+    STAGE_SIZE: ("Size of the input of a stage, in the unit its kind names.", ("stage", "kind")),
     REQUESTS: ("Requests by the answer that the client got.", ("outcome",)),
     STAGE_ERRORS: (
         "Errors of a stage by reason; of input that it refused with outcome.",
         ("stage", "reason", "outcome"),
     ),
     STAGE_ITEMS: ("Things a stage worked on, by kind.", ("stage", "kind")),
+    STAGE_INFO: ("1; path is how this worker records: compiled, or python (slower).", ("path",)),
     HEARTBEAT: ("When this worker last handed over its numbers, in Unix time.", ()),
     FLUSH_ERRORS: ("Metric calls that failed; a family that failed is not used again.", ()),
     FLUSH_SECONDS: ("Time spent in metric calls, in seconds.", ()),

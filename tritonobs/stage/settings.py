@@ -42,7 +42,7 @@ class Settings:
 
     `model_instance` is empty where the arguments were not those of `initialize`: then metrics stay off.
     Within `scrape_seconds` every scraper was here: its interval and a quarter, or a second (below a second,
-    the interval again), because scrapes are not on the dot.
+    the interval again), because scrapes are not exactly on time.
     """
 
     model: str

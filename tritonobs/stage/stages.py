@@ -6,7 +6,7 @@ import logging
 import warnings
 from typing import TYPE_CHECKING
 
-from tritonobs.stage.handles import Answer, Request
+from tritonobs.stage.handles import Answer
 from tritonobs.stage.series import INVALID, REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
 from tritonobs.stage.settings import read_settings
 from tritonobs.stage.trace import RequestLog, trace_id
@@ -15,6 +15,7 @@ from tritonobs.stage.worker import shared_worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from tritonobs.stage.handles import Request
     from tritonobs.stage.record import Timer
     from tritonobs.stage.series import Outcome
 
@@ -45,6 +46,11 @@ class Stages:
     """
     batch: Callable[[str, int], Timer]
     """`batch(stage, n)`: the same for `n` requests at once, `n` observations, each of the whole block."""
+    request: Callable[..., Request]
+    """`request(n=1)`: a `with` block that answers `n` requests: `n` observations of `total`, and an outcome
+    for each. The outcome is `ok`, `invalid` if the block raises `InvalidInput`, `error` if it raises anything
+    else; `request.outcome` names others. Without a block `request.end()` ends it, in any thread.
+    """
 
     def __init__(
         self,
@@ -61,14 +67,7 @@ class Stages:
         self._record = self._worker.cells.record
         # No methods of this class: just after Triton woke this process, each call costs cache misses.
         self.time = self.batch = self._record.time
-
-    def request(self, n: int = 1) -> Request:
-        """A `with` block that answers `n` requests: `n` observations of `total`, and an outcome for each.
-
-        The outcome is `ok`, `invalid` if the block raises `InvalidInput`, `error` if it raises anything else;
-        `request.outcome` names others. Without a block `request.end()` ends it, in any thread.
-        """
-        return Request(self._record, n)
+        self.request = self._record.request
 
     def timed(self, stage: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
         """The old name of `time` as a decorator, until 0.7."""
@@ -94,7 +93,7 @@ class Stages:
     def invalid(self, stage: str, reason: str, n: float = 1) -> None:
         """Count input that a stage refused, the caller's fault, with a reason like those of `error`.
 
-        Its request is told apart by `request.outcome("invalid")`.
+        The outcome of its request is set by `request.outcome("invalid")`.
         """
         self._record.count((STAGE_ERRORS, stage, reason, INVALID), n)
 

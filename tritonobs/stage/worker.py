@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.stage import series
-from tritonobs.stage.cells import Cells
+from tritonobs.stage.cells import COMPILED, Cells, asked_for_python, record_path
 from tritonobs.stage.flush import Flusher
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Worker:
             interval_seconds=settings.flush_interval_seconds,
             scrape_seconds=settings.scrape_seconds,
         )
-        # Only `initialize` is given a model instance; elsewhere, a metric call would hang Triton for ever.
+        # Only `initialize` is given a model instance; elsewhere, a metric call would hang Triton forever.
         if settings.model_instance:
             atexit.register(self.flusher.abandon)
             self.flusher.start()
@@ -87,6 +87,13 @@ def shared_worker(pb_utils: object, settings: Settings, max_label_sets: int) -> 
                     settings.model,
                 )
                 return worker
+        if not _workers:
+            # It does not show from outside that requests are recorded in Python, at five times the cost.
+            _log.log(
+                logging.INFO if COMPILED or asked_for_python() else logging.WARNING,
+                "record path: %s",
+                record_path(),
+            )
         worker = Worker(pb_utils, settings, max_label_sets)
         if settings.model_instance:
             _workers.append(worker)

@@ -105,7 +105,7 @@ class _Task:
                 self._in_a_row, self._trouble = 0, None
 
     async def _round(self) -> Exception | None:
-        """What the round ended with; in a task of its own, to tell its own cancelling from ours."""
+        """The result of the round; in a task of its own, to distinguish its own cancelling from ours."""
         inner = asyncio.ensure_future(self._work())
         try:
             await asyncio.wait([inner])
@@ -126,7 +126,7 @@ class _Task:
         since = self._trouble.since if self._trouble else datetime.now(timezone.utc)
         self._trouble = Failing(task=self._name, since=since, reason=reason[:_LONGEST_REASON])
         self.failures += 1
-        # Where it came from matters for a slip of ours, not for what the world does to us.
+        # A traceback matters for a mistake of ours, not for a fault outside.
         trace = None if isinstance(error, TritonobsError) else error
         _log.error("task %s failed and is started again: %s", self._name, reason, exc_info=trace)
         pause = min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2**self._in_a_row)

@@ -17,7 +17,7 @@ class Threads:
     """At most `most` calls at once, each in a daemon thread of its own.
 
     Pools of asyncio and anyio are joined when the process ends, and all code shares them: a few calls that
-    never come back would fill them, and keep the process from ending.
+    never return would fill them, and keep the process from ending.
     """
 
     def __init__(self, name: str, *, most: int = 1) -> None:
@@ -70,7 +70,7 @@ class Threads:
 
 
 def _carried(error: BaseException) -> Exception:
-    """What a future can carry, and what is not mistaken for a call that took too long."""
+    """An error that a future can carry, and that is not taken for a call that took too long."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration | asyncio.TimeoutError):
         return error
     return RuntimeError(f"{type(error).__name__}: {error}")

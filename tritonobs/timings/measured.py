@@ -20,7 +20,7 @@ Phase = tuple[str, str, str]
 StageSubject = tuple[str, str, str]
 """A model, its version and a stage."""
 Answers: TypeAlias = "Mapping[str, tuple[Reading, ...]]"
-"""What Prometheus said, by the name of the question."""
+"""Prometheus' answers, by the name of the question."""
 REQUEST_PHASE, QUEUE_PHASE = "request", "queue"
 COMPUTE_PHASES = ("input", "infer", "output")
 _QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
@@ -69,8 +69,8 @@ class PipelineCall:
 class Timings:
     """One window of a fleet, or of some models of it.
 
-    `backends` are whole requests as a backend tells them that Triton cannot time (vLLM); `streaming` are the
-    model versions known to answer in several responses. `traced` are the times of requests and of their
+    `backends` are whole requests as a backend reports them that Triton cannot time (vLLM); `streaming` are
+    the model versions known to answer in several responses. `traced` are the times of requests and of their
     phases (queue, input, infer, output), where Triton traces some.
     """
 
@@ -115,14 +115,14 @@ def timings_from(answers: Answers, *, at: float, window_seconds: float) -> Timin
         stages=_stages(answers, window_seconds),
         calls=pipeline_calls(answers.get("calls", ())),
         backends=_backends(answers, window_seconds),
-        # Until 25.12 only decoupled models have this histogram; later all do, and it tells nothing.
+        # Until 25.12 only decoupled models have this histogram; later all do, and it says nothing.
         streaming=frozenset(first if first < set(servers) else ()),
         traced=_traced(answers, window_seconds),
     )
 
 
 def calls_question(scope: promql.Scope) -> str:
-    """PromQL for who calls whom: of all models, because its answer shows which of them matter."""
+    """PromQL for the calls of pipelines: of all models, because its answer shows which of them matter."""
     return f"{names.PIPELINE_CALLS}{scope.around()}"
 
 
@@ -248,7 +248,7 @@ def _timings(
 def _told(
     buckets: Mapping[float, float], per_second: float | None, seconds: float
 ) -> dict[str, float | None]:
-    """The percentiles that so many requests a second have, and the highest one where some are lacking."""
+    """The percentiles that this many requests a second have, and the highest one where some are lacking."""
     samples = None if per_second is None else per_second * seconds
     # A single request has no quantiles, and its time is worth showing.
     found = {
@@ -328,7 +328,7 @@ def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | Non
 
 
 def tells(ratio: float, samples: float | None) -> bool:
-    """Whether so many observations have this quantile: one in a hundred above the P99 takes a hundred.
+    """Whether this many observations have this quantile: one in a hundred above the P99 takes a hundred.
 
     None, where the number is not known, is taken for enough.
     """
@@ -337,5 +337,5 @@ def tells(ratio: float, samples: float | None) -> bool:
 
 
 def highest_told(buckets: Mapping[float, float], samples: float) -> float | None:
-    """The value of the highest quantile that so many observations have; at least the median."""
+    """The value of the highest quantile that this many observations have; at least the median."""
     return bucket_quantile(max(0.5, 1 - 1 / samples), buckets) if samples > 0 else None

@@ -1,9 +1,9 @@
 """How requests ended, and which workers live: one definition of each for triage, `top` and the rules.
 
-An error reply is a success to Triton, and a dead worker counts nothing itself: of both views of what a model
-did, on each replica, the worse is true. What never reached the model only Triton saw. A failed ensemble
-request counts twice as OTHER, once under version 1 and once under its own: halved, and under 1 as its
-successes are.
+An error reply is a success to Triton, and a dead worker counts nothing itself: of the two counts for a model
+on a replica, the larger one of bad requests is true. Only Triton sees requests that never reached the model.
+A failed ensemble request counts twice as OTHER, once under version 1 and once under its own: halved, and
+under 1 as its successes are.
 
 What a model calls invalid is the caller's fault and no error, also where Triton counts a failure: in the
 model, and in the pipelines that pass it on without saying so.
@@ -37,9 +37,9 @@ Subject = tuple[str, str]
 
 WORKER_LABELS: Final = (names.INSTANCE, names.MODEL, names.VERSION, names.WORKER)
 SCRAPES: Final = 4
-"""A worker is silent when its heartbeat did not move in so many scrapes."""
+"""A worker is silent when its heartbeat did not move in this many scrapes."""
 _FEWEST = 3
-"""Scrapes a worker was seen in before it can be called silent: one that was just born moved nowhere yet."""
+"""Scrapes a worker was seen in before it can be called silent: a new one has not moved yet."""
 Key = tuple[str, str, str, str]
 """Replica, model, version, worker."""
 State = Literal["alive", "dead", "replaced"]
@@ -47,7 +47,7 @@ State = Literal["alive", "dead", "replaced"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Requests a second to a model version, those that ended in an error, and those that callers spoiled."""
+    """Requests a second to a model version, those with an error, and those that were the caller's fault."""
 
     requests: float = 0.0
     bad: float = 0.0
@@ -89,7 +89,7 @@ def ended(
         if reason in _BY_MODEL:
             inside[key] += rate
             done[key] += rate
-        # What the client gave up is a request, but no error.
+        # A request that the client cancelled is a request, but not an error.
         elif reason != _CANCELED:
             before[key] += rate / 2 if twice else rate
     answered, told, said, invalid = (defaultdict[tuple[str, ...], float](float) for _ in range(4))
@@ -103,11 +103,11 @@ def ended(
     for key in {*requests, *answered}:
         bad = max(inside[key], said[key])
         if invalid[key]:
-            # They may be in either of Triton's counts; what the model told nothing of Triton alone saw.
+            # They may be in either of Triton's counts; only Triton saw what the model did not report.
             missing = done[key] - told[key]
             bad = said[key] + (min(missing, inside[key]) if missing > _LATE * done[key] else 0.0)
         total = totals[key[1], key[2]]
-        # Models hand over every few seconds: in a short look they may have counted what Triton did not yet.
+        # Models hand over every few seconds: in a short reading they may be ahead of Triton.
         total[0] += requests[key] or answered[key]
         total[1] += bad + before[key]
         total[2] += invalid[key]
@@ -119,7 +119,7 @@ def ended(
 
 
 def _passed_on(counted: Mapping[Subject, Ended], calls: Collection[tuple[str, str]]) -> dict[Subject, Ended]:
-    """Pipelines that tell of no invalid requests themselves, charged what their members do not call so."""
+    """Pipelines that do not report invalid requests, charged for what their members do not call invalid."""
     whole = defaultdict[str, Ended](Ended)
     for (model, _), one in counted.items():
         sums = whole[model]

@@ -30,7 +30,7 @@ def labels_of(subject: tuple[str, ...]) -> dict[str, str]:
 
 
 class Asked(Protocol):
-    """Who is asked; `clients.prometheus.PrometheusClient` is one."""
+    """The client that is asked; `clients.prometheus.PrometheusClient` is one."""
 
     cluster: str
     cluster_label: str
@@ -46,7 +46,7 @@ class Scope:
     cluster: str = ""
     models: tuple[str, ...] = ()
     label: str = names.CLUSTER
-    """The label that says which cluster series are of."""
+    """The label with the cluster of a series."""
 
     @classmethod
     def asked(cls, prometheus: Asked, models: tuple[str, ...] = ()) -> Scope:

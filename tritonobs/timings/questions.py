@@ -15,7 +15,7 @@ from tritonobs.units import format_duration
 _MODEL_VERSION = promql.MODEL_VERSION
 _OBJECTIVE = (*_MODEL_VERSION, names.SLO)
 _PEAK_SECONDS, _LAST_SECONDS = 30.0, 60.0
-"""What `peak` and `burst` look at; longer where scrapes are too rare for a rate in that time."""
+"""The windows of `peak` and `burst`; longer where scrapes are too rare for a rate in that time."""
 _USUAL_SCRAPE_SECONDS, _PEAK_SCRAPES, _LAST_SCRAPES = 15.0, 3, 4
 # A subquery is evaluated once a step: a day in steps of 5 s would be 17,280 evaluations.
 _BURST_SECONDS, _BURST_STEPS = 5, 120
@@ -23,7 +23,7 @@ _BURST_SECONDS, _BURST_STEPS = 5, 120
 # A cache this full has no room for another prompt, and is this full on average (as the rules have it).
 FULL: Final = 0.95
 FULL_ON_AVERAGE: Final = 0.75
-# The record is evaluated about so often.
+# About the interval of the record.
 _TOKENS_STEP: Final = "30s"
 
 
@@ -205,13 +205,13 @@ def _kept(around: str) -> str:
 
 
 def _most(versions: str, steps: str) -> str:
-    """The most of each version, and of a model over all of them: versions have theirs at other moments."""
+    """The most of each version, and of a model over all of them: versions may peak at other moments."""
     models = promql.summed(versions, (names.MODEL,))
     return f"max_over_time({versions}[{steps}]) or max_over_time({models}[{steps}])"
 
 
 def _steps(window_seconds: float, *, lookback: float, step: int) -> str:
-    """The moments of a window whose rates begin inside it: what was before is not its peak."""
+    """The moments of a window whose rates begin inside it: an earlier peak is not its peak."""
     span = max(window_seconds - lookback, step)
     return f"{format_duration(round(span))}:{format_duration(step)}"
 
@@ -231,7 +231,7 @@ def _recent_rate(chosen: str, seconds: float) -> str:
 
 
 def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
-    """About a window: the engine's cache, who waits and runs, tokens and their times."""
+    """About a window: the engine's cache, waiting and running requests, tokens and their times."""
     span, chosen = format_duration(window_seconds), scope.of()
 
     def mean(record: str) -> str:
@@ -245,7 +245,7 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
     stage = most(mean(names.STAGE_MEAN), names.STAGE)
     return {
         "kv_cache": most(mean(names.KV_CACHE_OF_REPLICA)),
-        # On one server: who waits elsewhere does not wait for this cache.
+        # On one server: requests that wait elsewhere do not wait for this cache.
         "kv_cache_blocked": most(
             f"(max_over_time({names.KV_CACHE_OF_REPLICA}{chosen}[{span}]) > {FULL})"
             f" and ({mean(names.KV_CACHE_OF_REPLICA)} > {FULL_ON_AVERAGE})"

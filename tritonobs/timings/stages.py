@@ -29,14 +29,14 @@ QUEUE: Final = "(queue)"
 COMPUTE: Final = "(compute)"
 CALL: Final = "(call)"
 OTHER: Final = "(other)"
-"""Rows that are not stage: waiting in Triton, all of a model without stages, the way to a called model and
+"""Rows that are not stages: waiting in Triton, all of a model without stages, the way to a called model and
 back, time no stage accounts for."""
 
 _NO_TIMING = ServerTiming(rate=0.0, request=None, queue=None, compute=None)
 _BESIDE = 0.05
 """Up to this share of a request beside the model, quantiles of the time in it are the request's."""
 _SIDE_BY_SIDE = 1.05
-"""Parts that add up to more than so many times the whole overlap; less is reading at two moments."""
+"""Parts that add up to more than this many times the whole overlap; less is reading at two moments."""
 
 
 def read_stages(
@@ -244,7 +244,7 @@ class Reader:
             within = replace(frame, path=(*frame.path, name))
             spent = sum(phase.mean or 0.0 for _, phase in phases)
             for phase, timing in phases:
-                # Traces are a sample: they tell how the time is split, Triton's counters how much there is.
+                # Traces are a sample: they show how the time is split, Triton's counters how much there is.
                 share = (timing.mean or 0.0) / spent if spent else 0.0
                 yield within.row(subject, f"({phase})", replace(timing, rate=request.rate), rest * share)
 
@@ -277,7 +277,7 @@ class Reader:
     def _parts(
         self, subject: Subject, rate: float
     ) -> dict[str, tuple[Timing, float | None, PipelineCall | None]]:
-        """The stages of a model: timing, seconds for one request of it, and the call it stands for."""
+        """The stages of a model: timing, seconds for one request of it, and the call it represents."""
         calls = {call.stage: call for call in self._calls[subject[0]]}
         parts: dict[str, tuple[Timing, float | None, PipelineCall | None]] = {}
         for stage, timing in self._stages[subject].items():
@@ -327,7 +327,7 @@ class Reader:
             yield "percentiles of request and phases are those of the requests that Triton traced"
         if any(timing.known is not None for timing in (request, *(row.timing for row in rows))):
             yield (
-                "≥ is the highest percentile that so few requests tell, and the true one is that or more: "
+                "≥ is the highest percentile that so few requests show; the true one is that or more: "
                 "a p99 takes 100 requests, a p95 20"
             )
         if any(row.overlaps for row in rows):

@@ -36,9 +36,9 @@ _SERVER = (names.MODEL, names.VERSION)
 _PREFIXES = ("nv_inference_", "nv_gpu_", "nv_cpu_utilization", "tritonobs_")
 _TIMEOUT_SECONDS = 2.0
 _SILENT_SECONDS = 6.0
-"""Workers beat every 0.5 s to 5 s (`stage.settings`) and may be late: what did not move in so long is silent.
+"""A worker whose heartbeat does not move in this time is silent.
 
-A shorter time shows nothing.
+Workers beat every 0.5 s to 5 s (`stage.settings`) and may be late, so a shorter time shows nothing.
 """
 
 
@@ -47,8 +47,8 @@ class TopRow:
     """A model version now; durations in seconds, None where unmeasured. `stages` are seconds a request.
 
     `mean` is a whole request. `p99` is that of the time in the model, without its wait in Triton's queue;
-    None where fewer than a hundred requests stand behind it: it is `known`, or more.
-    `bounds` are the lowest and the highest value its buckets can tell. `limited_qps` is the rate that `limit`
+    None with fewer than a hundred requests: it is `known`, or more.
+    `bounds` are the lowest and the highest value of its buckets. `limited_qps` is the rate that `limit`
     is about: a limit of the model counts all its versions. Of two limits it is the one that is used up more.
     `silent_workers` are those that were not replaced.
     """
@@ -69,7 +69,7 @@ class TopRow:
     silent_workers: int
     bounds: tuple[float, float] | None = None
     invalid_ratio: float | None = None
-    """The share that was the caller's fault, and no error."""
+    """The share that was the caller's fault, and not an error."""
     known: float | None = None
 
 
@@ -127,7 +127,7 @@ def view_of_pages(
     )
     return TopView(
         at=now.at,
-        # The clock may be set back between two looks.
+        # The clock may be set back between two readings.
         seconds=max(0.0, now.at - before.at),
         source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
         rows=numbers.rows(),
@@ -197,12 +197,12 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
 def sorted_rows(rows: Iterable[TopRow], key: SortKey, chosen: str = "") -> tuple[TopRow, ...]:
     """Rows whose model contains `chosen`, largest first (by name: first letter first)."""
     kept = [row for row in rows if chosen.lower() in row.model.lower()]
-    # Sorting is stable: rows with equal numbers stay in this order from look to look.
+    # Sorting is stable: rows with equal numbers keep their order.
     by_name = sorted(kept, key=lambda row: (row.model, row.version))
     if key == "model":
         return tuple(by_name)
     field = "error_ratio" if key == "errors" else key
-    # A P99 that is not told is at least what is known.
+    # An unknown P99 is at least what is known.
     return tuple(
         sorted(
             by_name,
@@ -318,7 +318,7 @@ def _by(readings: Iterable[Reading], *labels: str) -> dict[tuple[str, ...], floa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
-    """What the replicas said, by name or address; `at` is Unix time. `unseen` are those that said nothing."""
+    """The replicas' pages, by name or address; `at` is Unix time. `unseen` are those without an answer."""
 
     at: float
     pages: Mapping[str, MetricsPage]
@@ -363,9 +363,9 @@ def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[
 def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
     """How much a counter grew a second, as `increases`.
 
-    A worker hands over its numbers with each beat of its heart: what it says is of the time between beats.
+    A worker hands over its numbers with each heartbeat, so they cover the time between heartbeats.
     """
-    # The clock may be set back between two looks.
+    # The clock may be set back between two readings.
     seconds = max(now.at - before.at, 1e-9)
     past = _beats(before)
     between = {key: beat - past[key] for key, beat in _beats(now).items() if beat > past.get(key, beat)}

@@ -59,7 +59,7 @@ async def inspect_image(
             with stages.time(step.model):
                 tensors |= await call(step, [tensors[name] for name in step.inputs])
     except CallFailed as failure:
-        # What a model refused that is not the image was made here, not by the client.
+        # If a model refused something other than the image, it was made here, not by the client.
         (stages.invalid if failure.image_is_bad else stages.error)(step.model, failure.reason)
         raise
     return tensors["RESULT"]

@@ -1,4 +1,4 @@
-"""Takes the requests of a batch through the steps together; what is wrong with one stays with that one."""
+"""Takes the requests of a batch through the steps together; an error of one does not affect the others."""
 
 from __future__ import annotations
 

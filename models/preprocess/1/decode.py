@@ -57,7 +57,7 @@ def decode(data: bytes, settings: Settings, *, side: int = SIDE) -> Decoded:
 
 
 def _decode_jpeg(data: bytes, header: Header, reduction: int, settings: Settings) -> NDArray[np.uint8]:
-    """By TurboJPEG, which tells of damage; OpenCV reads more and tells nothing."""
+    """By TurboJPEG, which reports damage; OpenCV reads more and reports nothing."""
     try:
         pixels: NDArray[np.uint8] = simplejpeg.decode_jpeg(
             data,

@@ -1,4 +1,4 @@
-"""What an image file says of itself."""
+"""The header of an image file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 UPRIGHT = 1
 MOST_PARTS = 2000
-"""So many segments or chunks are read before the pixels; the largest colour profile takes 256."""
+"""The most segments or chunks before the pixels; the largest colour profile takes 256."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ def read_jpeg_header(data: bytes) -> Header:
     for _ in range(MOST_PARTS):
         found = _MARKER.match(data, at)
         if not found:
-            data[at + 1]  # the end of the bytes is no wrong marker
+            data[at + 1]  # the end of the bytes is not a wrong marker
             raise ImageRefused("corrupt_image", f"no JPEG marker at byte {at} of {len(data)}")
         marker, at = found[1][0], found.end()
         if marker in _BARE:

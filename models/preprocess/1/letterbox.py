@@ -42,7 +42,7 @@ _TURNS = {
 
 
 def letterbox(decoded: Decoded, *, side: int = SIDE) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """The upright pixels scaled so that the longer side is `side`, and the geometry row that tells how."""
+    """The upright pixels scaled so that the longer side is `side`, and the geometry row that describes it."""
     height, width = decoded.pixels.shape[:2]
     ratio = side / max(height, width)
     fitted = max(1, round(width * ratio)), max(1, round(height * ratio))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ImageRefused(Exception):  # noqa: N818 (reads as an event)
-    """The bytes are no image that can be used; `reason` is from a small fixed set and begins the text."""
+    """The bytes are not a usable image; `reason` is from a small fixed set and begins the text."""
 
     def __init__(self, reason: Reason, detail: str) -> None:
         self.reason = reason

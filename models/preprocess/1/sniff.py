@@ -1,4 +1,4 @@
-"""Tells from the first bytes what a file is, and refuses what is not read."""
+"""Recognises a file by its first bytes, and refuses formats that are not read."""
 
 from __future__ import annotations
 

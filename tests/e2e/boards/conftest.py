@@ -12,11 +12,11 @@ from playwright.sync_api import sync_playwright
 from support.exporters import Exporters
 from support.watched import Watched
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
-from tritonobs.lab.stack import local
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack import local
+from tritonobs.extensions.lab.stack.services import Folders
 from tritonobs.programs import binaries
 from tritonobs.render.rules import evaluate_mixin
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from tritonobs.picture.answers import options
-from tritonobs.picture.board import read_board
+from tritonobs.extensions.picture.answers import options
+from tritonobs.extensions.picture.board import read_board
 from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]

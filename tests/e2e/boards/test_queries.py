@@ -10,8 +10,8 @@ from support.programs import PrometheusProgram
 from support.watched import without_data
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.picture.answers import options
-from tritonobs.picture.board import read_board
+from tritonobs.extensions.picture.answers import options
+from tritonobs.extensions.picture.board import read_board
 from tritonobs.programs import binaries
 from tritonobs.render.grafana import load_boards
 
@@ -20,13 +20,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
 GATHERED = {"cluster"}
 # Cards and language models have stacks of their own.
 LIVE = tuple(name for name in names.BOARDS if name not in {"accelerators", "language"})
-# The stack has one replica and no Kubernetes, and its models tell no bytes: the panels say so. Tests of rules
-# and boards have them.
+# The stack has one replica and no Kubernetes, and its models report no bytes: the panels say so. Tests of
+# rules and boards have them.
 SAID = {
-    "Replica against its peers, 5 min",
-    "Bytes that come in, 1 min",
+    "Replica compared with its peers, 5 min",
+    "Input bytes, 1 min",
     "Servers of a pool",
-    "Servers that autoscalers want",
+    "Servers that autoscalers request",
 }
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tritonobs import names
-from tritonobs.picture.page import page, sheet
+from tritonobs.extensions.picture.page import page, sheet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 

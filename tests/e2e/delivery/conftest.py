@@ -17,7 +17,7 @@ import requests
 
 from support.account import Account, named, settle
 from support.programs import AlertmanagerProgram, ServeProgram, free_port
-from tritonobs.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot.robot import RobotDouble
 from tritonobs.plan.build import build_plan
 from tritonobs.programs.binaries import find
 from tritonobs.render.alertmanager import render_alertmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
-from tritonobs.lab.robot.robot import Fault
+from tritonobs.extensions.lab.robot.robot import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import BadAnswer
-from tritonobs.history.backtest import backtest_limit
-from tritonobs.history.burns import backtest_objective
-from tritonobs.history.suggest import operations_in_history, suggest
+from tritonobs.extensions.history.backtest import backtest_limit
+from tritonobs.extensions.history.burns import backtest_objective
+from tritonobs.extensions.history.suggest import operations_in_history, suggest
 from tritonobs.timings.ask import unknown_model
 from tritonobs.timings.promql import Span
 

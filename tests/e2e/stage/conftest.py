@@ -15,10 +15,10 @@ from support.closed_loop import ClosedLoop
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
-from tritonobs.lab.stack import native, processes
-from tritonobs.lab.stack.native import lone_triton
-from tritonobs.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import native, processes
+from tritonobs.extensions.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.services import Folders, Service
 from tritonobs.programs import binaries
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"

@@ -7,8 +7,8 @@ import urllib.request
 
 import pytest
 
-from tritonobs.lab.stack.triton import cache_flags
-from tritonobs.lint.catalogue import catalogue, release
+from tritonobs.extensions.lab.stack.triton import cache_flags
+from tritonobs.extensions.lint.catalogue import catalogue, release
 
 pytestmark = pytest.mark.e2e
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonobs.lab.stack import triton
-from tritonobs.lab.stack.ports import free_ports
+from tritonobs.extensions.lab.stack import triton
+from tritonobs.extensions.lab.stack.ports import free_ports
 
 pytestmark = pytest.mark.e2e
 
@@ -33,6 +33,6 @@ def test_stages_of_a_bound_function_serve_and_say_why_nothing_is_shown(tmp_path)
     assert """counted ['nv_inference_request_success{model="twice",version="1"} 1']""" in said
     told = [line for line in done.stderr.splitlines() if line.startswith("tritonobs.stage: ")]
     assert len(told) == 1
-    assert "this process is none of Triton's Python backend" in told[0]
+    assert "this process does not belong to Triton's Python backend" in told[0]
     assert "PyTriton" in told[0]
     assert "23.05" not in told[0]

@@ -15,10 +15,10 @@ import psutil
 import pytest
 
 from support.serving import serving
-from tritonobs.lab import faults
-from tritonobs.lab.drill import run
-from tritonobs.lab.stack.processes import Part
-from tritonobs.lab.stack.services import Folders
+from tritonobs.extensions.lab import faults
+from tritonobs.extensions.lab.drill import run
+from tritonobs.extensions.lab.stack.processes import Part
+from tritonobs.extensions.lab.stack.services import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

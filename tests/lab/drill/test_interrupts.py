@@ -17,11 +17,11 @@ import pytest
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
 from tritonobs.cli import drill
-from tritonobs.lab.drill import registry
-from tritonobs.lab.drill.drill import Alert
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.run import Session
-from tritonobs.lab.stack import native
+from tritonobs.extensions.lab.drill import registry
+from tritonobs.extensions.lab.drill.drill import Alert
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.run import Session
+from tritonobs.extensions.lab.stack import native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from conftest import World
 
-    from tritonobs.lab.drill.drill import Drill
+    from tritonobs.extensions.lab.drill.drill import Drill
 
 pytestmark = pytest.mark.usefixtures("_quick")
 IMPORTED = (drill, Session)  # here, so that no child has to

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.lab.stack import rehearsal
-from tritonobs.lab.stack.rehearsal import NoRehearsal
+from tritonobs.extensions.lab.stack import rehearsal
+from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal
 
 if TYPE_CHECKING:
     import subprocess
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conftest import World
 
-    from tritonobs.lab.stack.services import Folders
+    from tritonobs.extensions.lab.stack.services import Folders
 
     Sleeper = Callable[[Folders, dict[str, str]], subprocess.Popen[bytes]]
 

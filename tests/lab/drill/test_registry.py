@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from tritonobs.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.render.rules import evaluate_mixin
-from tritonobs.triage.checks import CHECKS
 from tritonobs.units import format_duration
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tritonobs.clients.prometheus import Target
-from tritonobs.lab import faults
-from tritonobs.lab.drill.registry import DRILLS
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.stack import native
-from tritonobs.lab.stack.ports import wait_for
+from tritonobs.extensions.lab import faults
+from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.stack import native
+from tritonobs.extensions.lab.stack.ports import wait_for
 
 if TYPE_CHECKING:
     import subprocess

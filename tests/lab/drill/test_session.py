@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.lab.drill.drill import Alert, Drill, Stream, Takes, steady
-from tritonobs.lab.drill.rig import Rig
-from tritonobs.lab.drill.run import Session
-from tritonobs.lab.stack import native
+from tritonobs.extensions.lab.drill.drill import Alert, Drill, Stream, Takes, steady
+from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.run import Session
+from tritonobs.extensions.lab.stack import native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from conftest import World
 
-    from tritonobs.lab.drill.drill import Moment, Outcome
+    from tritonobs.extensions.lab.drill.drill import Moment, Outcome
 
 pytestmark = pytest.mark.usefixtures("_quick")
 ALERT = "TritonobsServeDown"

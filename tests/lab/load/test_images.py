@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tritonobs.lab.load.images import Ingredient, choose_shots, draw_shots, parse_mix
+from tritonobs.extensions.lab.load.images import Ingredient, choose_shots, draw_shots, parse_mix
 
 
 def test_a_mix_is_read_with_its_weights() -> None:

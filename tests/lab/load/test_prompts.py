@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import BadAnswer, Unreachable
-from tritonobs.lab.load.images import draw_shots, parse_mix, usable
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.images import draw_shots, parse_mix, usable
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
 
 if TYPE_CHECKING:
     from conftest import Replica
 
-    from tritonobs.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.result import LoadResult
 
 
 def _load(url: str, model: str = "llm", version: str = "", mix: str = "prompt:3x2") -> LoadResult:

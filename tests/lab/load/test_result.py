@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.lab.load.result import Percentiles, percentiles
-from tritonobs.lab.load.wire import kind_of
+from tritonobs.extensions.lab.load.result import Percentiles, percentiles
+from tritonobs.extensions.lab.load.wire import kind_of
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import BadAnswer, Unreachable
-from tritonobs.lab.load.images import parse_mix
-from tritonobs.lab.load.run import LoadPlan, run_load
-from tritonobs.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.images import parse_mix
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
 
 if TYPE_CHECKING:
     from conftest import Replica
 
-    from tritonobs.lab.load.result import Progress
+    from tritonobs.extensions.lab.load.result import Progress
 
 SMALL = parse_mix("64x64")
 

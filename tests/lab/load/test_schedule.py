@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.lab.load.schedule import Segment, send_times
+from tritonobs.extensions.lab.load.schedule import Segment, send_times
 
 
 @pytest.mark.parametrize(

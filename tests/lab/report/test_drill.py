@@ -2,8 +2,8 @@
 
 import pytest
 
-from tritonobs.lab.drill.drill import Moment
-from tritonobs.lab.report import drill_timeline
+from tritonobs.extensions.lab.drill.drill import Moment
+from tritonobs.extensions.lab.report import drill_timeline
 
 
 def test_a_long_moment_is_wrapped_under_its_beginning(

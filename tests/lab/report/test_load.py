@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tritonobs.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
-from tritonobs.lab.report import load_tables
+from tritonobs.extensions.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
+from tritonobs.extensions.lab.report import load_tables
 from tritonobs.report import json_text, table_text
 
 RESULT = LoadResult(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tritonobs.lab.stack import services
+from tritonobs.extensions.lab.stack import services
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 

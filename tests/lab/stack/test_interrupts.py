@@ -18,8 +18,8 @@ from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
 from tritonobs.cli import demo, load, stack, top
 from tritonobs.errors import StackError
-from tritonobs.lab.stack import local, native, processes
-from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import local, native, processes
+from tritonobs.extensions.lab.stack.services import Folders, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.lab.stack import native, ports
-from tritonobs.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import native, ports
+from tritonobs.extensions.lab.stack.services import Folders, Service
 
 WEB = """import http.server, sys
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()

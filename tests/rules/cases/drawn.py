@@ -36,7 +36,7 @@ def slower(factor):
 
 
 USED = drawn("fleet", "Share of the limit")
-SKEW = drawn("fleet", "Replica against")
+SKEW = drawn("fleet", "Replica compared")
 PEERS = "replica_model_version:triton_request_duration_seconds_per_peers:ratio5m"
 
 CASES = (

@@ -299,6 +299,19 @@ INCIDENTS: Final = (
         ends=AT + 14 * 480 + 120,
         needs=(_ABOVE,),
     ),
+    *(
+        Incident(
+            name=f"errors-every-{minutes}-min",
+            says=f"a fifth of the requests fails for ten minutes of {minutes}, for four hours",
+            world=lambda minutes=minutes: _now_and_then(
+                raised=_in(_turns(240 // minutes, minutes * 60, 600), 0.2)
+            ),
+            begins=AT,
+            ends=AT + (240 // minutes - 1) * minutes * 60 + 600,
+            needs=("TritonErrorBudgetBurnFast",),
+        )
+        for minutes in (40, 60)
+    ),
     Incident(
         name="two-at-once",
         says="a model fails in 30 %, and five minutes later a server is down; both last 20 min",

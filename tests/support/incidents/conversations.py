@@ -10,17 +10,17 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
 from tritonobs.delivery.payload import Alert
-from tritonobs.incidents.incident import chat_incidents
-from tritonobs.incidents.join import State, Step, join
-from tritonobs.incidents.news import Chat, Kind, Message, accepted, due, named
+from tritonobs.extensions.incidents.incident import chat_incidents
+from tritonobs.extensions.incidents.join import State, Step, join
+from tritonobs.extensions.incidents.news import Chat, Kind, Message, accepted, due, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from support.alertmanager_sim.alertmanager import Call, Life
-    from tritonobs.incidents.explained import Judged
-    from tritonobs.incidents.news import Policy
-    from tritonobs.incidents.place import Fleet
+    from tritonobs.extensions.incidents.explained import Judged
+    from tritonobs.extensions.incidents.news import Policy
+    from tritonobs.extensions.incidents.place import Fleet
 
 EPOCH: Final = 1_800_000_000.0
 """The Unix time at which a world begins."""

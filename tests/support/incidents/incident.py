@@ -30,7 +30,6 @@ MOST_MESSAGES: Final = 4
 MEDIAN_STARTS: Final = 3
 MEDIAN_MESSAGES: Final = 2
 _EVALUATIONS: Final = 2
-_LONG_SECONDS: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,9 +86,7 @@ class Result:
         )
 
     def _news(self) -> int:
-        """What lasts for days is reminded of twice a day; that is no further news of it."""
-        if self.end - self.incident.begins <= _LONG_SECONDS:
-            return len(self.messages)
+        """Messages that begin or end something; a reminder after `repeat_interval` is no further news."""
         return sum(bool(one.begun or one.over) for one in self.messages)
 
     def _lasts(self) -> bool:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Reading, Series, Target
+from tritonobs.extensions.triage.judge import Verdict, triage
+from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import Verdict, triage
-from tritonobs.triage.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from tritonobs.triage.snapshot import ReplicaState
+    from tritonobs.extensions.triage.snapshot import ReplicaState
 
 NOW, MINUTES = 10_000.0, 600.0
 REPLICAS = ("a:8002", "b:8002")

@@ -12,7 +12,7 @@ from tritonobs.clients.prometheus import Series
 if TYPE_CHECKING:
     from conftest import Fleet
 
-    from tritonobs.triage.judge import Verdict
+    from tritonobs.extensions.triage.judge import Verdict
 
 BORN = 9_700.0
 MODEL = {"model": "nms", "version": "1"}
@@ -42,7 +42,7 @@ def _trend(fleet: Fleet, name: str, before: float, *after: float, **labels: str)
 
 
 def _verdict(fleet: Fleet) -> Verdict:
-    from tritonobs.triage.judge import triage  # noqa: PLC0415 (the fixture judges without a window)
+    from tritonobs.extensions.triage.judge import triage  # noqa: PLC0415 (the fixture judges without a window)
 
     return triage(replace(fleet.snapshot(), trend_seconds=20.0))
 
@@ -61,7 +61,7 @@ def test_errors_that_last_since_a_load_are_rolled_back(fleet: Fleet) -> None:
         "and answers 21.0% of requests with an error since; before 0.0%"
     )
     assert verdict.causes[0].since == BORN + 1
-    assert verdict.causes[0].next_steps[0].startswith("roll back nms: put back the files")
+    assert verdict.causes[0].next_steps[0].startswith("roll back nms: restore the earlier files")
     assert [cause.check for cause in verdict.following] == ["error_surge", "reload"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tritonobs.clients.triton import ModelConfig
-from tritonobs.triage.snapshot import ReplicaState
+from tritonobs.extensions.triage.snapshot import ReplicaState
 
 if TYPE_CHECKING:
     from conftest import Fleet

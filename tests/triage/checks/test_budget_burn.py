@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import FiringAlert
-from tritonobs.report.triage import verdict_text
-from tritonobs.triage.judge import triage
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.tables import verdict_text
 
 if TYPE_CHECKING:
     from conftest import Fleet
 
-    from tritonobs.triage.judge import Verdict
+    from tritonobs.extensions.triage.judge import Verdict
 
 LABELS = {"model": "inspect", "version": "", "slo": "latency"}
 
@@ -41,7 +41,7 @@ def test_a_promise_that_is_missed_all_day_is_no_healthy_fleet(fleet: Fleet) -> N
     verdict = _judged(fleet, 1_320.0)
 
     assert verdict.sentence == (
-        "inspect misses its objective latency: the budget burns 22 times as fast as it may"
+        "inspect misses its objective latency: the error budget burns 22 times as fast as allowed"
     )
     assert (verdict.causes[0].check, verdict.causes[0].since) == ("budget_burn", 9_000.123456)
 
@@ -63,8 +63,8 @@ def test_what_this_window_keeps_still_burns_and_is_no_cause(fleet: Fleet, bad: f
     assert verdict.status == "healthy"
     (still,) = verdict.still_burning
     assert still == (
-        "the budget of inspect, objective latency, still burns 23.3 times as fast as it may "
-        "for what was before; "
+        "the budget of inspect, objective latency, still burns 23.3 times as fast as allowed "
+        "because of earlier requests; "
         f"of this window's {valid:.0f} requests {bad:.0f} missed it"
     )
     assert still in verdict_text(verdict)

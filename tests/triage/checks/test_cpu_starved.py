@@ -11,7 +11,7 @@ from tritonobs.clients.prometheus import Series
 if TYPE_CHECKING:
     from conftest import Fleet
 
-    from tritonobs.triage.cause import Cause
+    from tritonobs.timings.cause import Cause
 
 
 STAGES = {

@@ -45,7 +45,7 @@ def test_rules_that_cannot_be_evaluated_are_a_cause(fleet: Fleet) -> None:
     fleet.now.put("rule_failures", 5.0, rule_group="/etc/rules/alerts.rules.yml;tritonobs.alerts.slo")
 
     assert fleet.verdict().sentence == (
-        "rules of tritonobs.alerts.slo cannot be evaluated: what they alert on is not watched"
+        "rules of tritonobs.alerts.slo cannot be evaluated: their alerts cannot fire"
     )
 
 
@@ -71,4 +71,4 @@ def test_one_of_two_serves_may_have_a_wrong_fleet_file(fleet: Fleet) -> None:
     for instance, valid in (("a:9900", 0.0), ("b:9900", 1.0)):
         fleet.now.put("config_valid", valid, instance=instance, job="tritonobs")
 
-    assert "cannot be used on a:9900" in fleet.verdict().sentence
+    assert "is not valid on a:9900" in fleet.verdict().sentence

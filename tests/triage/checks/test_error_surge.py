@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs import report
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage import tables
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -46,7 +46,7 @@ def test_bad_input_is_the_callers_fault_whatever_its_reason_is_called(fleet: Fle
 
     assert cause.place == ("preprocess", "1", "decode", "odd_shape")
     assert "refuses 30.0% of requests as bad input, was 0.0% in decode: odd_shape" in cause.sentence
-    assert cause.next_steps == ("find the client that sends them; the model is well, what it gets is not",)
+    assert cause.next_steps == ("find the client that sends them; the model works, its input is bad",)
 
 
 def test_errors_beside_bad_input_are_a_cause_of_their_own(fleet: Fleet) -> None:
@@ -93,7 +93,7 @@ def test_half_a_character_in_a_name_breaks_no_link(fleet: Fleet) -> None:
     verdict = fleet.verdict()
     odd = replace(verdict, causes=(replace(verdict.causes[0], place=("m\ud800", "1")),))
 
-    urls = dict(report.links(odd, {}, prometheus_url="http://p", grafana_url="http://g", serve_url=""))
+    urls = dict(tables.links(odd, {}, prometheus_url="http://p", grafana_url="http://g", serve_url=""))
 
     assert "var-model=m%ED%A0%80&" in urls["board of m\ud800"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.triage import checks
-from tritonobs.triage.checks import CHECKS, EXPLAINS
+from tritonobs.extensions.triage import checks
+from tritonobs.extensions.triage.checks import CHECKS, EXPLAINS
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -35,13 +35,13 @@ def test_every_check_is_a_file_a_page_and_an_id() -> None:
     """One word for code, documentation and screen."""
     folder = Path(checks.__file__).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    pages = {path.stem for path in (folder.parents[2] / "docs" / "checks").glob("*.md")} - {"README"}
+    pages = {path.stem for path in (folder.parents[3] / "docs" / "checks").glob("*.md")} - {"README"}
 
     assert set(CHECKS) == files == pages
     for name in CHECKS:
-        page = (folder.parents[2] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
+        page = (folder.parents[3] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {name}\n")
-    overview = (folder.parents[2] / "docs" / "checks" / "README.md").read_text(encoding="utf-8")
+    overview = (folder.parents[3] / "docs" / "checks" / "README.md").read_text(encoding="utf-8")
     assert {row for row in CHECKS if f"\n| [{row}]({row}.md) | " not in overview} == set()
 
 

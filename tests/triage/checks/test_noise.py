@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage.case import Spread, chance
 from tritonobs.timings.measured import Timing
-from tritonobs.triage.case import Spread, chance
 
 if TYPE_CHECKING:
     from conftest import Fleet

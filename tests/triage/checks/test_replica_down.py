@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.triage.snapshot import ReplicaState
+from tritonobs.extensions.triage.snapshot import ReplicaState
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,11 +17,11 @@ from tritonobs.clients.alertmanager import Silence
 from tritonobs.clients.prometheus import FiringAlert, Reading, Series, Target
 from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
 from tritonobs.errors import SnapshotUnusable
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
+from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot
 from tritonobs.timings.ask import Unseen
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import triage
-from tritonobs.triage.saved import load_snapshot, save_snapshot
-from tritonobs.triage.snapshot import ReplicaState, Snapshot
 
 if TYPE_CHECKING:
     from conftest import Fleet

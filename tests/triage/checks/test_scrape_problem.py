@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.timings.ask import Unseen
 from tritonobs.timings.promql import Span
-from tritonobs.triage.judge import triage
-from tritonobs.triage.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ def test_a_stage_that_takes_longer_is_named_with_its_share(fleet: Fleet) -> None
     assert (cause.check, cause.place) == ("slow_stage", ("preprocess", "1", "preprocess", "decode"))
     assert (
         cause.sentence
-        == "inspect / preprocess / decode takes 82 ms, was 12 ms: 100% of what inspect takes longer"
+        == "inspect / preprocess / decode takes 82 ms, was 12 ms: 100% of the added time of inspect"
     )
 
 

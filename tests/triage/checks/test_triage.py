@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tritonobs.clients.prometheus import Series
-from tritonobs.report import json_text, verdict_text
-from tritonobs.report.html import verdict_page
-from tritonobs.triage.judge import triage
+from tritonobs.extensions.triage.judge import triage
+from tritonobs.extensions.triage.page import verdict_page
+from tritonobs.extensions.triage.tables import verdict_text
+from tritonobs.report import json_text
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -79,7 +80,7 @@ def test_the_verdict_as_text_begins_with_the_verdict(fleet: Fleet) -> None:
     assert lines[2] == "  larger_inputs, 95% sure"
     assert "  - mean megapixels into decode: 8 megapixels, was 1 megapixels" in lines
     assert any(line.startswith("  > refuse needless sizes") for line in lines)
-    assert "What follows from it:" in lines
+    assert "Consequences:" in lines
     assert sum(map(len, lines)) < 2_000
 
 
@@ -97,9 +98,9 @@ def test_the_verdict_as_page_escapes_names(fleet: Fleet) -> None:
 def test_the_verdict_says_which_baseline_was_taken(fleet: Fleet) -> None:
     """Where it is not the one that was asked for."""
     snapshot = replace(
-        fleet.snapshot(), baseline_note="the time right before was troubled itself; compared with x"
+        fleet.snapshot(), baseline_note="the time right before had problems itself; compared with x"
     )
 
     text = verdict_text(triage(snapshot))
 
-    assert text.splitlines()[2] == "(the time right before was troubled itself; compared with x)"
+    assert text.splitlines()[2] == "(the time right before had problems itself; compared with x)"

@@ -2,7 +2,7 @@
 
 A word is a token. Time is slept, not computed; what waits, what is put back and how full the cache is follow
 the rules of vLLM: a prompt needs room before it is read, an answer needs one more token of room at each step,
-and when there is none the youngest request loses its room and begins anew.
+and when there is none the youngest request loses its room and begins again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sequence:
 
 
 class Engine(threading.Thread):
-    """Serves sequences until `stop`; `meter` is told what happens, only ever by this thread."""
+    """Serves sequences until `stop`; only this thread calls `meter`, with what happens."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Engine(threading.Thread):
                 self._meter.ended(now - one.came, len(one.words), one.made)
 
     def _put_back(self, one: Sequence) -> None:
-        """It loses its room, and what was made of its answer is made again, unsaid."""
+        """It loses its room, and the tokens of its answer are made again without being sent."""
         self._running.remove(one)
         one.made = 0
         with self._news:

@@ -32,7 +32,7 @@ _GAUGES = ("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_ca
 
 
 class Meter:
-    """What the engine tells, as metrics of one model version; the strong references keep them alive."""
+    """The engine's events, as metrics of one model version; the strong references keep them alive."""
 
     def __init__(self, pb_utils: ModuleType, labels: dict[str, str]) -> None:
         kinds = pb_utils.MetricFamily
@@ -54,18 +54,18 @@ class Meter:
             self._metrics[name].set(value)
 
     def looked_up(self, tokens: int, known: int) -> None:
-        """A prompt was read; so many of its tokens were known."""
+        """A prompt was read; this many of its tokens were in the cache."""
         self._metrics["vllm:prefix_cache_queries_total"].increment(tokens)
         self._metrics["vllm:prefix_cache_hits_total"].increment(known)
 
     def first_token(self, prompt: int, seconds: float) -> None:
-        """The first token of an answer, so long after the request came."""
+        """The first token of an answer, this long after the request came."""
         self._metrics["vllm:prompt_tokens_total"].increment(prompt)
         self._metrics["vllm:generation_tokens_total"].increment(1)
         self._metrics["vllm:time_to_first_token_seconds"].observe(seconds)
 
     def later_token(self, seconds: float) -> None:
-        """A token, so long after the one before."""
+        """A token, this long after the previous one."""
         self._metrics["vllm:generation_tokens_total"].increment(1)
         self._metrics["vllm:time_per_output_token_seconds"].observe(seconds)
 

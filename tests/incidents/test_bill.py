@@ -1,0 +1,141 @@
+"""What an incident cost, from what SLOs were charged."""
+
+from __future__ import annotations
+
+import pytest
+
+from tritonobs.clients.prometheus import Reading
+from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents.bill import bill
+from tritonobs.extensions.incidents.join import State, join
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.words import said
+from tritonobs.plan.build import build_plan
+from tritonobs.spec.load import read_text
+
+FLEET = """\
+fleet: shop
+replicas: [{name: triton-1, url: "http://127.0.0.1:1"}]
+models:
+  inspect: {pipeline: bls, calls: {detector: 1}, slos: {availability: {objective: 99%}}}
+  detector:
+    slos:
+      availability: {objective: 99%}
+      fast: {objective: 99%, threshold: 500ms}
+  bare: {}
+notify: {dingtalk: {oncall: {webhook_file: w}, china: {webhook_file: w, language: zh}}}
+"""
+BEGAN = 1_780_000_000.0
+
+
+class Prometheus:
+    """Answers one question, and remembers it."""
+
+    cluster, cluster_label = "shop", "cluster"
+
+    def __init__(self, *rows):
+        self.rows, self.asked = rows, []
+
+    def query(self, expression):
+        """The rows, as readings."""
+        self.asked.append(expression)
+        return tuple(
+            Reading(labels={"model": model, "version": version, "slo": slo}, value=value, time=BEGAN)
+            for model, version, slo, value in self.rows
+        )
+
+
+@pytest.fixture(name="over")
+def _over(tmp_path):
+    """The plan, its fleet, and an incident of these models that lasted five minutes."""
+    plan = build_plan(read_text(FLEET, "fleet.yaml").spec, tmp_path)
+    fleet = Fleet.of(plan)
+
+    def over(*models):
+        alerts = [
+            Alert.model_validate(
+                {
+                    "status": status,
+                    "labels": {
+                        "alertname": "TritonErrorBudgetBurnFast",
+                        "severity": "critical",
+                        "model": model,
+                    },
+                    "startsAt": "2026-05-28T20:26:40Z",
+                    "endsAt": "2026-05-28T20:31:40Z",
+                }
+            )
+            for model in models
+            for status in ("firing", "resolved")
+        ]
+        firing = join(State(), BEGAN + 10, alerts[::2], fleet)
+        (incident,) = join(firing.state, BEGAN + 310, alerts[1::2], fleet).incidents
+        return plan, incident, fleet
+
+    return over
+
+
+def test_failed_and_late_requests_are_those_of_clients(over):
+    """The member's failures are its pipeline's, and are counted once."""
+    plan, incident, fleet = over("detector", "inspect")
+    prometheus = Prometheus(
+        ("inspect", "", "availability", 143.2), ("inspect", "1", "availability", 143.2),
+        ("detector", "", "availability", 143.2), ("detector", "", "fast", 20.4),
+    )  # fmt: skip
+
+    made = bill(prometheus, plan, incident, fleet, BEGAN + 310)
+
+    assert (made.failed, made.late) == (143, 20)
+    assert (made.seconds, made.found_by) == (300, "TritonErrorBudgetBurnFast")
+    (question,) = prometheus.asked
+    assert "[5m10s]" in question
+    assert 'model=~"detector|inspect"' in question
+
+
+def test_an_slo_of_one_version_alone_counts_its_versions(over):
+    """And rows that the fleet file does not name count nothing."""
+    plan, incident, fleet = over("detector")
+    prometheus = Prometheus(
+        ("detector", "1", "availability", 3),
+        ("detector", "2", "availability", 4),
+        ("detector", "", "old", 99),
+    )
+
+    assert bill(prometheus, plan, incident, fleet, BEGAN + 310).failed == 7
+
+
+def test_without_an_slo_nothing_is_asked_and_nothing_is_claimed(over):
+    """Nobody promised anything."""
+    plan, incident, fleet = over("bare")
+    prometheus = Prometheus()
+
+    made = bill(prometheus, plan, incident, fleet, BEGAN + 310)
+
+    assert (prometheus.asked, made.failed, made.late) == ([], None, None)
+
+
+@pytest.mark.parametrize(
+    ("robot", "text"),
+    [
+        pytest.param(
+            "oncall", "It is over after 5m, 143 requests failed, 20 were later than promised", id="en"
+        ),
+        pytest.param(
+            "china",
+            "已结束，历时 5m，143 个请求失败，20 个超过承诺时间",  # noqa: RUF001 (Chinese punctuation)
+            id="zh",
+        ),
+    ],
+)
+def test_the_last_message_says_it(over, robot, text):
+    """In the words of its robot; without a bill it says how long it was."""
+    plan, incident, fleet = over("detector")
+    prometheus = Prometheus(("detector", "", "availability", 143), ("detector", "", "fast", 20))
+    made = bill(prometheus, plan, incident, fleet, BEGAN + 310)
+    robots = {one.name: one for one in plan.notify.robots}
+
+    (line,) = said([incident], {incident.id: made}, plan, robots[robot])
+    (short,) = said([incident], {}, plan, robots[robot])
+
+    assert line.text == text
+    assert text.startswith(short.text)

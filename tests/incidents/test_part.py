@@ -1,0 +1,351 @@
+"""Incidents in serve: a message begins with the cause, and no message waits for it or fails for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+
+from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents import part as module
+from tritonobs.extensions.incidents.pages import routes
+from tritonobs.extensions.incidents.part import Incidents
+from tritonobs.plan.build import build_plan
+from tritonobs.spec.load import read_text
+from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.timings.cause import Cause
+
+FLEET = """\
+fleet: shop
+replicas: [{{name: triton-1, url: "http://127.0.0.1:1"}}]
+addresses: {{prometheus: "http://127.0.0.1:2", alertmanager: "http://127.0.0.1:3", serve: "http://serve.shop:9900"}}
+models:
+  inspect: {{pipeline: bls, calls: {{detector: 1}}}}
+  detector: {{}}
+  other: {{}}
+incidents: {{{incidents}}}
+notify:
+  timezone: Asia/Shanghai
+  dingtalk:
+    oncall: {{webhook_file: w}}
+    china: {{webhook_file: w, language: zh}}
+"""
+BEGAN = 1_780_000_000.0
+STEP = "find out who sends so much"
+
+
+class Judged:
+    """A verdict that says what a test wants; `saved` are the files it was asked to write."""
+
+    def __init__(self, *causes, seconds=0.0, error=None):
+        self.verdict = type("Verdict", (), {"causes": causes, "following": ()})()
+        self.asked = 0
+        self.saved = []
+        self._seconds, self._error = seconds, error
+
+    def __call__(self, *_servers, incident, called):
+        """A look, as triage answers it."""
+        assert incident.end > incident.start
+        assert called["127.0.0.1:1"] == "triton-1"
+        self.asked += 1
+        time.sleep(self._seconds)
+        if self._error:
+            raise self._error
+        return self
+
+    def save(self, path):
+        """As a snapshot does."""
+        path.write_text("{}")
+        self.saved.append(path.name)
+
+
+def cause(model="inspect", sentence="", since=BEGAN):
+    """An explanation of that model's trouble."""
+    return Cause(
+        check="qps_limit",
+        place=(model, ""),
+        sentence=sentence or f"{model} gets 12 requests/s, the limit is 8",
+        confidence=0.9,
+        next_steps=(STEP, "raise the limit"),
+        since=since,
+    )
+
+
+def alert(name="TritonQpsAboveLimit", model="inspect", *, status="firing", severity="critical", began=BEGAN):
+    """As Alertmanager tells it."""
+    labels = {"alertname": name, "severity": severity, "model": model, "cluster": "shop"}
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
+    ended = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began + 150))
+    return Alert.model_validate({"status": status, "labels": labels, "startsAt": at, "endsAt": ended})
+
+
+@pytest.fixture(name="begin")
+def _begin(monkeypatch, tmp_path):
+    """Make the part with a verdict, and run a test inside its event loop."""
+
+    def begin(judged, test, incidents=""):
+        monkeypatch.setattr(module, "answer", lambda question: judged if question == "verdict" else None)
+        spec = read_text(FLEET.format(incidents=incidents), "fleet.yaml").spec
+        plan = build_plan(spec, tmp_path)
+        robots = {robot.name: robot for robot in plan.notify.robots}
+
+        async def run():
+            supervisor = Supervisor()
+            one = Incidents(plan, supervisor)
+            try:
+                return await test(one, robots)
+            finally:
+                supervisor.close()
+                one.close()
+
+        return asyncio.run(run())
+
+    return begin
+
+
+@pytest.fixture(autouse=True)
+def _today(monkeypatch):
+    """It is shortly after the alerts began, and rounds are short."""
+    monkeypatch.setattr(module, "_ROUND_SECONDS", 0.05)
+    shift = BEGAN + 60 - time.time()
+    real = time.time
+    monkeypatch.setattr(module.time, "time", lambda: real() + shift)
+
+
+async def get(one, path):
+    """Status and text of a page."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": [], "root_path": "", "scheme": "http", "server": ("a", 1), "http_version": "1.1",
+    }  # fmt: skip
+    await Starlette(routes=routes(one))(scope, receive, send)
+    return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
+
+
+def texts(lines):
+    """What was said, without links."""
+    return [line.text for line in lines]
+
+
+def test_a_message_begins_with_the_cause_since_when_and_what_to_do(begin):
+    """In the time zone of the fleet file, with a link to the page of the incident."""
+
+    async def test(one, robots):
+        return await one.above([alert()], robots["oncall"])
+
+    first, second = begin(Judged(cause()), test)
+
+    assert first.text == "inspect gets 12 requests/s, the limit is 8, since 04:26:40 CST"
+    assert (second.text, second.word) == (f"Next: {STEP}", "incident")
+    assert second.url.startswith("http://serve.shop:9900/incidents/20260528-2026-")
+
+
+def test_a_robot_of_another_language_frames_it_in_its_words(begin):
+    """The sentence of triage is English; what stands around it is not."""
+
+    async def test(one, robots):
+        return await one.above([alert()], robots["china"])
+
+    first, second = texts(begin(Judged(cause()), test))
+
+    assert first.startswith("诊断：inspect gets 12 requests/s")  # noqa: RUF001 (Chinese punctuation)
+    assert second == f"下一步：{STEP}"  # noqa: RUF001 (as above)
+
+
+def test_two_faults_are_said_one_after_the_other(begin):
+    """Each with its own next step."""
+    judged = Judged(cause(), cause("other", "other fails"))
+
+    async def test(one, robots):
+        return await one.above([alert(), alert("TritonErrorReasonSurge", "other")], robots["oncall"])
+
+    assert [text.split()[0] for text in texts(begin(judged, test))] == ["inspect", "Next:", "other", "Next:"]
+
+
+def test_what_has_nothing_to_do_with_the_alerts_is_not_said(begin):
+    """The twin: a cause of another model's trouble."""
+
+    async def test(one, robots):
+        return await one.above([alert()], robots["oncall"])
+
+    assert begin(Judged(cause("other", "other fails")), test) == ()
+
+
+def test_a_slow_look_delays_no_message_and_is_in_the_next(begin, monkeypatch):
+    """At most two seconds, of which the test waits a fifth."""
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.05)
+
+    async def test(one, robots):
+        before = time.monotonic()
+        first = await one.above([alert()], robots["oncall"])
+        waited = time.monotonic() - before
+        await asyncio.sleep(0.6)
+        return first, waited, await one.above([alert()], robots["oncall"])
+
+    judged = Judged(cause(), seconds=0.4)
+    first, waited, second = begin(judged, test)
+
+    assert first == ()
+    assert waited < 0.4
+    assert texts(second)[0].startswith("inspect gets")
+    assert judged.asked == 1
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a slip"), OSError("no route")])
+def test_a_look_that_fails_leaves_the_message_as_it_was(begin, error):
+    """And is not repeated at once."""
+    judged = Judged(error=error)
+
+    async def test(one, robots):
+        return [await one.above([alert()], robots["oncall"]) for _ in range(3)]
+
+    assert begin(judged, test) == [(), (), ()]
+    assert judged.asked == 1
+
+
+def test_switched_off_nobody_is_asked(begin):
+    """The messages are those of before; incidents are joined all the same."""
+    judged = Judged(cause())
+
+    async def test(one, robots):
+        return await one.above([alert()], robots["oncall"]), one.incidents
+
+    lines, incidents = begin(judged, test, "triage: false")
+
+    assert (lines, judged.asked) == ((), 0)
+    assert [one.place.models for one in incidents] == [("inspect",)]
+
+
+def test_without_triage_there_are_incidents_without_causes(begin):
+    """Taken out of the installation."""
+
+    async def test(one, robots):
+        return await one.above([alert()], robots["oncall"])
+
+    assert begin(None, test) == ()
+
+
+def test_the_end_says_how_long_it_was(begin):
+    """In the message that tells the last end."""
+
+    async def test(one, robots):
+        await one.above([alert()], robots["oncall"])
+        return await one.above([alert(status="resolved")], robots["oncall"])
+
+    (line,) = begin(Judged(cause()), test)
+
+    assert line.text.startswith("It is over after 1m")
+    assert line.word == "incident"
+
+
+def test_what_was_read_is_kept_for_pages_and_only_for_them(begin, tmp_path):
+    """A warning has an entry and no readings."""
+    judged = Judged(cause(), cause("other", "other fails"))
+
+    async def test(one, robots):
+        warning = alert("TritonQueueWaitHigh", "other", severity="warning")
+        await one.above([alert(), warning], robots["oncall"])
+        for _ in range(100):
+            await asyncio.sleep(0.1)
+            if len(list((tmp_path / "kept").glob("*.json"))) > 2:
+                return
+
+    begin(judged, test, "folder: kept")
+
+    names = sorted(path.name for path in (tmp_path / "kept").iterdir())
+    entries = [name for name in names if name.count(".") == 1]
+    assert len(entries) == 2
+    assert len(judged.saved) >= 1
+    assert {name.split(".")[0] for name in judged.saved} < {name.split(".")[0] for name in entries}
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(begin, tmp_path, caplog):
+    """The messages go on."""
+    (tmp_path / "kept").write_text("a file")
+
+    async def test(one, robots):
+        lines = await one.above([alert()], robots["oncall"])
+        await asyncio.sleep(0.2)
+        await one.above([alert("TritonServerDown", "other")], robots["oncall"])
+        await asyncio.sleep(0.2)
+        return lines
+
+    with caplog.at_level(logging.WARNING):
+        first = begin(Judged(cause()), test, "folder: kept")
+
+    assert texts(first)[0].startswith("inspect gets")
+    assert [record.message[:26] for record in caplog.records].count(
+        "incidents are not kept: " + str(tmp_path)[:2]
+    ) == 1
+
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_pages_show_incidents_and_names_in_them_are_data(begin):
+    """For people who come from a message, and for people who look for one."""
+
+    async def test(one, robots):
+        await one.above([alert(), alert("TritonModelUnloaded", HOSTILE)], robots["oncall"])
+        return one.incidents, one
+
+    async def looked(one, robots):
+        incidents, _ = await test(one, robots)
+        paths = ["/incidents", *(f"/incidents/{incident.id}" for incident in incidents)]
+        paths += [f"{path}?lang=zh" for path in paths]
+        missing = ["/incidents/20260101-0000-0000000000", "/incidents/.."]
+        return incidents, [await get(one, path) for path in paths], [await get(one, path) for path in missing]
+
+    judged = Judged(cause(sentence=f"inspect {HOSTILE}"))
+    incidents, answers, missing = begin(judged, looked)
+
+    assert len(incidents) == 2
+    assert [status for status, _ in (*answers, *missing)] == [*[200] * 6, 404, 404]
+    for _, text in answers:
+        assert "<script" not in text
+        assert "&lt;script&gt;" in text
+    assert 'http-equiv="refresh"' in answers[1][1]
+    assert "/runbooks/TritonQpsAboveLimit" in "".join(text for _, text in answers)
+    assert "width=device-width" in answers[0][1]
+    assert "<h2>时间线</h2>" in answers[4][1]
+    assert 'href="/runbooks/TritonQpsAboveLimit?lang=zh"' in "".join(text for _, text in answers)
+
+
+def test_the_fleet_files_folder_counts_from_the_fleet_file(tmp_path):
+    """As every path does."""
+    spec = read_text(FLEET.format(incidents="folder: kept"), "fleet.yaml").spec
+
+    assert build_plan(spec, tmp_path).incidents.folder == Path(tmp_path / "kept")
+
+
+def test_the_next_process_goes_on_with_what_was_kept(begin, tmp_path):
+    """The incident keeps its id although its alert is told with another start."""
+    judged = Judged(cause())
+
+    async def first(one, robots):
+        await one.above([alert()], robots["oncall"])
+        await asyncio.sleep(0.3)
+        return [incident.id for incident in one.incidents]
+
+    async def second(one, robots):
+        await asyncio.sleep(0.3)
+        await one.above([alert(began=BEGAN + 20)], robots["oncall"])
+        return [incident.id for incident in one.incidents]
+
+    kept = begin(judged, first, "folder: kept")
+
+    assert begin(judged, second, "folder: kept") == kept

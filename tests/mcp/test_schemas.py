@@ -1,0 +1,94 @@
+"""What tools promise is what the command line prints: the same fields, with nothing beside them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import TypeAdapter
+
+from tritonobs.extensions.history.backtest import Backtest
+from tritonobs.extensions.lint import catalogue
+from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.traces.slowest import Slow, to_json
+from tritonobs.extensions.triage import judge
+from tritonobs.limits.log import Entry
+from tritonobs.timings import cause, episodes, measured, stages, top
+from tritonobs.timings.ask import Unseen
+
+SAVED = Path(__file__).parent.parent / "cli" / "transcripts"
+
+ALIKE = [
+    (judge.Part, schemas.RequestPart),
+    (judge.Slowdown, schemas.Slowdown),
+    (cause.Cause, schemas.Cause),
+    (cause.Evidence, schemas.Evidence),
+    (Unseen, schemas.Unread),
+    (measured.Timing, schemas.Timing),
+    (stages.Row, schemas.StageRow),
+    (stages.StageTable, schemas.StageTable),
+    (top.TopRow, schemas.ModelRow),
+    (top.TopView, schemas.ModelsView),
+    (Entry, schemas.LimitChange),
+    (Backtest, schemas.Backtest),
+    (episodes.Episode, schemas.Episode),
+    (catalogue.Catalogue, schemas.Catalogue),
+    (catalogue.Group, schemas.SeriesGroup),
+    (catalogue.Series, schemas.Series),
+    (catalogue.Misnamed, schemas.Misnamed),
+    (Slow, schemas.SlowRequest),
+]
+
+
+@pytest.mark.parametrize(("printed", "promised"), ALIKE, ids=lambda one: one.__name__)
+def test_fields_are_the_same(printed, promised):
+    """A field that a command gains or loses shows here."""
+    assert is_dataclass(printed)
+    assert set(promised.model_fields) == {field.name for field in fields(printed)}
+
+
+def test_a_verdict_has_its_links_and_questions_too():
+    """The command adds them to what was judged."""
+    assert set(schemas.Verdict.model_fields) == {field.name for field in fields(judge.Verdict)} | {
+        "links",
+        "questions",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "promised"),
+    [
+        (("triage", "--load", str(SAVED / "incident.json")), schemas.Verdict),
+        (("triage", "--load", str(SAVED / "healthy.json")), schemas.Verdict),
+        (("stages", "--load", str(SAVED / "incident.json")), tuple[schemas.StageTable, ...]),
+        (("lint", "--catalogue"), schemas.Catalogue),
+        (("limits", "list", "examples/fleet.yaml"), tuple[schemas.Limit, ...]),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) and isinstance(one[0], str) else "",
+)
+def test_what_is_printed_is_what_is_promised(words, promised):
+    """Of the right types, and with no field that no schema has."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tritonobs", *words, "--format", "json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parent.parent.parent,
+    )
+
+    assert TypeAdapter(promised).validate_python(json.loads(done.stdout), extra="forbid")
+
+
+def test_a_field_that_is_not_promised_is_seen():
+    """The planted defect of the test above."""
+    with pytest.raises(ValueError, match="Extra inputs"):
+        TypeAdapter(schemas.Unread).validate_python({"what": "a", "why": "b", "when": 1}, extra="forbid")
+
+
+def test_slow_requests_come_as_the_receiver_sends_them():
+    """The list may be empty; its shape is that of `traces slow --format json`."""
+    assert to_json([], [])["requests"] == []

@@ -1,0 +1,166 @@
+"""Take extensions out of a copy of the tree, and check that the rest is whole.
+
+    python tools/without.py triage            # one extension: layers, types and unit tests of the rest
+    python tools/without.py --each            # each extension by itself
+    python tools/without.py --all             # all of them: the heart alone
+    python tools/without.py --each -- tests/cli tests/serve    # these tests only
+
+With an extension go its folder, its line in the registry, its row in docs/architecture.md, `tests/NAME`, and
+every test that imports it. A test that needs a module of tests/support which imports the extension goes, too.
+Tests of documents stay out: documents describe every extension.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tritonobs import registry  # noqa: E402 (from this checkout, whatever is installed)
+
+_OF_DOCUMENTS = ("tests/test_docs.py", "tests/test_runbooks.py", "tests/test_image.py")
+_UNITS = ("-m", "not e2e and not container", "--ignore=tests/rules", "--ignore=tests/e2e")
+_IMPORT = re.compile(r"^\s*(?:from|import) (support(?:\.\w+)*)(?: import (.+))?", re.MULTILINE)
+
+
+def main() -> int:
+    """Exit status 1 when something is broken without an extension."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="EXTENSION", choices=[[], *registry.NAMES])
+    parser.add_argument("--each", action="store_true", help="each extension by itself")
+    parser.add_argument("--all", action="store_true", help="all extensions at once")
+    parser.add_argument("--workers", default="2", help="processes of pytest (default: 2)")
+    given = sys.argv[1:]
+    tests = given[given.index("--") + 1 :] if "--" in given else ["tests"]
+    chosen = parser.parse_args(given[: given.index("--")] if "--" in given else given)
+    rounds = [(name,) for name in (registry.NAMES if chosen.each else chosen.names)]
+    if chosen.all:
+        rounds.append(registry.NAMES)
+    if not rounds:
+        parser.error("name an extension, or say --each or --all")
+    broken = [names for names in rounds if not _whole_without(names, tests, chosen.workers)]
+    for names in broken:
+        print(f"broken without {', '.join(names)}", file=sys.stderr)
+    return int(bool(broken))
+
+
+def _whole_without(names: Sequence[str], tests: Sequence[str], workers: str) -> bool:
+    """Whether layers, types and unit tests hold in a copy without these extensions."""
+    with tempfile.TemporaryDirectory(prefix="without-") as folder:
+        copy = Path(folder) / "tree"
+        copy_tree(copy)
+        gone = take_out(copy, names)
+        left = [test for test in tests if (copy / test).exists()]
+        print(f"=== without {', '.join(names)}: {len(gone)} files fewer ===", flush=True)
+        bin_folder = Path(sys.executable).parent
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'tests'}",
+            "TRITONOBS_TOOLS": os.environ.get("TRITONOBS_TOOLS", str(ROOT / ".tools")),
+        }
+        steps = (
+            ("layers", [bin_folder / "lint-imports", "--no-cache"]),
+            ("types", [bin_folder / "mypy"]),
+            ("tests", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_UNITS, "-n", workers,
+                       *(f"--ignore={test}" for test in _OF_DOCUMENTS), *left]),
+        )  # fmt: skip
+        # All of them, so that one run shows everything that is broken.
+        done = [_step(what, [*map(str, words)], copy, environment) for what, words in steps]
+        return all(done)
+
+
+def _step(what: str, words: list[str], folder: Path, environment: dict[str, str]) -> bool:
+    began = time.monotonic()
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    print(
+        f"{what}: {'well' if not done.returncode else 'BROKEN'}, {time.monotonic() - began:.0f} s", flush=True
+    )
+    # What was well needs its last line, what is broken needs all.
+    print("\n".join(f"  {line}" for line in (lines[-1:] if not done.returncode else lines[-60:])), flush=True)
+    return not done.returncode
+
+
+def copy_tree(folder: Path) -> None:
+    """The files of the tree that git knows or would know, and the compiled record path."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 (the user's own)
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    built = (str(path.relative_to(ROOT)) for path in (ROOT / "tritonobs" / "stage").glob("*.so"))
+    for name in (*listed, *built):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
+    """Take these extensions out of a tree; gives the files that went."""
+    before = _files(tree)
+    for name in names:
+        shutil.rmtree(tree / "tritonobs" / "extensions" / name)
+        shutil.rmtree(tree / "tests" / name, ignore_errors=True)
+    _drop_lines(tree / "tritonobs" / "registry.py", [f'    "{name}",' for name in names])
+    _drop_lines(tree / "docs" / "architecture.md", [f"| `{name}` |" for name in names])
+    own = re.compile(rf"\btritonobs\.extensions\.({'|'.join(names)})\b")
+    users = [path for path in _python(tree, "tests", "bench", "tools") if own.search(path.read_text())]
+    lost: set[str] = set()
+    # A helper that is gone takes its users with it, and they may be helpers of others.
+    while users:
+        for path in users:
+            path.unlink()
+            lost |= _modules(path, tree)
+        users = [path for path in _python(tree, "tests", "bench") if _needed(path.read_text()) & lost]
+    return before - _files(tree)
+
+
+def _modules(path: Path, tree: Path) -> set[str]:
+    """The names by which tests import this file."""
+    tests = tree / "tests"
+    if not path.is_relative_to(tests / "support"):
+        return set()
+    parts = path.relative_to(tests).with_suffix("").parts
+    dotted = ".".join(parts)
+    return {dotted.removesuffix(".__init__")}
+
+
+def _needed(text: str) -> set[str]:
+    """The modules of tests/support that a file imports."""
+    found: set[str] = set()
+    for module, members in _IMPORT.findall(text):
+        found.add(module)
+        found |= {f"{module}.{word.strip()}" for word in members.strip("()").split(",") if word.strip()}
+    return found
+
+
+def _drop_lines(path: Path, beginnings: Iterable[str]) -> None:
+    starts = tuple(beginnings)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(starts)), encoding="utf-8")
+
+
+def _python(tree: Path, *folders: str) -> list[Path]:
+    return [path for folder in folders for path in sorted((tree / folder).rglob("*.py"))]
+
+
+def _files(tree: Path) -> set[Path]:
+    return {path.relative_to(tree) for path in tree.rglob("*") if path.is_file()}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

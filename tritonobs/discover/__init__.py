@@ -1,1 +1,0 @@
-"""A fleet file from what runs."""

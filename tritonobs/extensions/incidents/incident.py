@@ -1,0 +1,217 @@
+"""An incident: its alerts, its place, its causes, and what of a change of it matters to people."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from typing import Final
+
+from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents.place import INFO, SEVERITIES, Fleet, Place, Where
+from tritonobs.timings.cause import Cause
+
+QUIET_SECONDS: Final = 300.0
+"""An incident in which nothing fires for so long is over; what begins later is another one.
+
+Alertmanager keeps a warning back for three minutes, and news of a group of warnings for five
+(`render/routing.py`): by then all that began before the end has come.
+"""
+ID: Final = re.compile(r"[0-9]{8}-[0-9]{4}-[0-9a-f]{10}")
+"""When the incident's first alert began (UTC), and a hash of which it was: fit for a URL and a file name."""
+CauseKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """An alert within an incident. Times are Unix seconds.
+
+    `began` is its first beginning and `latest` its last one, `times` how many there were; `ended` is None
+    while it fires. `starts` is the first beginning as Prometheus told it, which may lie in the future, `seen`
+    and `heard` are when the alert was heard of first and last. `side` is where a verdict put it.
+    """
+
+    key: str
+    alert: Alert
+    where: Where
+    rank: int
+    starts: float
+    began: float
+    latest: float
+    seen: float
+    heard: float
+    ended: float | None = None
+    fired: bool = True
+    times: int = 1
+    side: str = ""
+
+    @property
+    def firing(self) -> bool:
+        """Whether it is on."""
+        return self.ended is None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can make an incident: it fired, and someone is to act on it."""
+        return self.fired and self.rank > INFO
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """By when it began; the same for every process that sees the same alerts."""
+        return self.began, self.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """One fault, as far as is known. Times are Unix seconds.
+
+    It began with its first alert. `ended` is when the last alert that counts was over, None while one fires;
+    `closed_at` is when no other had come for long enough. `worst` is the severity of all its alerts, `now`
+    that of those that fire ("" when none does). `eased` is since when none of the worst severity fires
+    although others do. `causes` are those of the last verdict that had any; the first explains it. `joined`
+    are ids under which it was known before it turned out to be this one. `opened` is when this process first
+    knew it, `anchor` the alert that its id is made of.
+    """
+
+    id: str
+    anchor: str
+    opened: float
+    began: float
+    ended: float | None
+    closed_at: float | None
+    worst: str
+    now: str
+    eased: float | None
+    place: Place
+    alerts: tuple[Episode, ...]
+    causes: tuple[Cause, ...] = ()
+    joined: tuple[str, ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is over for good: what begins now is another incident."""
+        return self.closed_at is not None
+
+    @property
+    def cause(self) -> Cause | None:
+        """What explains it, where triage knows that."""
+        return self.causes[0] if self.causes else None
+
+    @property
+    def since(self) -> float:
+        """When the trouble began: as its cause says, or with the first alert."""
+        said = self.cause.since if self.cause else None
+        return self.began if said is None else min(said, self.began)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The fingerprints of its alerts."""
+        return frozenset(one.key for one in self.alerts)
+
+
+def ident(key: str, starts: float) -> str:
+    """The id of an incident that this alert began: the same in every process that sees the alert."""
+    moment = datetime.fromtimestamp(max(0.0, starts), timezone.utc)
+    digest = hashlib.sha256(f"{key} {starts:.3f}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{moment:%Y%m%d-%H%M}-{digest[:10]}"
+
+
+def summed_up(base: Incident, alerts: Iterable[Episode], now: float) -> Incident:
+    """The incident with these alerts, of which one counts at least; all else is that of `base`."""
+    episodes = tuple(sorted(alerts, key=lambda one: one.order))
+    counted = [one for one in episodes if one.counts]
+    firing = [one for one in counted if one.firing]
+    worst, still = (max((one.rank for one in those), default=0) for those in (counted, firing))
+    ends = [one.ended for one in counted if one.ended is not None]
+    ended = None if firing else max(ends)
+    quiet = ended is not None and now - ended >= QUIET_SECONDS
+    closed_at = now if base.closed_at is None else base.closed_at
+    eased = [one.ended for one in counted if one.ended is not None and one.rank == worst]
+    return replace(
+        base,
+        began=episodes[0].began,
+        ended=ended,
+        closed_at=closed_at if quiet else None,
+        worst=SEVERITIES[worst],
+        now=SEVERITIES[still] if firing else "",
+        eased=max(eased) if firing and still < worst else None,
+        place=Place.of(one.where for one in episodes),
+        alerts=episodes,
+    )
+
+
+def chat_incidents(incidents: Iterable[Incident], keys: Collection[str], now: float) -> tuple[Incident, ...]:
+    """The incidents as a chat knows them that only gets the alerts with these fingerprints.
+
+    Routes send alerts to several chats. A chat hears of an incident when it gets an alert of it that counts,
+    and the incident is over for it when those alerts are.
+    """
+    found = []
+    for incident in incidents:
+        own = [one for one in incident.alerts if one.key in keys]
+        if len(own) == len(incident.alerts):
+            found.append(incident)
+        elif any(one.counts for one in own):
+            found.append(summed_up(incident, own, now))
+    return tuple(found)
+
+
+class What(enum.Enum):
+    """What changed."""
+
+    BEGAN = "began"
+    CAUSE = "cause"
+    """Another cause than before, or the first that is known."""
+    SEVERITY = "severity"
+    """It became worse than it ever was."""
+    PLACE = "place"
+    """It is wider than what was known: models, versions, replicas or areas."""
+    EASED = "eased"
+    """It is going back: the worst alerts are over, others are not."""
+    AGAIN = "again"
+    """It had eased or ended, and is as bad again."""
+    JOINED = "joined"
+    """Another incident turned out to be this one."""
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A change that matters; `names` says which: sentences of causes, a severity, names, ids."""
+
+    incident: str
+    what: What
+    names: tuple[str, ...] = ()
+
+
+def cause_key(cause: Cause) -> CauseKey:
+    """What makes it another cause: the check and the place. Its numbers move with every look."""
+    return (cause.check, *cause.place[:2], *(cause.place[2:3] if not cause.model else ()))
+
+
+def changes(before: Incident | None, after: Incident, fleet: Fleet) -> tuple[Change, ...]:
+    """What matters of the difference between an incident then and now, or of a new one."""
+    found: list[tuple[What, tuple[str, ...]]] = []
+    if before is None:
+        found.append((What.BEGAN, ()))
+    else:
+        was, cause = before.cause, after.cause
+        if cause and (was is None or cause_key(was) != cause_key(cause)):
+            found.append((What.CAUSE, (cause.sentence,)))
+        if SEVERITIES.index(after.worst) > SEVERITIES.index(before.worst):
+            found.append((What.SEVERITY, (after.worst,)))
+        if beyond := after.place.beyond(before.place, fleet):
+            found.append((What.PLACE, beyond))
+        if after.eased is not None and before.eased is None:
+            found.append((What.EASED, (after.now,)))
+        back = before.eased is not None and after.eased is None and after.ended is None
+        if back or (before.closed and not after.closed):
+            found.append((What.AGAIN, (after.now,)))
+        if joined := tuple(one for one in after.joined if one not in before.joined):
+            found.append((What.JOINED, joined))
+    if after.closed and not (before and before.closed):
+        found.append((What.ENDED, ()))
+    return tuple(Change(incident=after.id, what=what, names=names) for what, names in found)

@@ -1,0 +1,269 @@
+"""When a chat hears of an incident, and what: as data, the words are elsewhere. Pure: the time is given.
+
+The first message goes at once, the end once, and between them only what matters. Every alert that fires is in
+a message: with the first, the next, or one of its own after a while. What a chat has is known from what
+the chat accepted, so a message that failed is due again, with what has come since.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+from tritonobs.extensions.incidents.incident import (
+    CauseKey,
+    Change,
+    Episode,
+    Incident,
+    What,
+    cause_key,
+    changes,
+)
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.timings.cause import Cause
+
+REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
+    {"critical": 14_400.0, "warning": 43_200.0, "info": 259_200.0}
+)
+"""Alertmanager's own, as `render/routing.py` configures it."""
+MOST_NAMED: Final = 50_000
+MOST_TOLD: Final = 500
+"""Alerts and incidents that a chat is known to have; the oldest are forgotten first."""
+
+_Entry = TypeVar("_Entry")
+State = tuple[str, str, str]
+"""`Alert.state`: which alert, which beginning, on or off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How much an incident may say.
+
+    An incident has at most one message in `update_seconds`; but a higher severity is sent at once, because a
+    page must not wait for a ticket, and so is the end. The first message waits `hold_seconds` for a cause.
+    An incident is said to go back when it did for `settle_seconds`, and only once: most tickets end within
+    minutes of their page, and Alertmanager tells that up to five minutes late. An alert that is not news by
+    itself is named after `name_within_seconds` at the latest. What goes on is repeated `repeat_seconds` after
+    the last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
+    message goes with the next one, or with `verdict_alone` makes one.
+    """
+
+    update_seconds: float = 300.0
+    hold_seconds: float = 0.0
+    settle_seconds: float = 600.0
+    name_within_seconds: float = 900.0
+    repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
+    verdict_alone: bool = False
+
+
+class Kind(enum.Enum):
+    """Which message of a conversation it is."""
+
+    FIRST = "first"
+    UPDATE = "update"
+    REPEAT = "repeat"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What a chat is to hear of an incident now.
+
+    `changes` are what matters since the last message. `cause` is what explains it, where this chat has not
+    heard that, or is reminded. `new` are alerts that fire and were not told, `going_on` those that were,
+    `over` those whose end was not told; the end names all that are over.
+    """
+
+    kind: Kind
+    incident: Incident
+    changes: tuple[Change, ...]
+    cause: Cause | None
+    new: tuple[Episode, ...]
+    going_on: tuple[Episode, ...]
+    over: tuple[Episode, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, as triage says it; "" where it does not, or this chat has heard it."""
+        return self.cause.sentence if self.cause else ""
+
+    @property
+    def next_step(self) -> str:
+        """What to do first; "" where it is not known."""
+        return next(iter(self.cause.next_steps), "") if self.cause else ""
+
+    @property
+    def since(self) -> float:
+        """When the trouble began, a Unix time."""
+        return self.incident.since
+
+    @property
+    def states(self) -> frozenset[State]:
+        """Which alerts it names, in which state."""
+        return frozenset(one.alert.state for one in (*self.new, *self.going_on, *self.over))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a chat knows of an incident: how it was in the last message, when, and what is said only once.
+
+    Those are its causes, that it goes back, and that it is as bad again.
+    """
+
+    incident: Incident
+    at: float
+    causes: frozenset[CauseKey] = frozenset()
+    eased: bool = False
+    again: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chat:
+    """What a chat has accepted. `Chat()` has heard nothing."""
+
+    told: Mapping[str, Told] = field(default_factory=dict)
+    named: Mapping[str, State] = field(default_factory=dict)
+    """The last state of each alert that was named, by its fingerprint."""
+
+
+def due(
+    chat: Chat, incidents: Iterable[Incident], now: float, fleet: Fleet, policy: Policy | None = None
+) -> tuple[Message, ...]:
+    """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
+
+    `incidents` are as this chat knows them (`chat_incidents`), also those that are over.
+    """
+    policy = policy or Policy()
+    found = []
+    for incident in incidents:
+        news = _news(_told(chat, incident), incident, now, fleet, policy)
+        kind = _due(chat, incident, now, news, policy)
+        if kind is not None:
+            found.append(_message(chat, incident, kind, news))
+    return tuple(found)
+
+
+def accepted(chat: Chat, message: Message, now: float, states: Collection[State] | None = None) -> Chat:
+    """The chat after it took a message, or the parts of it that name `states`: the rest is due at once."""
+    every = message.states
+    chat = named(chat, every if states is None else every.intersection(states))
+    if states is not None and not every <= set(states):
+        return chat
+    incident, before = message.incident, _told(chat, message.incident)
+    before = before or Told(incident=incident, at=now)
+    said = {change.what for change in message.changes}
+    told = Told(
+        # Its alerts are in `named`.
+        incident=replace(incident, alerts=()),
+        at=now,
+        causes=before.causes.union([cause_key(message.cause)] if message.cause else ()),
+        eased=before.eased or What.EASED in said,
+        again=before.again or (before.eased and What.AGAIN in said),
+        ended=incident.closed,
+    )
+    others = {name: one for name, one in chat.told.items() if name not in {incident.id, *incident.joined}}
+    return replace(chat, told=_newest({**others, incident.id: told}, MOST_TOLD))
+
+
+def named(chat: Chat, states: Iterable[State]) -> Chat:
+    """The chat after it took messages that name these states, also those of alerts outside of incidents."""
+    fresh = {state[0]: state for state in states}
+    others = {key: state for key, state in chat.named.items() if key not in fresh}
+    return replace(chat, named=_newest({**others, **fresh}, MOST_NAMED))
+
+
+def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], policy: Policy) -> Kind | None:
+    """Which message is due, if one is."""
+    told = _told(chat, incident)
+    if incident.closed:
+        ends = not told.ended if told else _kept_back(chat, incident)
+        return Kind.END if ends else None
+    if incident.ended is not None:
+        # Nothing fires: it ends, or goes on, within minutes.
+        return None
+    if told is None:
+        waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
+        return Kind.FIRST if waited else None
+    matter = {change.what for change in news} - {What.JOINED}
+    if not told.causes and not policy.verdict_alone:
+        matter.discard(What.CAUSE)
+    if What.SEVERITY in matter or told.ended:
+        return Kind.UPDATE
+    late = (one for one in incident.alerts if one.firing and one.key not in chat.named)
+    waits = any(now >= one.seen + policy.name_within_seconds for one in late)
+    if (matter or waits) and now >= told.at + policy.update_seconds:
+        return Kind.UPDATE
+    # Alertmanager repeats what no one has silenced or muted: only what it repeats is said again.
+    repeated = max(one.heard for one in incident.alerts if one.firing)
+    return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
+
+
+def _kept_back(chat: Chat, incident: Incident) -> bool:
+    """Whether the end of an incident that was never told is to be told.
+
+    What is over before it can be told is not told: so it is with alerts, too. But what was parted from
+    another incident was told as a part of that one, or had waited for its next message.
+    """
+    alerts = (one for one in incident.alerts if one.seen < incident.opened)
+    return any(chat.named.get(one.key) != one.alert.state for one in alerts)
+
+
+def _news(
+    told: Told | None, incident: Incident, now: float, fleet: Fleet, policy: Policy
+) -> tuple[Change, ...]:
+    """What matters since the last message. What comes and goes is compared with all that was ever said."""
+    if told is None:
+        return changes(None, incident, fleet)
+    found = [
+        change
+        for change in changes(told.incident, incident, fleet)
+        if change.what not in {What.CAUSE, What.EASED, What.AGAIN}
+    ]
+    cause, eased = incident.cause, incident.eased
+    own = {
+        What.CAUSE: cause is not None and cause_key(cause) not in told.causes,
+        What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
+        What.AGAIN: (told.ended and not incident.closed)
+        or (told.eased and not told.again and incident.ended is None and eased is None),
+    }
+    names = {What.CAUSE: (cause.sentence,) if cause else (), What.EASED: (incident.now,)}
+    found += [
+        Change(incident=incident.id, what=what, names=names.get(what, (incident.now,)))
+        for what, is_so in own.items()
+        if is_so
+    ]
+    return tuple(found)
+
+
+def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
+    told = _told(chat, incident)
+    heard = told.causes if told else frozenset()
+    cause = incident.cause
+    if cause and cause_key(cause) in heard and kind is not Kind.REPEAT:
+        cause = None
+    firing = [one for one in incident.alerts if one.firing]
+    known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}
+    ends = (one for one in incident.alerts if not one.firing)
+    return Message(
+        kind=kind,
+        incident=incident,
+        changes=news,
+        cause=cause,
+        new=tuple(one for one in firing if one.key not in known),
+        going_on=tuple(one for one in firing if one.key in known),
+        over=tuple(one for one in ends if kind is Kind.END or chat.named.get(one.key) != one.alert.state),
+    )
+
+
+def _told(chat: Chat, incident: Incident) -> Told | None:
+    """What the chat has of the incident, or of one that turned out to be it."""
+    return next((chat.told[name] for name in (incident.id, *incident.joined) if name in chat.told), None)
+
+
+def _newest(entries: dict[str, _Entry], most: int) -> dict[str, _Entry]:
+    surplus = len(entries) - most
+    return dict(list(entries.items())[surplus:]) if surplus > 0 else entries

@@ -1,0 +1,253 @@
+"""Incidents in `tritonobs serve`: alerts joined as they are delivered, a look for their cause, a folder.
+
+No message depends on it. A look runs in a thread of its own, at most one in a while, and what takes too long
+or fails leaves the message as it would be without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.routing import Route
+
+from tritonobs import names
+from tritonobs.clients.alertmanager import AlertmanagerClient
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.triton import TritonClient
+from tritonobs.delivery.composer import Said
+from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents.bill import bill
+from tritonobs.extensions.incidents.cost import Cost
+from tritonobs.extensions.incidents.folder import Folder
+from tritonobs.extensions.incidents.incident import Incident
+from tritonobs.extensions.incidents.join import State, Step, join
+from tritonobs.extensions.incidents.pages import routes
+from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.recorder import Recorder
+from tritonobs.extensions.incidents.words import said
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
+from tritonobs.registry import answer
+from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks.threads import Threads
+from tritonobs.timings.promql import Span
+
+_log = logging.getLogger(__name__)
+_ROUND_SECONDS = 5.0
+_LOOK_SECONDS = 5.0
+"""How long a look for the cause may take."""
+_PAUSE_SECONDS = 15.0
+"""From the beginning of a look to that of the next."""
+_LOOK_AGAIN_SECONDS = 60.0
+"""The same while nothing new was heard."""
+_SHORTEST_SECONDS, _LONGEST_SECONDS = 60.0, 3600.0
+"""Of the span that a look compares with the time before it."""
+_LEAD_SECONDS = 30.0
+"""Trouble begins before its first alert."""
+_PATIENCE_SECONDS = 1.7
+"""How long a message waits for a look: with what else it waits for, two seconds at most."""
+_JOIN_SECONDS = 5.0
+_SERVER_SECONDS = 2.0
+_MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """Who is asked for the cause."""
+
+    prometheus: PrometheusClient
+    alertmanager: AlertmanagerClient
+    replicas: tuple[TritonClient, ...]
+    called: dict[str, str]
+
+    def close(self) -> None:
+        self.prometheus.close()
+        self.alertmanager.close()
+        for replica in self.replicas:
+            replica.close()
+
+
+class Incidents:
+    """The part of `serve`. Made and used inside one event loop."""
+
+    def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
+        self._state = State()
+        self._step: Step | None = None
+        self._joining = asyncio.Lock()
+        self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
+        self._bill_threads = Threads("cost")
+        self._bills: dict[str, Cost] = {}
+        self._judge: Callable[..., Any] | None = answer("verdict")
+        self._look: asyncio.Task[None] | None = None
+        self._looked: Any = None
+        self._began_at = self._heard_at = -_LOOK_AGAIN_SECONDS
+        self._asked: _Asked | None = None
+        self._tasks: set[asyncio.Task[Step]] = set()
+        self._folder: Folder | None = None
+        self.apply(plan)
+        supervisor.keep("incidents", self._round)
+
+    @property
+    def incidents(self) -> tuple[Incident, ...]:
+        """Those that are known: those that go on first, then the latest of those that are over."""
+        return self._step.incidents if self._step else ()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in use."""
+        return self._plan
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """The folder in which incidents are kept, if there is one."""
+        return self._folder.recorder if self._folder else None
+
+    def routes(self) -> list[Route]:
+        """The pages of incidents."""
+        return routes(self)
+
+    def apply(self, plan: Plan) -> None:
+        """Use another plan."""
+        self._plan, self._fleet = plan, Fleet.of(plan)
+        folder = plan.incidents.folder
+        if folder is None or self._folder is None or self._folder.recorder.folder != folder:
+            self._folder = Folder(Recorder(folder)) if folder else None
+        if self._asked:
+            self._asked.close()
+        self._asked = _clients(plan)
+
+    def close(self) -> None:
+        """Look no more."""
+        for task in (self._look, *self._tasks):
+            if task:
+                task.cancel()
+        if self._asked:
+            self._asked.close()
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """The causes of the incidents that these alerts belong to, as far as they are known in time."""
+        # What was heard is joined also where the message goes without it.
+        task = asyncio.create_task(self._heard(alerts))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        step = await asyncio.shield(task)
+        firing = {alert.fingerprint for alert in alerts if alert.firing}
+        if any(one.cause is None for one in _of(step.incidents, firing)) and self._may_look():
+            # A look that takes longer goes on, and its result is in the next message.
+            await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
+        incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
+        if any(one.ended is not None and one.id not in self._bills for one in incidents):
+            await self._add_up(incidents)
+        return said(incidents, self._bills, self._plan, robot)
+
+    async def _add_up(self, incidents: Iterable[Incident]) -> None:
+        """What those that ended cost, where Prometheus says it in time."""
+        asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
+        ended = [one for one in incidents if one.ended is not None][:_MOST_BILLS]
+
+        def read() -> dict[str, Cost]:
+            assert asked is not None  # noqa: S101 (made by `apply`)
+            return {one.id: bill(asked.prometheus, plan, one, fleet, now) for one in ended}
+
+        try:
+            found = await self._bill_threads.run(read, seconds=_PATIENCE_SECONDS)
+        except Exception as error:  # noqa: BLE001 (messages do without)
+            _log.info("no cost was read: %s: %s", type(error).__name__, error)
+            return
+        self._bills = dict([*self._bills.items(), *found.items()][-_MOST_KEPT_BILLS:])
+
+    async def _round(self) -> None:
+        """Look again while an incident lasts, and keep what changed; incidents end without a call, too."""
+        await asyncio.sleep(_ROUND_SECONDS)
+        if self._folder and not self._state.alerts and not self._state.open:
+            self._state = await self._folder.resumed(time.time()) or self._state
+        # What was kept waits for its alerts to be told again: without one, an incident would be over.
+        if not self._state.alerts:
+            return
+        await self._heard(())
+        since = time.monotonic() - self._began_at
+        news = self._heard_at > self._began_at
+        if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
+            await self._begin_look()
+        if self._folder:
+            await self._folder.keep(self.incidents, self._bills, self._looked, time.time())
+
+    def _may_look(self) -> bool:
+        if self._judge is None or not self._plan.incidents.triage:
+            return False
+        under_way = self._look is not None and not self._look.done()
+        return under_way or time.monotonic() - self._began_at >= _PAUSE_SECONDS
+
+    def _begin_look(self) -> asyncio.Task[None]:
+        """The look under way, or a new one."""
+        if self._look is None or self._look.done():
+            self._began_at = time.monotonic()
+            self._look = asyncio.create_task(self._find_cause())
+        return self._look
+
+    async def _find_cause(self) -> None:
+        assert self._judge is not None  # noqa: S101 (`_may_look`)
+        asked, judge = self._asked, self._judge
+        now = time.time()
+        began = min((one.began for one in self.incidents if not one.closed), default=now) - _LEAD_SECONDS
+        span = Span(start=max(now - _LONGEST_SECONDS, min(began, now - _SHORTEST_SECONDS)), end=now)
+
+        def look() -> Any:  # noqa: ANN401 (what the answer gives)
+            assert asked is not None  # noqa: S101 (made by `apply`)
+            return judge(
+                asked.prometheus, asked.alertmanager, asked.replicas, incident=span, called=asked.called
+            )
+
+        try:
+            self._looked = await self._look_threads.run(look, seconds=_LOOK_SECONDS)
+            await self._heard((), self._looked.verdict)
+        except Exception as error:  # noqa: BLE001 (messages do without)
+            _log.info("no cause was found: %s: %s", type(error).__name__, error)
+
+    async def _heard(self, alerts: Iterable[Alert], verdict: Any = None) -> Step:  # noqa: ANN401 (as above)
+        """Join these alerts and this verdict to what is known."""
+        news = tuple(alerts)
+        if news:
+            self._heard_at = time.monotonic()
+        async with self._joining:
+            state, fleet, now = self._state, self._fleet, time.time()
+            step = await self._join_threads.run(
+                lambda: join(state, now, news, fleet, verdict), seconds=_JOIN_SECONDS
+            )
+            self._state, self._step = step.state, step
+        if self._folder:
+            self._folder.note(step.changes)
+        return step
+
+
+def _clients(plan: Plan) -> _Asked:
+    label = plan.rules.cluster_label
+    return _Asked(
+        prometheus=PrometheusClient(
+            plan.addresses.prometheus_url,
+            cluster=plan.cluster if label else "",
+            cluster_label=label or names.CLUSTER,
+            timeout_seconds=_LOOK_SECONDS,
+        ),
+        alertmanager=AlertmanagerClient(plan.addresses.alertmanager_url),
+        replicas=tuple(
+            TritonClient(replica.http_url, timeout_seconds=_SERVER_SECONDS, retries=0)
+            for replica in plan.replicas
+        ),
+        called={
+            urlsplit(url).netloc: replica.name
+            for replica in plan.replicas
+            for url in (replica.http_url, replica.metrics_url)
+        },
+    )
+
+
+def _of(incidents: Iterable[Incident], keys: set[str]) -> tuple[Incident, ...]:
+    """Those that have one of these alerts."""
+    return tuple(one for one in incidents if one.keys & keys)

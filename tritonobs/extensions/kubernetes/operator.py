@@ -1,0 +1,306 @@
+"""What the Prometheus operator reads: what is scraped, the rules, and an AlertmanagerConfig.
+
+The operator adds a matcher for the object's own namespace to an AlertmanagerConfig, and our alerts carry no
+namespace: it needs an Alertmanager with `alertmanagerConfigMatcherStrategy: {type: None}`. So it is written
+beside the base.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+import yaml
+
+from tritonobs.errors import RenderFailed
+from tritonobs.extensions.kubernetes.objects import (
+    LARGEST_BYTES,
+    NAME,
+    PORT_NAME,
+    SELECTED,
+    Object,
+    metadata,
+    weight,
+)
+from tritonobs.plan.fleet import Plan, Pods, own_labels
+from tritonobs.plan.kubernetes import Objects
+from tritonobs.plan.rules import labels_selected
+from tritonobs.render.alertmanager import fragment
+from tritonobs.render.artifact import Artifact
+from tritonobs.render.prometheus import plain, pool_relabellings, relabellings
+from tritonobs.units import format_duration
+
+_TRITON: Final = "tritonobs-triton"
+_TRITON_JOB: Final = "triton"
+_SLOWEST_LIMITS_SECONDS = Decimal(3)
+_LONGEST_TIMEOUT_SECONDS = Decimal(10)
+_MATCH = re.compile(r"([^=!\s]+)\s*(==?|!=)?\s*(.*)")
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_ROOM_BYTES = 2_000
+"""For names, labels and what wraps the groups."""
+
+_MATCHER = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)(=~|!~|!=|=)"(.*)"', re.DOTALL)
+
+
+def monitor_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
+    """A PodMonitor where servers are pods, else what asks `tritonobs serve` for them; and one for serve.
+
+    Shards scrape servers, the global Prometheus scrapes serve.
+    """
+    how, tier = plan.replica_source, plan.rules.tier
+    if tier != "global":
+        yield _pods(plan, objects, how) if isinstance(how, Pods) else _asked(plan, objects)
+    if tier != "shard":
+        yield _serve(plan, objects)
+
+
+def pod_selector(selector: str) -> dict[str, Any]:
+    """Labels as `kubectl get -l` takes them, as objects write them."""
+    labels: dict[str, str] = {}
+    more: list[dict[str, Any]] = []
+    for part in selector.split(","):
+        found = _MATCH.fullmatch(part.strip())
+        key, operator, value = found.groups() if found else (part, None, "")
+        if operator is None:
+            more.append({"key": key, "operator": "Exists"})
+        elif operator == "!=":
+            more.append({"key": key, "operator": "NotIn", "values": [value]})
+        else:
+            labels[key] = value
+    return {**({"matchLabels": labels} if labels else {}), **({"matchExpressions": more} if more else {})}
+
+
+def _pods(plan: Plan, objects: Objects, how: Pods) -> Object:
+    relabelled = [
+        *relabellings(plan, how),
+        # The operator names a job after the object; the rules select another name.
+        _set("job", _job(plan.rules.selector, _TRITON_JOB)),
+        # A sidecar's ports lead to the same page: without its name they are one target.
+        _set("container", ""),
+        # Prometheus shards by this: all pods of one Deployment are in one shard.
+        *pool_relabellings(how),
+    ]
+    interval = plan.prometheus.scrape_interval_seconds
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": metadata(_TRITON, objects),
+        "spec": {
+            "namespaceSelector": {"matchNames": [how.namespace]} if how.namespace else {"any": True},
+            "selector": pod_selector(how.selector),
+            "podMetricsEndpoints": [
+                {
+                    "path": "/metrics",
+                    "interval": format_duration(interval),
+                    "scrapeTimeout": format_duration(min(interval, _LONGEST_TIMEOUT_SECONDS)),
+                    "relabelings": [_camel(one) for one in relabelled],
+                }
+            ],
+        },
+    }
+
+
+def _asked(plan: Plan, objects: Objects) -> Object:
+    """Prometheus asks `tritonobs serve`, which finds servers in the way that the fleet file says."""
+    interval = plan.prometheus.scrape_interval_seconds
+    return {
+        "apiVersion": "monitoring.coreos.com/v1alpha1",
+        "kind": "ScrapeConfig",
+        "metadata": metadata(_TRITON, objects),
+        "spec": {
+            "jobName": _job(plan.rules.selector, _TRITON_JOB),
+            "scrapeInterval": format_duration(interval),
+            "scrapeTimeout": format_duration(min(interval, _LONGEST_TIMEOUT_SECONDS)),
+            "httpSDConfigs": [{"url": f"{plan.addresses.serve_url}/sd/triton", "refreshInterval": "15s"}],
+            "relabelings": [_camel(_set("job", _job(plan.rules.selector, _TRITON_JOB)))],
+        },
+    }
+
+
+def _serve(plan: Plan, objects: Objects) -> Object:
+    rules = plan.rules
+    interval = plan.prometheus.scrape_interval_seconds
+    limits = format_duration(min(interval, _SLOWEST_LIMITS_SECONDS))
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": metadata(NAME, objects),
+        "spec": {
+            "selector": {"matchLabels": dict(SELECTED)},
+            "namespaceSelector": {"matchNames": [objects.namespace]},
+            "endpoints": [
+                {
+                    "port": PORT_NAME,
+                    "path": "/metrics",
+                    "interval": limits,
+                    "relabelings": _own(plan, rules.serve_selector, "tritonobs"),
+                },
+                {
+                    "port": PORT_NAME,
+                    "path": "/metrics/traces",
+                    "interval": format_duration(interval),
+                    "honorLabels": True,
+                    "relabelings": _own(plan, rules.traces_selector, "tritonobs-traces"),
+                },
+            ],
+        },
+    }
+
+
+def _own(plan: Plan, selector: str, job: str) -> list[Object]:
+    wanted = {**plan.cluster_labels, **own_labels(selector, job=job)}
+    labels = {**wanted, "job": _job(selector, job)}
+    return [_camel(_set(label, value)) for label, value in labels.items()]
+
+
+def _job(selector: str, usual: str) -> str:
+    """The job that rules read with a selector."""
+    return labels_selected(selector).get("job", usual)
+
+
+def _set(label: str, value: str) -> dict[str, Any]:
+    return {"target_label": label, "replacement": plain(value)}
+
+
+def _camel(relabelling: dict[str, Any]) -> Object:
+    """As the operator's objects spell it."""
+    names = {"source_labels": "sourceLabels", "target_label": "targetLabel"}
+    return {names.get(key, key): value for key, value in relabelling.items()}
+
+
+def rule_objects(name: str, artifact: Artifact, objects: Objects) -> Iterator[Object]:
+    """The groups of a rules file, none twice, none lost.
+
+    Raises:
+        RenderFailed: one group alone is too large for an object.
+    """
+    groups = yaml.load(artifact.text, Loader=_LOADER)["groups"]  # noqa: S506 (a safe loader, in C where there is one)
+    parts = tuple(_parts(groups))
+    for number, part in enumerate(parts, start=1):
+        yield {
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "PrometheusRule",
+            "metadata": metadata(name if len(parts) == 1 else f"{name}-{number:03d}", objects),
+            "spec": {"groups": part},
+        }
+
+
+def _parts(groups: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    most = LARGEST_BYTES - _ROOM_BYTES
+    part: list[dict[str, Any]] = []
+    size = 0
+    for group in groups:
+        # Each line stands four spaces further right inside the object.
+        own = weight([group]) + 4 * (group_lines(group))
+        if own > most:
+            raise RenderFailed(f"group {group['name']} has {own} bytes; an object takes {most}")
+        if part and size + own > most:
+            yield part
+            part, size = [], 0
+        part.append(group)
+        size += own
+    yield part
+
+
+def group_lines(group: dict[str, Any]) -> int:
+    """At least as many lines as the group has as YAML."""
+    return 3 + sum(
+        2
+        + len(rule)
+        + str(rule).count("\\n")
+        + len(rule.get("labels", ()))
+        + len(rule.get("annotations", ()))
+        for rule in group["rules"]
+    )
+
+
+def alertmanager_object(plan: Plan, objects: Objects) -> Object:
+    """The fragment of Alertmanager's configuration, as the operator's object spells it."""
+    config = fragment(plan)
+    routes = [_route(one) for one in config["route"]["routes"]]
+    # A receiver with nothing but a name sends nothing.
+    silent = next(one["name"] for one in config["receivers"] if len(one) == 1)
+    return {
+        "apiVersion": "monitoring.coreos.com/v1alpha1",
+        "kind": "AlertmanagerConfig",
+        "metadata": metadata(NAME, objects),
+        "spec": {
+            # The operator needs one route at the top; alerts that none of ours takes go on to others' routes.
+            "route": {
+                "receiver": silent,
+                "matchers": [_matcher('alertname=~"Triton.+|Watchdog"')],
+                "routes": routes,
+            },
+            "receivers": [_receiver(one, objects) for one in config["receivers"]],
+            "inhibitRules": [
+                {
+                    "sourceMatch": [_matcher(text) for text in one["source_matchers"]],
+                    "targetMatch": [_matcher(text) for text in one["target_matchers"]],
+                    **({"equal": one["equal"]} if one["equal"] else {}),
+                }
+                for one in config["inhibit_rules"]
+            ],
+        },
+    }
+
+
+def _route(route: dict[str, Any]) -> Object:
+    names = {
+        "group_by": "groupBy",
+        "group_wait": "groupWait",
+        "group_interval": "groupInterval",
+        "repeat_interval": "repeatInterval",
+    }
+    made = {names.get(key, key): value for key, value in route.items() if key not in ("matchers", "routes")}
+    if route.get("matchers"):
+        made["matchers"] = [_matcher(text) for text in route["matchers"]]
+    if route.get("routes"):
+        made["routes"] = [_route(one) for one in route["routes"]]
+    return made
+
+
+def _receiver(receiver: dict[str, Any], objects: Objects) -> Object:
+    made: Object = {"name": receiver["name"]}
+    if hooks := receiver.get("webhook_configs"):
+        made["webhookConfigs"] = [_webhook(one, objects) for one in hooks]
+    if slacks := receiver.get("slack_configs"):
+        made["slackConfigs"] = [_slack(one, objects) for one in slacks]
+    return made
+
+
+def _webhook(config: dict[str, Any], objects: Objects) -> Object:
+    made: Object = {"url": config["url"], "sendResolved": config["send_resolved"]}
+    http = config.get("http_config", {})
+    if basic := http.get("basic_auth"):
+        # The operator wants the name in a Secret, too; we keep it under the key `username`.
+        made["httpConfig"] = {
+            "basicAuth": {
+                "username": {"name": objects.secret, "key": "username"},
+                "password": _key(basic["password_file"], objects),
+            }
+        }
+    elif bearer := http.get("authorization"):
+        made["httpConfig"] = {"authorization": {"credentials": _key(bearer["credentials_file"], objects)}}
+    return made
+
+
+def _slack(config: dict[str, Any], objects: Objects) -> Object:
+    names = {"send_resolved": "sendResolved", "title_link": "titleLink"}
+    rest = {names.get(key, key): value for key, value in config.items() if key != "api_url_file"}
+    return {"apiURL": _key(config["api_url_file"], objects), **rest}
+
+
+def _key(file: str, objects: Objects) -> Object:
+    return {"name": objects.secret, "key": PurePosixPath(file).name}
+
+
+def _matcher(text: str) -> Object:
+    found = _MATCHER.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a matcher")
+    value = re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), found[3])
+    return {"name": found[1], "matchType": found[2], "value": value}

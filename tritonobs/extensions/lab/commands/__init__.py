@@ -1,0 +1,1 @@
+"""Commands of the laboratory: options, one call, an exit code."""

@@ -1,0 +1,168 @@
+"""The demo: traffic within a limit, then above it, and the time until the alert arrives."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tritonobs import names
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.transport import Transport
+from tritonobs.errors import StackError
+from tritonobs.extensions.lab.load.result import LoadResult, Progress
+from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.stack.ports import wait_for
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from tritonobs.extensions.lab.stack.local import Running
+
+MODEL = "inspect"
+ENSEMBLE = "inspect_ensemble"
+"""The same pipeline without our code: only Triton's traces have its percentiles."""
+ENSEMBLE_QPS = 1.0
+CALM_RATIO, OVERFLOW_RATIO = 0.6, 2.0
+CALM_SECONDS = 45.0
+OVERFLOW_SECONDS = 150.0
+PATIENCE_SECONDS = 90.0
+"""How long the demo waits for a message before it gives up; an alert needs about 20 s."""
+RESOLVED_PATIENCE_SECONDS = 180.0
+_FIRES = "🔴"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What the robot accepted, and when (Unix seconds)."""
+
+    title: str
+    text: str
+    received_at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Something that happened, in seconds since the first overflowing second."""
+
+    what: str
+    seconds: float
+
+
+class Overflow:
+    """Traffic above the limit, in a thread of its own, while the block runs."""
+
+    def __init__(self, url: str, qps: float, model: str = MODEL) -> None:
+        self._plan = LoadPlan(
+            segments=(Segment(qps=qps, seconds=OVERFLOW_SECONDS),), urls=(url,), model=model
+        )
+        self._stop = threading.Event()
+        self._began = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="overflow", daemon=True)
+        self.began_at = 0.0
+        self.result: LoadResult | None = None
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._began.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self.result = run_load(self._plan, self._note_start, stop=self._stop)
+        finally:
+            self._began.set()
+
+    def _note_start(self, progress: Progress) -> None:
+        if progress.sent and not self._began.is_set():
+            self.began_at = time.time() - progress.elapsed_seconds
+            self._began.set()
+
+
+class Observer:
+    """Reads the running stack through the addresses people use: Prometheus' API and the robot's page."""
+
+    def __init__(self, running: Running) -> None:
+        self._prometheus = PrometheusClient(running.address("prometheus"))
+        self._robot = Transport(running.address("robot"))
+        self.alert = names.ALERT_QPS_ABOVE_LIMIT
+        rules = {rule.name: rule.query for rule in self._prometheus.rules()}
+        if self.alert not in rules:
+            raise StackError(f"Prometheus has loaded no rule {self.alert}")
+        self._condition = rules[self.alert]
+
+    def exceeds(self) -> bool:
+        """Whether the alert's own condition holds for the demo's model now."""
+        found = self._prometheus.query(self._condition)
+        return any(reading.labels.get(names.MODEL) == MODEL for reading in found)
+
+    def fires(self) -> bool:
+        """Whether the alert fires for the demo's model."""
+        return any(
+            alert.name == self.alert and alert.state == "firing" and alert.labels.get(names.MODEL) == MODEL
+            for alert in self._prometheus.alerts()
+        )
+
+    def messages(self) -> tuple[Message, ...]:
+        """What the robot accepted about the demo's alert, oldest first."""
+        accepted = self._robot.get("").required().json()
+        return tuple(
+            Message(title=each["title"], text=each["text"], received_at=each["received_at"])
+            for each in accepted
+            if self.alert in each["text"]
+        )
+
+
+def calm(url: str, limit_qps: float, on_progress: Callable[[Progress], None]) -> LoadResult:
+    """Traffic within the limit."""
+    plan = LoadPlan(
+        segments=(Segment(qps=limit_qps * CALM_RATIO, seconds=CALM_SECONDS),), urls=(url,), model=MODEL
+    )
+    result = run_load(plan, on_progress)
+    if result.stopped:
+        # Ctrl-C ends the sending only; here it means all of the demo.
+        raise KeyboardInterrupt
+    return result
+
+
+def follow_alert(
+    observer: Observer, overflow: Overflow, on_moment: Callable[[Moment], None], *, before: int = 0
+) -> Message:
+    """Wait for each step from the overflow to the first accepted message that says the alert fires.
+
+    `on_moment` is called with each as it happens; the first `before` messages are of earlier overflows.
+
+    Raises:
+        StackError: a step did not come within `PATIENCE_SECONDS`.
+    """
+    wait_for(lambda: observer.exceeds() or None, "Prometheus to see the overflow", PATIENCE_SECONDS)
+    on_moment(Moment(what="seen by Prometheus", seconds=time.time() - overflow.began_at))
+    wait_for(lambda: observer.fires() or None, "the alert to fire", PATIENCE_SECONDS)
+    on_moment(Moment(what="firing", seconds=time.time() - overflow.began_at))
+    first = wait_for(
+        lambda: next((one for one in observer.messages()[before:] if _FIRES in one.text), None),
+        "the robot to accept a message",
+        PATIENCE_SECONDS,
+    )
+    on_moment(Moment(what="message accepted by the robot", seconds=first.received_at - overflow.began_at))
+    return first
+
+
+def wait_resolved(observer: Observer, before: int) -> Message:
+    """The first message after `before` messages that no longer reports the alert as firing.
+
+    Raises:
+        StackError: none came within `RESOLVED_PATIENCE_SECONDS`.
+    """
+    return wait_for(
+        lambda: next(iter(observer.messages()[before:]), None) if not observer.fires() else None,
+        "the resolved message",
+        RESOLVED_PATIENCE_SECONDS,
+    )

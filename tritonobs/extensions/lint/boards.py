@@ -1,0 +1,190 @@
+"""Expressions of Grafana's boards: panels, rows, variables and annotations, with units and titles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from tritonobs.extensions.lint.expression import Expression
+from tritonobs.extensions.lint.located import Located, Value, entries, mapping, part, text_of
+
+MAX_DEPTH: Final = 10
+_ASKS: Final = re.compile(r"\s*(label_values|query_result)\s*\(")
+_LABEL: Final = re.compile(r"\w+")
+_OTHERS: Final = (
+    "loki",
+    "elastic",
+    "influx",
+    "cloudwatch",
+    "tempo",
+    "jaeger",
+    "mysql",
+    "postgres",
+    "graphite",
+    "stackdriver",
+)
+
+
+def is_board(value: Mapping[str, Value]) -> bool:
+    """Whether a mapping is a board: it has panels or rows, and something else that only boards have."""
+    if any(mapping(one).get("kind") == "Panel" for one in mapping(value.get("elements")).values()):
+        return True
+    held = any(isinstance(value.get(key), list) for key in ("panels", "rows"))
+    return held and any(
+        key in value for key in ("schemaVersion", "templating", "title", "uid", "annotations")
+    )
+
+
+def expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
+    """Every expression of the board that is PromQL."""
+    for row in entries(board.get("rows")):
+        yield from _panels(mapping(row).get("panels"), 0)
+    yield from _panels(board.get("panels"), 0)
+    yield from _panels([_element(one) for one in mapping(board.get("elements")).values()], 0)
+    for variable in entries(mapping(board.get("templating")).get("list")):
+        yield from _variable(mapping(variable))
+    for annotation in entries(mapping(board.get("annotations")).get("list")):
+        held = mapping(annotation)
+        expr = held.get("expr")
+        if isinstance(expr, Located) and expr.strip() and _prometheus(held):
+            yield Expression(
+                text=expr, use="panel", name=text_of(held.get("name")), grafana=True, begin=_line(expr)
+            )
+
+
+def _element(element: Value) -> Mapping[str, Value]:
+    """A panel of the second schema of boards (Grafana 12), in the words of the first."""
+    held = mapping(mapping(element).get("spec"))
+    data = mapping(mapping(held.get("data")).get("spec"))
+    queries = [
+        mapping(mapping(mapping(one).get("spec")).get("query")) for one in entries(data.get("queries"))
+    ]
+    shown = mapping(mapping(held.get("vizConfig")).get("spec"))
+    return {
+        "title": held.get("title"),
+        "description": held.get("description"),
+        "fieldConfig": shown.get("fieldConfig"),
+        "transformations": data.get("transformations"),
+        # The kind of data source is `group` in newer releases, and `kind` before.
+        "targets": [
+            {**mapping(one.get("spec")), "datasource": {"type": one.get("group", one.get("kind"))}}
+            for one in queries
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unit:
+    text: Value
+    limits: tuple[float, ...]
+    bounded: bool = False
+
+
+def _panels(panels: Value, depth: int) -> Iterator[Expression]:
+    for one in entries(panels) if depth <= MAX_DEPTH else ():
+        panel = mapping(one)
+        yield from _panels(panel.get("panels"), depth + 1)
+        unit = _unit(panel)
+        title = text_of(panel.get("title"))
+        for each in entries(panel.get("targets")):
+            target = mapping(each)
+            expr = target.get("expr")
+            if not isinstance(expr, Located) or not expr.strip() or not _prometheus(panel, target):
+                continue
+            words = (
+                title,
+                text_of(panel.get("description")),
+                text_of(target.get("legendFormat")),
+                _axis(panel),
+            )
+            yield Expression(
+                text=expr,
+                use="panel",
+                name=title,
+                unit=text_of(unit.text),
+                unit_text=unit.text if isinstance(unit.text, Located) else None,
+                words="\n".join(words),
+                limits=unit.limits,
+                settings={
+                    "legend": text_of(target.get("legendFormat")),
+                    # Whether nothing else of the panel is written in its unit.
+                    "alone": "" if unit.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
+                    "described": text_of(panel.get("description")),
+                },
+                grafana=True,
+                begin=_line(expr),
+            )
+
+
+def _unit(panel: Mapping[str, Value]) -> _Unit:
+    """The unit and the thresholds of a panel; none where overrides or transformations may say otherwise."""
+    config = mapping(panel.get("fieldConfig"))
+    held = mapping(config.get("defaults"))
+    if entries(config.get("overrides")) or entries(panel.get("transformations")):
+        return _Unit(text="?", limits=())
+    text = held.get("unit", panel.get("format") if isinstance(panel.get("format"), str) else None)
+    axes = entries(panel.get("yaxes"))
+    if text is None and axes:
+        text = mapping(axes[0]).get("format")
+        right = any(mapping(one).get("yaxis") == 2 for one in entries(panel.get("seriesOverrides")))  # noqa: PLR2004 (the right axis)
+        if right:
+            return _Unit(text="?", limits=())
+    thresholds = mapping(held.get("thresholds"))
+    steps = entries(thresholds.get("steps")) if thresholds.get("mode", "absolute") == "absolute" else []
+    limits = [mapping(step).get("value") for step in steps]
+    numbers = tuple(
+        float(one) for one in limits if isinstance(one, (int, float)) and not isinstance(one, bool)
+    )
+    ends = (*(held.get(key) for key in ("min", "max")), mapping(axes[0]).get("max") if axes else None)
+    return _Unit(text=text or "", limits=numbers, bounded=any(one not in (None, 0, "0") for one in ends))
+
+
+def _axis(panel: Mapping[str, Value]) -> str:
+    axes = [text_of(mapping(axis).get("label")) for axis in entries(panel.get("yaxes"))[:1]]
+    custom = mapping(mapping(mapping(panel.get("fieldConfig")).get("defaults")).get("custom"))
+    return " ".join([*axes, text_of(custom.get("axisLabel"))])
+
+
+def _variable(variable: Mapping[str, Value]) -> Iterator[Expression]:
+    query = variable.get("query")
+    if isinstance(query, dict):
+        query = query.get("query")
+    if variable.get("type") != "query" or not isinstance(query, Located) or not _prometheus(variable):
+        return
+    asks, end = _ASKS.match(query), len(query.rstrip()) - 1
+    if not asks or not query.endswith(")", 0, end + 1):
+        return
+    label = ""
+    if asks[1] == "label_values":
+        comma = query.rfind(",", asks.end(), end)
+        label, end = query[comma + 1 : end].strip(), comma
+        if comma < 0 or not _LABEL.fullmatch(label):
+            return
+    written = query[asks.end() : end]
+    if not written.strip():
+        return
+    start = asks.end() + len(written) - len(written.lstrip())
+    yield Expression(
+        text=part(query, start, start + len(written.strip())),
+        use="variable",
+        name=text_of(variable.get("name")),
+        settings={"label": label},
+        grafana=True,
+        begin=_line(query),
+    )
+
+
+def _prometheus(*held: Mapping[str, Value]) -> bool:
+    """Whether the data source may be Prometheus: it is not said to be something else."""
+    for one in held:
+        source = one.get("datasource")
+        kind = text_of(mapping(source).get("type")) or text_of(source)
+        if any(other in kind.lower() for other in _OTHERS):
+            return False
+    return True
+
+
+def _line(text: Located) -> int:
+    return text.place()[0]

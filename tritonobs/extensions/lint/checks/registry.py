@@ -1,0 +1,161 @@
+"""What a check is: an id, a severity, a page, and a function from one expression to hits.
+
+One table has them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from tritonobs.extensions.lint.catalogue import Catalogue, release
+from tritonobs.extensions.lint.expression import Expression
+from tritonobs.extensions.lint.shapes import Shape, Shapes
+from tritonobs.extensions.lint.tree import Node, Selector, walk
+from tritonobs.findings import Severity
+
+CHECKS: Final[dict[str, Check]] = {}
+"""Every check by its id, in the order of the page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Characters `start` to `end` of the expression become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """The text with the edits made; none of them may overlap."""
+    for one in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: one.start] + one.text + text[one.end :]
+    return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What is wrong at a place of the expression, what to write instead, and the edits if they are certain.
+
+    `unit` are edits of the panel's unit instead of the expression.
+    """
+
+    start: int
+    message: str
+    hint: str = ""
+    edits: tuple[Edit, ...] = ()
+    unit: str = ""
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A check, and its page: `why` it is wrong, a `wrong` expression and a `right` one.
+
+    `fixed` says that it has certain fixes.
+    """
+
+    id: str
+    severity: Severity
+    title: str
+    why: str
+    wrong: str
+    right: str
+    fixed: bool
+    run: Callable[[Context], Iterator[Hit]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is known of the user's servers: how often they are scraped, and their release or nothing."""
+
+    scrape_seconds: float = 15.0
+    triton_version: str = ""
+
+    def at_least(self, version: str) -> bool:
+        """Whether the release is at least `version`; true where it is not known."""
+        return not self.triton_version or release(self.triton_version) >= release(version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What all files together hold: names of records and alerts, and whether an alert sees missing series."""
+
+    records: frozenset[str] = frozenset()
+    alerts: frozenset[str] = frozenset()
+    watched: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """One expression with what checks ask about it."""
+
+    expression: Expression
+    catalogue: Catalogue
+    settings: Settings = field(default_factory=Settings)
+    known: Known = field(default_factory=Known)
+
+    @cached_property
+    def tree(self) -> Node:
+        """The tree of the expression."""
+        return self.expression.tree
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The shapes of its parts."""
+        return Shapes(self.catalogue, self.tree, reasons=self.settings.at_least("24.07"))
+
+    @cached_property
+    def nodes(self) -> tuple[tuple[Node, tuple[Node, ...]], ...]:
+        """Every part of the tree, with what stands above it."""
+        return tuple(walk(self.tree))
+
+    @cached_property
+    def selectors(self) -> tuple[tuple[Selector, tuple[Node, ...]], ...]:
+        """Every selector, with what stands above it."""
+        return tuple((one, above) for one, above in self.nodes if isinstance(one, Selector))
+
+    def shape(self, node: Node) -> Shape:
+        """The shape of a part."""
+        return self.shapes.of(node)
+
+    def written(self, node: Node) -> str:
+        """The text of a part."""
+        return self.expression.text[node.start : node.end]
+
+    def says(self, pattern: str) -> bool:
+        """Whether the name or the words beside the expression match, in any case of letters."""
+        text = f"{self.expression.name}\n{self.expression.words}"
+        return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def check(
+    name: str,
+    severity: Severity,
+    *,
+    title: str,
+    why: str,
+    wrong: str,
+    right: str,
+    fixed: bool = False,
+) -> Callable[[Callable[[Context], Iterator[Hit]]], Callable[[Context], Iterator[Hit]]]:
+    """Enter a function into the table."""
+
+    def enter(run: Callable[[Context], Iterator[Hit]]) -> Callable[[Context], Iterator[Hit]]:
+        CHECKS[name] = Check(
+            id=name,
+            severity=severity,
+            title=title,
+            why=why,
+            wrong=wrong,
+            right=right,
+            fixed=fixed,
+            run=run,
+        )
+        return run
+
+    return enter

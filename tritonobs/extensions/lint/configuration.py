@@ -1,0 +1,127 @@
+"""Settings of a project: `[tool.tritonobs.lint]` of pyproject.toml, or `.tritonobs-lint.yaml` beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from tritonobs.extensions.lint.catalogue import release
+from tritonobs.extensions.lint.checks import CHECKS
+from tritonobs.extensions.lint.linter import OWN
+from tritonobs.files import read_text
+from tritonobs.units import parse_duration
+
+_MOST: Final = 1024 * 1024
+_YAML: Final = ".tritonobs-lint.yaml"
+_KEYS: Final = ("triton-version", "scrape-interval", "select", "ignore", "exclude", "markdown")
+
+
+class Misconfigured(Exception):  # noqa: N818 (what it is)
+    """A configuration that is not valid; the text names file and key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The values of a project, those of the command line over them."""
+
+    triton_version: str = ""
+    scrape_seconds: float = 15.0
+    select: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+    exclude: tuple[str, ...] = ()
+    markdown: bool = False
+
+
+def configuration(folder: Path) -> Configuration:
+    """What the folder's files say; the YAML file takes precedence.
+
+    Raises:
+        FileUnusable: a file is there and cannot be read.
+        Misconfigured: it has a key or a value that is not known.
+    """
+    own, project = folder / _YAML, folder / "pyproject.toml"
+    if own.is_file():
+        return _configuration(_yaml(own), own)
+    if project.is_file():
+        return _configuration(_toml(project), project)
+    return Configuration()
+
+
+def known_ids(names: Mapping[str, object] | frozenset[str] | tuple[str, ...]) -> frozenset[str]:
+    """The names as ids of checks.
+
+    Raises:
+        ValueError: one of them is not an id.
+    """
+    unknown = sorted(str(name) for name in names if name not in CHECKS and name not in OWN)
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not a check; allowed are {', '.join((*CHECKS, *OWN))}")
+    return frozenset(map(str, names))
+
+
+def _yaml(path: Path) -> object:
+    try:
+        return yaml.safe_load(read_text(path, most=_MOST)) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise Misconfigured(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _toml(path: Path) -> object:
+    if sys.version_info >= (3, 11):
+        import tomllib  # noqa: PLC0415 (Python 3.10 has none)
+    else:
+        try:
+            import tomli as tomllib  # noqa: PLC0415
+        except ModuleNotFoundError:
+            # Nothing else of the file is of interest, and most projects have no such section.
+            if "[tool.tritonobs.lint" in read_text(path, most=_MOST):
+                raise Misconfigured(f"{path}: Python 3.10 reads it with tomli only; write {_YAML}") from None
+            return {}
+    try:
+        held: dict[str, Any] = tomllib.loads(read_text(path, most=_MOST))
+    except tomllib.TOMLDecodeError as error:
+        raise Misconfigured(f"{path}: not TOML: {error}") from None
+    tools = held.get("tool", {})
+    ours = tools.get("tritonobs", {}) if isinstance(tools, dict) else {}
+    return ours.get("lint", {}) if isinstance(ours, dict) else {}
+
+
+def _configuration(held: object, path: Path) -> Configuration:
+    if not isinstance(held, dict):
+        raise Misconfigured(f"{path}: is not a mapping; allowed are {', '.join(_KEYS)}")
+    unknown = sorted(str(key) for key in held if key not in _KEYS)
+    if unknown:
+        raise Misconfigured(f"{path}: {unknown[0]!r} is not known; allowed are {', '.join(_KEYS)}")
+    try:
+        return _values(held)
+    except (TypeError, ValueError) as error:
+        raise Misconfigured(f"{path}: {error}") from None
+
+
+def _values(held: Mapping[str, Any]) -> Configuration:
+    version = str(held.get("triton-version", ""))
+    if version:
+        release(version)
+    markdown = held.get("markdown", False)
+    if not isinstance(markdown, bool):
+        raise TypeError("markdown is true or false")
+    return Configuration(
+        triton_version=version,
+        scrape_seconds=float(parse_duration(str(held.get("scrape-interval", "15s")))),
+        select=known_ids(_texts(held, "select")),
+        ignore=known_ids(_texts(held, "ignore")),
+        exclude=_texts(held, "exclude"),
+        markdown=markdown,
+    )
+
+
+def _texts(held: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    found = held.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise TypeError(f"{key} is a list of texts")
+    return tuple(found)

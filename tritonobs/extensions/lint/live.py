@@ -1,0 +1,236 @@
+"""Checks of expressions with a running Prometheus: whether series exist, and whether there is a result."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from tritonobs.errors import BadAnswer
+from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
+from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
+from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.past import ALWAYS_HERE, Past
+from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.extensions.lint.expression import Expression
+    from tritonobs.timings.promql import Span
+
+NOT_HERE: Final = "not-here"
+EMPTY_HERE: Final = "empty-here"
+FAILS_HERE: Final = "fails-here"
+_DAY: Final = "[1d:5m]"
+_LOOKS: Final = 24 * 60 / 5
+_MOST_OF: Final = 0.95
+_MOST_VALUES: Final = 5
+_ALIKE: Final = 0.01
+_HOUR_SECONDS, _MINUTE_SECONDS = 3600.0, 60.0
+_VARIABLE = re.compile(r"\$\{?(\w+)|\[\[(\w+)")
+_WINDOWS: Final = frozenset(("__rate_interval", "__interval", "__range"))
+_REFUSED = re.compile(r".* refused: ")
+_Labels: TypeAlias = frozenset[tuple[str, str]]
+_Given: TypeAlias = "dict[_Labels, dict[float, float]]"
+"""The values of each series by their moments."""
+_USES: Final = frozenset(("alert", "record", "panel", "plain", "scaler"))
+
+
+class Live:
+    """Asks each question once; with a span, about that time, too.
+
+    Expressions with Grafana variables other than windows are not asked.
+    """
+
+    def __init__(self, prometheus: PrometheusClient, span: Span | None = None) -> None:
+        self._prometheus, self._span = prometheus, span
+        self._past = Past(prometheus, span) if span else None
+        self._held: Catalogue = catalogue()
+        self._there: dict[str, bool] = {}
+        self._unsent: set[str] = set()
+
+    @property
+    def unsent(self) -> int:
+        """How many expressions were not asked, because only Grafana could fill in their variables."""
+        return len(self._unsent)
+
+    def __call__(self, expression: Expression) -> Iterator[tuple[str, Hit]]:
+        """What this Prometheus says of an expression, each with the id of the finding.
+
+        Raises:
+            ClientError: there is no answer.
+        """
+        if expression.use not in _USES:
+            return
+        if _variables(expression) - _WINDOWS:
+            self._unsent.add(str(expression.text))
+            return
+        try:
+            tree = expression.tree
+        except Unparsed:
+            return
+        known = [
+            (one, above)
+            for one, above in walk(tree)
+            if isinstance(one, Selector) and self._held.find(one.name)
+        ]
+        if not known:
+            return
+        there = [(one, above) for one, above in known if not _absent(above)]
+        read = [one for one, _ in there]
+        gone = [
+            _silencing(hit, above) if expression.use == "alert" else hit
+            for one, above in there
+            if (hit := self._missing(one))
+        ]
+        yield from ((NOT_HERE, hit) for hit in gone)
+        series = [_selector(one.name, one.matchers) for one in read]
+        # What was there and is not now says nothing about sides that do not match.
+        results = () if gone or not all(map(self._is_there, series)) else self._results(expression, tree)
+        failed = False
+        for name, hit in results:
+            failed = failed or name == FAILS_HERE
+            yield name, hit
+        if expression.use == "alert" and (always := self._always(expression)):
+            yield ALWAYS_HERE, always
+        elif self._past and not gone and not failed:
+            yield from self._past(expression, tree, series)
+
+    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
+        """What the expression gives here, and what it gives when mended; nothing where they are alike.
+
+        With a span, over the last hour of it.
+
+        Raises:
+            ClientError: there is no answer.
+        """
+        if _variables(expression) - _WINDOWS or any("$" in one.text for one in edits):
+            return ""
+        written = expression.plain
+        try:
+            before, after = self._given(written), self._given(edited(written, edits))
+        except BadAnswer:
+            return ""
+        return _compared(before, after, "in the last hour" if self._span else "here")
+
+    def _given(self, query: str) -> _Given:
+        if not self._span:
+            return {_labels(one.labels): {0.0: one.value} for one in self._prometheus.query(query)}
+        found = self._prometheus.query_range(
+            query,
+            start=self._span.end - _HOUR_SECONDS,
+            end=self._span.end,
+            step_seconds=_MINUTE_SECONDS,
+        )
+        return {_labels(one.labels): dict(one.points) for one in found}
+
+    def _always(self, expression: Expression) -> Hit | None:
+        """An alert that has fired for a day."""
+        firing = f'ALERTS{{alertname={_quoted(expression.name)},alertstate="firing"}}'
+        found = self._prometheus.query(f"max(sum_over_time({firing}{_DAY}))")
+        if not found or found[0].value < _MOST_OF * _LOOKS:
+            return None
+        return Hit(start=0, message="it has fired here for a day without a pause: does anyone act on it?")
+
+    def _missing(self, one: Selector) -> Hit | None:
+        """Why a selector has no series, or None if it has some, or had some in the span."""
+        if self._was_there(_selector(one.name, one.matchers)):
+            return None
+        if not self._was_there(one.name):
+            return Hit(start=one.start, message=f"no server of this Prometheus has {one.name}")
+        for matcher in one.matchers:
+            if not self._was_there(_selector(one.name, (matcher,))):
+                found = self._prometheus.query(f"group by ({matcher.name}) ({one.name})")
+                values = sorted({reading.labels.get(matcher.name, "") for reading in found} - {""})
+                few = ", ".join(values[:_MOST_VALUES]) + (", …" if len(values) > _MOST_VALUES else "")
+                message = f"no {one.name} has {matcher.name}{matcher.op}{_quoted(matcher.value)} here"
+                return Hit(start=matcher.start, message=message, hint=f"there are: {few or 'none'}")
+        return Hit(start=one.start, message=f"no {one.name} has all of these labels here")
+
+    def _results(self, expression: Expression, tree: Node) -> Iterator[tuple[str, Hit]]:
+        # An alert that does not fire has no result: what it compares has to have one.
+        parts = [node for node, _, _, _ in compared(tree)] if expression.use == "alert" else [tree]
+        for node in parts:
+            text = expression.plain[node.start : node.end]
+            try:
+                there = bool(self._prometheus.query(text))
+            except BadAnswer as error:
+                yield FAILS_HERE, Hit(start=node.start, message=_REFUSED.sub("", str(error)))
+                continue
+            quiet = any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in walk(node))
+            if not there and not quiet and not _filters(node):
+                message = "every series exists, and the result is empty: do the two sides not match?"
+                yield EMPTY_HERE, Hit(start=node.start, message=message)
+
+    def _was_there(self, selector: str) -> bool:
+        if self._is_there(selector) or not self._span:
+            return self._is_there(selector)
+        span = self._span
+        return bool(self._prometheus.label_values("__name__", selector, start=span.start, end=span.end))
+
+    def _is_there(self, selector: str) -> bool:
+        if selector not in self._there:
+            self._there[selector] = bool(self._prometheus.query(f"count({selector})"))
+        return self._there[selector]
+
+
+def _variables(expression: Expression) -> set[str]:
+    """The names of the variables of Grafana in an expression."""
+    return {one[1] or one[2] for one in _VARIABLE.finditer(expression.text)} if expression.grafana else set()
+
+
+def _labels(labels: Mapping[str, str]) -> _Labels:
+    return frozenset(labels.items())
+
+
+def _compared(before: _Given, after: _Given, when: str) -> str:
+    """The result with the greatest difference, before and after: means over the moments that have both."""
+    if not before or not after:
+        counts = (f"{len(one):,} series" if one else "nothing" for one in (before, after))
+        return f"{when} it gives {{}}, and {{}} when mended".format(*counts) if before or after else ""
+    pairs = [_means(before.get(labels, {}), points) for labels, points in after.items()]
+    apart = [(abs(new - was) / max(abs(new), abs(was)), was, new) for was, new in pairs if was != new]
+    finite = [one for one in apart if math.isfinite(one[0])]
+    share, was, new = max(finite, default=(0.0, 0.0, 0.0))
+    return f"{when} it gives {was:.4g}, and {new:.4g} when mended" if share > _ALIKE else ""
+
+
+def _means(before: Mapping[float, float], after: Mapping[float, float]) -> tuple[float, float]:
+    both = [
+        (before[at], value)
+        for at, value in after.items()
+        if at in before and math.isfinite(before[at]) and math.isfinite(value)
+    ]
+    if not both:
+        return math.nan, math.nan
+    return fmean(was for was, _ in both), fmean(new for _, new in both)
+
+
+def _filters(node: Node) -> bool:
+    """Whether the result may be empty because a condition is not met."""
+    return any(True for below, _ in walk(node) for _ in compared(below)) or any(
+        getattr(below, "op", "") in ("and", "unless") for below, _ in walk(node)
+    )
+
+
+def _silencing(hit: Hit, above: tuple[Node, ...]) -> Hit:
+    """Of an alert: without this series it has no result, unless another part of it has one."""
+    others = any(isinstance(one, Binary) and one.op in ("or", "unless") for one in above)
+    return hit if others else replace(hit, message=f"{hit.message}, so the alert cannot fire")
+
+
+def _absent(above: tuple[Node, ...]) -> bool:
+    return any(isinstance(one, Call) and one.func.startswith("absent") for one in above)
+
+
+def _selector(name: str, matchers: tuple[Matcher, ...]) -> str:
+    conditions = ",".join(f"{one.name}{one.op}{_quoted(one.value)}" for one in matchers)
+    return f"{name}{{{conditions}}}" if conditions else name
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

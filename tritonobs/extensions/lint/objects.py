@@ -1,0 +1,273 @@
+"""Expressions of documents: rules, scalers, adapters and routes, wherever in a document they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tritonobs.extensions.lint import boards
+from tritonobs.extensions.lint.catalogue import catalogue
+from tritonobs.extensions.lint.expression import Expression
+from tritonobs.extensions.lint.located import (
+    Located,
+    Unreadable,
+    Value,
+    entries,
+    mapping,
+    part,
+    read_json,
+    read_yaml,
+    spliced,
+    text_of,
+)
+
+MAX_DEPTH: Final = 60
+TEMPLATE = re.compile(r"\{\{|\{%")
+_EMBEDDED = re.compile(
+    r'\A\s*\{|^[ \t]*"?(?:groups|rules|route|triggers|panels|- seriesQuery)"?[ \t]*:', re.MULTILINE
+)
+_TARGETS: Final = ("averageValue", "value", "targetAverageValue", "targetValue")
+_ADAPTED = re.compile(r"<<\s*\.(\w+)[^<>]*>>")
+_MANAGED = re.compile(r"prometheus\.googleapis\.com\|([\w:]+)\|")
+_SERIES_NAME = re.compile(r"\s*([A-Za-z_:][\w:]*)")
+_ALERTNAME = re.compile(r"\balertname\s*(=~|=)\s*\"?([^\",}]+)\"?")
+
+
+@dataclass(slots=True)
+class Found:
+    """What files hold: expressions, names of alerts and records, routes to alerts, and templates."""
+
+    expressions: list[Expression] = field(default_factory=list)
+    alerts: set[str] = field(default_factory=set)
+    records: set[str] = field(default_factory=set)
+    routes: list[tuple[Located, str, bool]] = field(default_factory=list)
+    templates: list[Located] = field(default_factory=list)
+
+
+def read_documents(text: Located, found: Found) -> None:
+    """Everything in a text of JSON or YAML.
+
+    Raises:
+        Unreadable: it is neither.
+    """
+    if text.lstrip().startswith(("{", "[")):
+        try:
+            documents = [read_json(text)]
+        except Unreadable as error:
+            # YAML may begin with a bracket, too: a template, or a flow mapping.
+            if TEMPLATE.match(text.lstrip()):
+                raise
+            try:
+                documents = list(read_yaml(text))
+            except Unreadable:
+                raise error from None
+    else:
+        documents = list(read_yaml(text))
+    for document in documents:
+        _Walk(found).value(document, 0)
+
+
+class _Walk:
+    """One pass over a document."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._interval = ""
+
+    def value(self, value: Value, depth: int) -> None:
+        """The value and everything below it."""
+        if depth > MAX_DEPTH:
+            return
+        if isinstance(value, dict):
+            self.mapping(value, depth)
+        elif isinstance(value, list):
+            for one in value:
+                self.value(one, depth + 1)
+        elif isinstance(value, Located) and "\n" in value and _EMBEDDED.search(value[:4000]):
+            self.embedded(value)
+
+    def mapping(self, value: Mapping[str, Value], depth: int) -> None:
+        """A mapping, by the keys that it has."""
+        if boards.is_board(value):
+            self._found.expressions += boards.expressions(value)
+            return
+        if "expr" in value and ("alert" in value or "record" in value):
+            self.rule(value)
+            return
+        if "metricsQuery" in value and "seriesQuery" in value:
+            self.adapted(value)
+            return
+        if value.get("type") == "prometheus" and isinstance(
+            mapping(value.get("metadata")).get("query"), Located
+        ):
+            self.trigger(value)
+            return
+        if value.get("kind") == "HorizontalPodAutoscaler":
+            self.scaled(value)
+            return
+        if "route" in value and isinstance(value["route"], dict):
+            self.route(value["route"], 0)
+        outer = self._interval
+        # That of a group of rules.
+        self._interval = text_of(value.get("interval")) if isinstance(value.get("rules"), list) else outer
+        for below in value.values():
+            self.value(below, depth + 1)
+        self._interval = outer
+
+    def embedded(self, text: Located) -> None:
+        """A file within a text, as ConfigMaps hold them; other texts are ignored."""
+        try:
+            read_documents(text, self._found)
+        except Unreadable:
+            return
+
+    def rule(self, value: Mapping[str, Value]) -> None:
+        """A rule of Prometheus or VictoriaMetrics."""
+        expr = value["expr"]
+        use = "alert" if "alert" in value else "record"
+        name = text_of(value[use])
+        (self._found.alerts if use == "alert" else self._found.records).add(name)
+        if not isinstance(expr, Located):
+            return
+        if TEMPLATE.search(expr):
+            self._found.templates.append(expr)
+            return
+        words = [name, *map(text_of, mapping(value.get("annotations")).values())]
+        begin = min(_line(one) for one in (expr, value[use]))
+        self._found.expressions.append(
+            Expression(
+                text=expr,
+                use="alert" if use == "alert" else "record",
+                name=name,
+                words="\n".join(words),
+                settings={
+                    "interval": self._interval,
+                    **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
+                },
+                begin=begin,
+            )
+        )
+
+    def trigger(self, value: Mapping[str, Value]) -> None:
+        """A Prometheus trigger of KEDA."""
+        data = mapping(value["metadata"])
+        query = data["query"]
+        if TEMPLATE.search(query):
+            self._found.templates.append(query)
+            return
+        settings = {"keda": "yes"}
+        settings |= {
+            key: text_of(one) if isinstance(one, str) else str(one).lower() for key, one in data.items()
+        }
+        self._found.expressions.append(
+            Expression(
+                text=query,
+                use="scaler",
+                name=text_of(data.get("metricName")) or text_of(value.get("name")),
+                limits=_numbers(data.get("threshold")),
+                settings=settings,
+                begin=_line(query),
+            )
+        )
+
+    def adapted(self, value: Mapping[str, Value]) -> None:
+        """A rule of prometheus-adapter; its placeholders are written out."""
+        query, series = value["metricsQuery"], value["seriesQuery"]
+        if not isinstance(query, Located) or not isinstance(series, Located):
+            return
+        if TEMPLATE.search(query) or TEMPLATE.search(series):
+            self._found.templates.append(query)
+            return
+        named = _SERIES_NAME.match(series)
+        name = mapping(value.get("name"))
+        label = text_of(name.get("as")) or (named[1] if named else "")
+        text = _adapted(query, named[1] if named else "")
+        self._found.expressions.append(
+            Expression(
+                text=text,
+                use="scaler",
+                name=label,
+                words=label,
+                settings={"adapter": "yes"},
+                begin=min(_line(query), _line(series)),
+            )
+        )
+        if named:
+            selected = part(series, named.start(1), len(series))
+            self._found.expressions.append(
+                Expression(text=selected, use="hpa", name=label, begin=_line(series))
+            )
+
+    def scaled(self, value: Mapping[str, Value]) -> None:
+        """The metrics of a HorizontalPodAutoscaler that name series themselves."""
+        for one in entries(mapping(value.get("spec")).get("metrics")):
+            held = next((below for below in mapping(one).values() if isinstance(below, dict)), {})
+            name = mapping(held.get("metric")).get("name", held.get("metricName"))
+            managed = _MANAGED.match(name) if isinstance(name, Located) else None
+            limits = _quantities(held.get("target", held))
+            if managed:
+                text = part(name, managed.start(1), managed.end(1))
+                self._found.expressions.append(
+                    Expression(text=text, use="hpa", name=managed[1], limits=limits, begin=_line(text))
+                )
+            # A name that only the adapter gives is not a series; a name of the catalogue is one.
+            elif isinstance(name, Located) and catalogue().find(name):
+                self._found.expressions.append(
+                    Expression(text=name, use="hpa", name=str(name), limits=limits, begin=_line(name))
+                )
+
+    def route(self, value: Mapping[str, Value], depth: int) -> None:
+        """The alerts that a route of Alertmanager, and those below it, name."""
+        if depth > MAX_DEPTH:
+            return
+        for kind, regex in (("match", False), ("match_re", True)):
+            name = mapping(value.get(kind)).get("alertname")
+            if isinstance(name, Located):
+                self._found.routes.append((name, name, regex))
+        for one in entries(value.get("matchers")):
+            if isinstance(one, Located) and (match := _ALERTNAME.search(one)):
+                self._found.routes.append((one, match[2].strip(), match[1] == "=~"))
+            held = mapping(one)
+            named, wanted = held.get("name"), held.get("value")
+            if (
+                named == "alertname"
+                and isinstance(wanted, Located)
+                and held.get("matchType", "=") in ("=", "=~")
+            ):
+                self._found.routes.append((wanted, wanted, held.get("matchType") == "=~"))
+        for below in entries(value.get("routes")):
+            self.route(mapping(below), depth + 1)
+
+
+def _adapted(query: Located, series: str) -> Located:
+    """The adapter's query with its placeholders filled in."""
+    pieces: list[tuple[str, Located | None]] = []
+    at = 0
+    for found in _ADAPTED.finditer(query):
+        pieces.append((query[at : found.start()], part(query, at, found.start())))
+        instead = {"Series": series, "GroupBy": "namespace"}.get(found[1], "")
+        pieces.append((instead, None))
+        at = found.end()
+    pieces.append((query[at:], part(query, at, len(query))))
+    return spliced(pieces, query)
+
+
+def _numbers(value: Value) -> tuple[float, ...]:
+    try:
+        return (float(value),)
+    except (TypeError, ValueError):
+        return ()
+
+
+def _quantities(target: Value) -> tuple[float, ...]:
+    """What an HPA compares with; `700m` of Kubernetes is 0.7."""
+    held = mapping(target)
+    written = next((text_of(held.get(key)) for key in _TARGETS if text_of(held.get(key))), "")
+    thousandth = written.endswith("m")
+    return tuple(one / 1000 if thousandth else one for one in _numbers(written.removesuffix("m")))
+
+
+def _line(text: Value) -> int:
+    return text.place()[0] if isinstance(text, Located) else 0

@@ -1,0 +1,296 @@
+"""What each part of an expression measures: of which series, in which unit, with which labels.
+
+A shape is known or it is not: where anything else than known series comes in, the dimension is empty, and
+checks that need it say nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from tritonobs.extensions.lint.catalogue import Catalogue, Named
+from tritonobs.extensions.lint.tree import (
+    Aggregate,
+    Binary,
+    Call,
+    Node,
+    Number,
+    Selector,
+    Subquery,
+    Unary,
+    children,
+)
+
+RATES: Final = frozenset(("rate", "irate"))
+FLOWS: Final = frozenset(("rate", "irate", "increase"))
+ARITHMETIC: Final = frozenset(["+", "-", "*", "/", "%", "^", "atan2"])
+COMPARISONS: Final = frozenset(["==", "!=", ">", "<", ">=", "<="])
+SETS: Final = frozenset(("and", "or", "unless"))
+_UNITS: Final = {
+    "us": ("time", 1e-6),
+    "ms": ("time", 1e-3),
+    "s": ("time", 1.0),
+    "bytes": ("bytes", 1.0),
+    "mib": ("bytes", 1048576.0),
+    "ratio": ("ratio", 1.0),
+    "percent": ("ratio", 0.01),
+    "watt": ("watt", 1.0),
+    "joule": ("joule", 1.0),
+    "millijoule": ("joule", 1e-3),
+    "mixed": ("", 1.0),
+}
+_KEPT: Final = frozenset(
+    (
+        *("abs", "ceil", "floor", "round", "clamp", "clamp_min", "clamp_max", "sort", "sort_desc"),
+        *("max_over_time", "min_over_time", "avg_over_time", "last_over_time", "quantile_over_time"),
+    )
+)
+_AGGREGATED: Final = frozenset(["sum", "avg", "max", "min", "topk", "bottomk", "quantile"])
+_OPERATIONS: Final[dict[str, Callable[[float, float], Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """Which labels a result has: exactly `names`, or (`exact` is false) all of its series but for `lost`.
+
+    `own` are the labels of the series themselves that are left, without those that every scrape adds. They
+    are not `known` where a function writes labels.
+    """
+
+    exact: bool
+    names: frozenset[str] = frozenset()
+    lost: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a part of an expression measures.
+
+    `dimension` is time, bytes, ratio, watt, joule, or what is counted, with `/s` behind a rate; one of the
+    value is `factor` of the base unit (a second, a byte, 1). `kind` is number, counter, gauge, rate,
+    increase, mean, share, quantile or nothing. `series` are the known series below; `foreign` says that there
+    are others.
+    """
+
+    kind: str = ""
+    dimension: str = ""
+    factor: float = 1.0
+    series: tuple[Named, ...] = ()
+    foreign: bool = False
+    number: float | None = None
+    labels: Labels = Labels(exact=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the families below."""
+        return frozenset(one.series.name for one in self.series)
+
+    @property
+    def triton(self) -> bool:
+        """Whether only known series are below, and at least one."""
+        return bool(self.series) and not self.foreign
+
+
+class Shapes:
+    """The shapes of all parts of one tree."""
+
+    def __init__(self, catalogue: Catalogue, tree: Node, *, reasons: bool = True) -> None:
+        self._catalogue, self._reasons = catalogue, reasons
+        self._held: dict[int, Shape] = {}
+        self._fill(tree)
+
+    def of(self, node: Node) -> Shape:
+        """The shape of a part of the tree."""
+        return self._held[id(node)]
+
+    def _fill(self, node: Node) -> Shape:
+        below = [self._fill(one) for one in children(node)]
+        made = self._made(node, below)
+        self._held[id(node)] = made
+        return made
+
+    def _made(self, node: Node, below: list[Shape]) -> Shape:
+        made = Shape()
+        if isinstance(node, Number):
+            made = Shape(kind="number", number=node.value)
+        elif isinstance(node, Selector):
+            made = self._selected(node)
+        elif isinstance(node, Binary):
+            made = _joined(node, *below)
+        elif isinstance(node, Aggregate):
+            made = _aggregated(node, below[-1])
+        elif isinstance(node, Call):
+            made = _called(node, below)
+        elif isinstance(node, (Unary, Subquery)):
+            made = replace(below[0], number=None)
+        return made
+
+    def _selected(self, node: Selector) -> Shape:
+        found = self._catalogue.find(node.name) if node.name else None
+        if not found:
+            return Shape(foreign=True)
+        dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))
+        if found.part in ("_bucket", "_count"):
+            dimension, factor = "observations", 1.0
+        own = set(found.labels)
+        if "reason" in found.series.optional and self._reasons:
+            own.add("reason")
+        kind = "counter" if found.counter else "gauge"
+        if found.series.type == "summary" and not found.part:
+            kind = "quantile"
+        labels = Labels(exact=False, own=frozenset(own))
+        return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
+
+
+def _called(node: Call, below: list[Shape]) -> Shape:
+    # Vectors stand at different places: histogram_quantile(0.9, x), round(x, 1).
+    main = next((one for one in below if one.series or one.foreign), None)
+    if main is None:
+        first = below[0] if below and node.func in ("vector", "scalar") else Shape()
+        return replace(first, labels=Labels(exact=True))
+    made = replace(main, kind="", dimension="")
+    if node.func in ("delta", "idelta", "deriv") and main.kind == "counter":
+        # Of counters these give what increase and rate do, until a server restarts.
+        made = _flowing(main, "rate" if node.func == "deriv" else "increase")
+    elif node.func in FLOWS:
+        made = _flowing(main, node.func)
+    elif node.func == "histogram_quantile":
+        made = _quantile(main)
+    elif node.func in ("absent", "absent_over_time"):
+        made = Shape(kind="presence", series=main.series, foreign=main.foreign)
+    elif node.func in ("scalar", "vector"):
+        made = replace(main, labels=Labels(exact=True))
+    elif node.func.startswith("label_"):
+        made = replace(main, labels=replace(main.labels, known=False))
+    elif node.func in _KEPT:
+        made = main
+    return made
+
+
+def _flowing(main: Shape, func: str) -> Shape:
+    per = "" if func == "increase" else "/s"
+    dimension = f"{main.dimension}{per}" if main.dimension else ""
+    if dimension == "joule/s":
+        dimension = "watt"
+    return replace(main, kind="increase" if func == "increase" else "rate", dimension=dimension)
+
+
+def _quantile(main: Shape) -> Shape:
+    family = next((one.series for one in main.series if one.part == "_bucket"), None)
+    dimension, factor = _UNITS.get(family.unit, (family.unit, 1.0)) if family else ("", 1.0)
+    labels = replace(main.labels, names=main.labels.names - {"le"}, own=main.labels.own - {"le"})
+    return replace(main, kind="quantile", dimension=dimension, factor=factor, labels=labels)
+
+
+def _aggregated(node: Aggregate, inner: Shape) -> Shape:
+    if node.op in ("topk", "bottomk", "limitk", "limit_ratio"):
+        return inner
+    given = frozenset(node.labels or ())
+    if node.without:
+        before = inner.labels
+        labels = Labels(
+            exact=before.exact,
+            names=before.names - given,
+            lost=before.lost | given,
+            own=before.own - given,
+            known=before.known,
+        )
+    else:
+        labels = Labels(
+            exact=True,
+            names=given,
+            own=inner.labels.own & given,
+            # It writes a label that is named in a text.
+            known=node.op != "count_values",
+        )
+    if node.op not in _AGGREGATED:
+        return replace(
+            inner, kind="presence" if node.op in ("count", "group") else "", dimension="", labels=labels
+        )
+    return replace(inner, labels=labels)
+
+
+def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
+    series = lhs.series + rhs.series
+    labels = _matched(node, lhs, rhs)
+    made = Shape(series=series, foreign=lhs.foreign or rhs.foreign, labels=labels)
+    if node.op in COMPARISONS or node.op in SETS:
+        main = lhs if lhs.series or lhs.foreign else rhs
+        kept = replace(main, series=series if node.op == "or" else main.series, labels=labels)
+        return replace(made, kind="presence") if node.bool_ else kept
+    if lhs.number is not None and rhs.number is not None:
+        made = replace(made, kind="number", number=_computed(node.op, lhs.number, rhs.number))
+    elif rhs.number is not None or lhs.number is not None:
+        made = _scaled(node, lhs, rhs, made)
+    elif node.op in ("+", "-"):
+        if lhs.dimension == rhs.dimension and math.isclose(lhs.factor, rhs.factor):
+            kind = lhs.kind if lhs.kind == rhs.kind else ""
+            made = replace(made, kind=kind, dimension=lhs.dimension, factor=lhs.factor)
+    elif node.op == "/" and lhs.dimension and rhs.dimension:
+        made = _divided(lhs, rhs, made)
+    return made
+
+
+def _divided(lhs: Shape, rhs: Shape, base: Shape) -> Shape:
+    if lhs.dimension == rhs.dimension:
+        return replace(base, kind="share", dimension="ratio", factor=lhs.factor / rhs.factor)
+    if lhs.dimension.endswith("/s") == rhs.dimension.endswith("/s"):
+        dimension = lhs.dimension.removesuffix("/s")
+        over = rhs.dimension.removesuffix("/s")
+        # Of what is counted over something else that is counted, only that it is a mean is of interest.
+        plain = dimension if over not in ("time", "bytes", "ratio") else ""
+        return replace(base, kind="mean", dimension=plain, factor=lhs.factor / rhs.factor)
+    return base
+
+
+def _scaled(node: Binary, lhs: Shape, rhs: Shape, base: Shape) -> Shape:
+    number, main = (rhs.number, lhs) if rhs.number is not None else (lhs.number, rhs)
+    if number is None:
+        return base
+    kept = replace(base, kind=main.kind, dimension=main.dimension, factor=main.factor)
+    if node.op in ("+", "-"):
+        return kept
+    factor = 0.0
+    if node.op == "*" and number > 0:
+        factor = main.factor / number
+    elif node.op == "/" and rhs.number is not None:
+        factor = main.factor * number
+    return replace(kept, factor=factor) if 0 < factor < math.inf else base
+
+
+def _computed(op: str, left: float, right: float) -> float | None:
+    try:
+        made = _OPERATIONS[op](left, right)
+    except (KeyError, ArithmeticError):
+        return None
+    # A power of a negative number may be a complex one.
+    return made if isinstance(made, float) else None
+
+
+def _matched(node: Binary, lhs: Shape, rhs: Shape) -> Labels:
+    if lhs.kind == "number":
+        return rhs.labels
+    if node.op == "or" and lhs.labels != rhs.labels:
+        return replace(lhs.labels, known=False)
+    if rhs.kind == "number" or node.op in SETS:
+        return lhs.labels
+    if node.group:
+        # The other side may bring labels.
+        return replace(lhs.labels if node.group == "left" else rhs.labels, known=False)
+    if node.matching is not None and node.on:
+        return Labels(exact=True, names=frozenset(node.matching))
+    given = frozenset(node.matching or ())
+    before = lhs.labels
+    return replace(before, names=before.names - given, lost=before.lost | given, own=before.own - given)

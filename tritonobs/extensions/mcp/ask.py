@@ -1,0 +1,177 @@
+"""A command of tritonobs in a process of its own: bounded in time and output, ended with its caller.
+
+Its answer to a program is what it prints with `--format json`, so an agent and a script read the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from tritonobs.assets import package_parent
+from tritonobs.errors import TritonobsError
+from tritonobs.escapes import shown
+from tritonobs.jsontext import read_json
+
+_MOST_BYTES: Final = 16 * 2**20
+_MOST_VALUES: Final = 1_000_000
+_MOST_COMPLAINT_BYTES: Final = 16_384
+_MOST_LINES, _LONGEST_LINE = 5, 300
+_PIECE: Final = 65_536
+_LEAVE_SECONDS: Final = 2.0
+_AT_ONCE, _WAITING = 4, 16
+_WORDS, _PACKAGE = "_TRITONOBS_WORDS", "_TRITONOBS_PACKAGE"
+# The folder in which an editor starts its servers may hold any module, so it is not searched for ours. Every
+# user may list the arguments of processes, and an address may hold a password: they come in the environment.
+_START: Final = f"""\
+import sys
+sys.path[:] = filter(None, sys.path)
+import json, os
+sys.path.append(os.environ.pop("{_PACKAGE}"))
+sys.argv[:] = ["tritonobs", *json.loads(os.environ.pop("{_WORDS}"))]
+from tritonobs.__main__ import main
+main()
+"""
+
+
+class Unanswered(TritonobsError):  # noqa: N818 (what happened; those of errors.py read the same)
+    """The command gave no answer; the text says why, in its words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a command answered: its JSON, its exit status, and the lines that it said beside its answer."""
+
+    value: Any
+    status: int
+    beside: tuple[str, ...]
+
+
+class Commands:
+    """Runs commands: `at_once` together, a few more wait, and the rest is refused."""
+
+    def __init__(self, *, at_once: int = _AT_ONCE, waiting: int = _WAITING) -> None:
+        self._turns = asyncio.Semaphore(at_once)
+        self._room = at_once + waiting
+
+    async def json(self, *words: str, seconds: float, folder: Path | None = None) -> Said:
+        """What the command answers with `--format json`, which is added to `words`.
+
+        Raises:
+            Unanswered: it printed no JSON, took longer than `seconds`, printed too much, or too many wait.
+        """
+        # Arguments behind `--` are not options.
+        at = words.index("--") if "--" in words else len(words)
+        name = " ".join(word for word in words[:2] if word.isalpha())
+        async with self.turn(name, seconds):
+            status, out, err = await _run((*words[:at], "--format=json", *words[at:]), folder)
+        beside = _lines(err)
+        try:
+            value = read_json(out, most=_MOST_VALUES)
+        except ValueError:
+            raise Unanswered(f"tritonobs {name}: " + ("; ".join(beside) or f"exit {status}")) from None
+        return Said(value=value, status=status, beside=beside)
+
+    @asynccontextmanager
+    async def turn(self, name: str, seconds: float) -> AsyncIterator[None]:
+        """Room for one piece of work of at most `seconds`, its wait included.
+
+        Raises:
+            Unanswered: there is none, or the time is over.
+        """
+        if not self._room:
+            raise Unanswered("too many calls wait already; ask again in a few seconds")
+        self._room -= 1
+        try:
+            with anyio.fail_after(seconds):
+                async with self._turns:
+                    yield
+        except TimeoutError:
+            raise Unanswered(f"{name}: no answer within {seconds:g} s") from None
+        finally:
+            self._room += 1
+
+
+async def _run(words: tuple[str, ...], folder: Path | None) -> tuple[int, bytes, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        _START,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=folder,
+        env=_environment(words),
+        start_new_session=True,
+    )
+    assert process.stdout is not None  # noqa: S101 (pipes were asked for)
+    assert process.stderr is not None  # noqa: S101
+    try:
+        out, err = await asyncio.gather(
+            _read(process.stdout, _MOST_BYTES), _tail(process.stderr, _MOST_COMPLAINT_BYTES)
+        )
+        return await process.wait(), out, err
+    finally:
+        if process.returncode is None:
+            with anyio.CancelScope(shield=True):
+                await _end(process)
+
+
+def _environment(words: tuple[str, ...]) -> dict[str, str]:
+    """Ours, with the arguments, and without what would colour an answer."""
+    # Arguments may hold halves of characters, which only JSON as ASCII can carry.
+    ours = {_WORDS: json.dumps(words), _PACKAGE: str(package_parent())}
+    return {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", **ours}
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the command and what it started; it has a moment to leave by itself."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with anyio.move_on_after(_LEAVE_SECONDS):
+        await process.wait()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    await process.wait()
+
+
+async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
+    data = bytearray()
+    while piece := await stream.read(_PIECE):
+        data += piece
+        if len(data) > most:
+            raise Unanswered(f"the answer has more than {most >> 20} MiB; ask for less")
+    return bytes(data)
+
+
+async def _tail(stream: asyncio.StreamReader, most: int) -> bytes:
+    """The end of what is said: the complaint stands there."""
+    data = bytearray()
+    while piece := await stream.read(_PIECE):
+        data += piece
+        del data[:-most]
+    return bytes(data)
+
+
+def _lines(err: bytes) -> tuple[str, ...]:
+    """The last lines of a complaint, without the usage that click repeats above it."""
+    lines = (line.strip() for line in err.decode("utf-8", "replace").splitlines())
+    kept = [line for line in lines if line and not line.startswith(("Usage: ", "Try 'tritonobs"))]
+    bare = (line.removeprefix("Error: ").removeprefix("tritonobs: ") for line in kept[-_MOST_LINES:])
+    return tuple(shown(line[:_LONGEST_LINE]) for line in bare)
+
+
+def compact(value: object) -> str:
+    """JSON without spaces, in any script."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

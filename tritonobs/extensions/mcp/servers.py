@@ -1,0 +1,150 @@
+"""Answers that no command has: the alerts of this moment, and a PromQL query with bounds."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from tritonobs import names
+from tritonobs.cli import COMMANDS
+from tritonobs.clients.alertmanager import AlertmanagerClient
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.errors import ClientError
+from tritonobs.extensions.mcp.answers import valid
+from tritonobs.extensions.mcp.ask import Commands, Unanswered
+from tritonobs.extensions.mcp.bounds import bounded
+from tritonobs.extensions.mcp.schemas import Alert, QueryResult
+from tritonobs.extensions.mcp.where import Where
+from tritonobs.timings.promql import Span
+from tritonobs.units import parse_duration
+
+_ASK_SECONDS: Final = 8.0
+_LINT_SECONDS, _QUERY_SECONDS = 20.0, 20.0
+_POINTS: Final = 100
+_FINEST_SECONDS: Final = 15.0
+_MOST_SERIES: Final = 500
+
+Unread = tuple[tuple[str, str], ...]
+
+
+def alerts(where: Where) -> tuple[list[dict[str, Any]], Unread]:
+    """The alerts that Prometheus has, those that fire first; which of them are silenced, Alertmanager says.
+
+    Raises:
+        ClientError: Prometheus did not answer.
+    """
+    label, named, cluster = where.cluster.rpartition("=")
+    asked = PrometheusClient(
+        where.prometheus,
+        cluster=cluster,
+        cluster_label=label if named else names.CLUSTER,
+        timeout_seconds=_ASK_SECONDS,
+    )
+    try:
+        found = [one for one in asked.alerts() if one.name != names.WATCHDOG]
+    finally:
+        asked.close()
+    silenced, unread = _silenced(where.alertmanager)
+    rows = [
+        {
+            "name": one.name,
+            "state": one.state,
+            "since": one.active_at,
+            "labels": {key: text for key, text in one.labels.items() if key != "alertname"},
+            "summary": one.annotations.get("summary", ""),
+            "silenced": frozenset(one.labels.items()) in silenced,
+        }
+        for one in sorted(found, key=lambda one: (one.state != "firing", one.active_at, one.name))
+    ]
+    return valid(rows, tuple[Alert, ...]), unread
+
+
+def _silenced(url: str) -> tuple[frozenset[frozenset[tuple[str, str]]], Unread]:
+    if not url:
+        return frozenset(), (("Alertmanager", "no address is known, so silences are not shown"),)
+    asked = AlertmanagerClient(url, timeout_seconds=_ASK_SECONDS, retries=0)
+    try:
+        return frozenset(frozenset(one.labels.items()) for one in asked.alerts() if one.silenced_by), ()
+    except ClientError as error:
+        return frozenset(), (("silences", str(error)),)
+    finally:
+        asked.close()
+
+
+async def run_query(
+    commands: Commands, where: Where, expression: str, over: str
+) -> tuple[dict[str, Any], Unread]:
+    """The result of an expression that the linter finds no error in and that reads little enough.
+
+    Raises:
+        Unanswered: it is refused; the text says why.
+        ClientError: Prometheus did not answer, or refused it.
+    """
+    # As one line, so that the linter reads it as one expression.
+    line = " ".join(expression.split())
+    seconds = float(parse_duration(over)) if over else 0.0
+    points = _POINTS if over else 1
+    bounded(line, points=points, span_seconds=seconds)
+    linted, unread = await _linted(commands, line)
+    async with commands.turn("query", _QUERY_SECONDS):
+        ask = partial(_asked, where.prometheus, line, seconds)
+        found = await anyio.to_thread.run_sync(ask, abandon_on_cancel=True)
+    if len(found) > _MOST_SERIES:
+        unread = (*unread, ("series", f"{len(found)} came back; the first {_MOST_SERIES} are given"))
+    value = {"expression": line, "linted": linted, "series": found[:_MOST_SERIES]}
+    return valid(value, QueryResult), unread
+
+
+def _asked(url: str, expression: str, seconds: float) -> list[dict[str, Any]]:
+    client = PrometheusClient(url, timeout_seconds=_ASK_SECONDS, retries=0)
+    try:
+        if not seconds:
+            return [
+                {"labels": dict(one.labels), "points": [[one.time, _value(one.value)]]}
+                for one in client.query(expression)
+            ]
+        span = Span(start=time.time() - seconds, end=time.time())
+        step = max(_FINEST_SECONDS, seconds / _POINTS)
+        return [
+            {"labels": dict(one.labels), "points": [[at, _value(value)] for at, value in one.points]}
+            for one in client.query_range(expression, start=span.start, end=span.end, step_seconds=step)
+        ]
+    finally:
+        client.close()
+
+
+def _value(value: float) -> float | str:
+    """A number, or as Prometheus writes what is none: JSON has no NaN."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+
+
+async def _linted(commands: Commands, expression: str) -> tuple[bool, Unread]:
+    """Whether the linter read the expression, and its warnings.
+
+    Raises:
+        Unanswered: it finds an error.
+    """
+    if "lint" not in COMMANDS:
+        return False, (("linter", "this installation has none: the expression was not checked"),)
+    with tempfile.TemporaryDirectory(prefix="tritonobs-query-") as folder:
+        # In a folder of its own, where no configuration switches checks off.
+        file = Path(folder) / "query.promql"
+        file.write_text(f"{expression}\n", encoding="utf-8", errors="replace")
+        try:
+            said = await commands.json("lint", "--", file.name, seconds=_LINT_SECONDS, folder=Path(folder))
+        except Unanswered as error:
+            return False, (("linter", f"the expression was not checked: {error}"),)
+    findings = said.value.get("findings", [])
+    for one in findings:
+        if one["severity"] == "error":
+            hint = f" ({one['hint']})" if one.get("hint") else ""
+            raise Unanswered(f"refused, {one['id']}: {one['message']}{hint}")
+    return True, tuple((f"linter, {one['id']}", one["message"]) for one in findings)

@@ -1,0 +1,430 @@
+"""The tools that read: each runs one command, or asks one server, and gives an `Answer`.
+
+A tool whose command was taken out of the installation is not offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import wraps
+from typing import Annotated, Any, Final, Literal, ParamSpec
+
+import anyio
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from tritonobs.cli import COMMANDS
+from tritonobs.errors import TritonobsError
+from tritonobs.extensions.mcp import schemas, words
+from tritonobs.extensions.mcp.answers import (
+    LEAST_BYTES,
+    MOST_BYTES,
+    USUAL_BYTES,
+    Found,
+    Wanted,
+    checked,
+    result,
+)
+from tritonobs.extensions.mcp.ask import Commands, Unanswered
+from tritonobs.extensions.mcp.catalogue import about
+from tritonobs.extensions.mcp.manual import manual
+from tritonobs.extensions.mcp.marking import plain
+from tritonobs.extensions.mcp.servers import alerts, run_query
+from tritonobs.extensions.mcp.where import Fleet, Where
+from tritonobs.registry import commands as commands_below
+from tritonobs.units import parse_duration
+
+_P = ParamSpec("_P")
+_LONGEST_REASON: Final = 600
+_DAY: Final = 86_400
+_BRIEF, _USUAL, _LONG = 20.0, 60.0, 75.0
+"""Seconds that a call may take: a command reads one file, asks servers, or reads days of history."""
+
+Page = Annotated[int, Field(ge=1, le=1000, description="which page of the answer")]
+Bytes = Annotated[
+    int,
+    Field(
+        ge=LEAST_BYTES,
+        le=MOST_BYTES,
+        description="how large the answer may be; ask for more only if it was cut",
+    ),
+]
+Model = Annotated[str, Field(max_length=256, description="only this model; empty for all")]
+OneModel = Annotated[str, Field(min_length=1, max_length=256, description="the model")]
+Version = Annotated[str, Field(max_length=64, description="only this version of the model")]
+Duration = Annotated[
+    str,
+    Field(
+        pattern=r"^([0-9]{1,6}(ms|s|m|h|d|w))+$", max_length=24, description="a duration like 30s, 10m or 7d"
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """A tool: the command that it needs ("" for none), and its title."""
+
+    needs: str
+    title: str
+
+
+OFFERED: Final = {
+    "triage": Offered(needs="triage", title="What is wrong, since when, why, what to do"),
+    "stages": Offered(needs="stages", title="Where the time of a request goes"),
+    "models": Offered(needs="top", title="Every model now"),
+    "slow_requests": Offered(needs="traces", title="The slowest traced requests to a model"),
+    "alerts": Offered(needs="", title="Alerts that fire or are pending"),
+    "incidents": Offered(needs="incidents", title="Incidents that were kept"),
+    "limits": Offered(needs="limits", title="Limits in force"),
+    "limit_history": Offered(needs="limits", title="Who changed which limit, and why"),
+    "backtest": Offered(needs="limits backtest", title="Alerts that another limit would have caused"),
+    "runbook": Offered(needs="", title="A runbook, or the page of a check"),
+    "explain_series": Offered(needs="lint", title="What a series counts, and what not"),
+    "query": Offered(needs="", title="A PromQL query, checked and bounded"),
+}
+
+
+def is_there(command: str) -> bool:
+    """Whether this installation has the command: `triage`, or `limits backtest`."""
+    group, _, name = command.partition(" ")
+    if name:
+        return any(one.name == name for one in commands_below(group))
+    return not group or group in COMMANDS
+
+
+def in_words(call: Callable[_P, Awaitable[CallToolResult]]) -> Callable[_P, Awaitable[CallToolResult]]:
+    """The tool with every known error as one sentence for the agent."""
+
+    @wraps(call)
+    async def answer(*args: _P.args, **more: _P.kwargs) -> CallToolResult:
+        try:
+            return await call(*args, **more)
+        except TritonobsError as error:
+            raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
+
+    return answer
+
+
+def at_most(text: str, seconds: int, what: str) -> str:
+    """The duration.
+
+    Raises:
+        Unanswered: it is longer, or none.
+    """
+    if not 0 < parse_duration(text) <= Decimal(seconds):
+        raise Unanswered(f"{what}: found {text}; allowed is up to {seconds // _DAY or 1} d")
+    return text
+
+
+class Tools:
+    """A method for each tool. Its docstring is what an agent reads before it chooses."""
+
+    def __init__(self, fleet: Fleet, commands: Commands) -> None:
+        self._fleet, self._commands = fleet, commands
+
+    async def _where(self) -> Where:
+        return await anyio.to_thread.run_sync(self._fleet.where)
+
+    @in_words
+    async def triage(
+        self,
+        *,
+        model: Model = "",
+        version: Version = "",
+        since: Duration = "10m",
+        at: Annotated[
+            str, Field(max_length=40, description="when it ended: now, now-2h, 2026-05-01T10:00Z")
+        ] = "now",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Verdict]]:
+        """Say what is wrong with the fleet, since when, why, and what to do now. Call this first.
+
+        Compares the last minutes (`since`) with the time before. Causes are in the order in which to look at
+        them, with their evidence. `status` is "blind" when not everything could be read.
+        """
+        where = await self._where()
+        said = await self._commands.json(
+            "triage",
+            *((str(where.fleet),) if where.fleet else ()),
+            *where.named,
+            f"--model={model}",
+            f"--version={version}",
+            f"--since={at_most(since, 7 * _DAY, 'since')}",
+            f"--at={at}",
+            seconds=_USUAL,
+        )
+        value = checked(said, schemas.Verdict)
+        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
+        found = Found(
+            form="triage",
+            value=value,
+            text=words.verdict(value),
+            lists=schemas.Verdict.lists,
+            unread=(*unread, *words.beside(said)),
+            next=words.after_triage(value),
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def stages(
+        self,
+        *,
+        model: Model = "",
+        version: Version = "",
+        window: Duration = "1m",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.StageTable, ...]]]:
+        """Show where the time of a request goes, stage by stage, through all models that a pipeline calls."""
+        where = await self._where()
+        said = await self._commands.json(
+            "stages",
+            *where.asked,
+            f"--model={model}",
+            f"--version={version}",
+            f"--window={at_most(window, 7 * _DAY, 'window')}",
+            seconds=_USUAL,
+        )
+        value = checked(said, tuple[schemas.StageTable, ...])
+        found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def models(
+        self,
+        *,
+        model: Annotated[str, Field(max_length=256, description="only models whose name contains this")] = "",
+        source: Annotated[
+            Literal["prometheus", "servers"],
+            Field(description="servers reads their own pages, which takes 7 s and needs no Prometheus"),
+        ] = "prometheus",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.ModelsView]]:
+        """Show every model version now: requests, limit, errors, latency, queue, workers; busiest first."""
+        where = await self._where()
+        fleet = (str(where.fleet),) if where.fleet else ()
+        asked = where.asked if source == "prometheus" else ()
+        said = await self._commands.json("top", *fleet, *asked, "--once", seconds=_USUAL)
+        value = checked(said, schemas.ModelsView)
+        rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
+        value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
+        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
+        found = Found(
+            form="models",
+            value=value,
+            text=words.models(value),
+            lists=schemas.ModelsView.lists,
+            unread=(*unread, *words.beside(said)),
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def slow_requests(
+        self,
+        *,
+        model: OneModel,
+        since: Duration = "10m",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.SlowRequest, ...]]]:
+        """Show the slowest traced requests to a model, the slowest first, and where each of them waited."""
+        where = await self._where()
+        said = await self._commands.json(
+            "traces",
+            "slow",
+            f"--model={model}",
+            f"--since={at_most(since, _DAY, 'since')}",
+            f"--receiver={where.receiver}",
+            seconds=_BRIEF,
+        )
+        value = checked(said, tuple[schemas.SlowRequest, ...])
+        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def alerts(
+        self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Alert, ...]]]:
+        """List the alerts that fire or are pending, and whether each is silenced. `runbook` explains one."""
+        where = await self._where()
+        async with self._commands.turn("alerts", _BRIEF):
+            value, unread = await anyio.to_thread.run_sync(alerts, where, abandon_on_cancel=True)
+        found = Found(
+            form="alerts",
+            value=value,
+            text=words.alerts(value),
+            unread=unread,
+            next=words.after_alerts(value),
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def incidents(
+        self,
+        *,
+        incident: Annotated[str, Field(max_length=64, description="the id of one; empty for a list")] = "",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Incident, ...]]]:
+        """List incidents that were kept, the latest first, or show one: cause, alerts, what it cost."""
+        where = await self._where()
+        which = (
+            ("show", f"--fleet={where.file()}", "--", incident)
+            if incident
+            else ("list", f"--fleet={where.file()}")
+        )
+        said = await self._commands.json("incidents", *which, seconds=_BRIEF)
+        shaped = replace(said, value=[said.value]) if incident else said
+        value = checked(shaped, tuple[schemas.Incident, ...])
+        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def limits(
+        self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Limit, ...]]]:
+        """List the limits of the fleet file that are in force, and which field sets each."""
+        where = await self._where()
+        said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
+        value = checked(said, tuple[schemas.Limit, ...])
+        found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def limit_history(
+        self, *, model: Model = "", page: Page = 1, max_bytes: Bytes = USUAL_BYTES
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
+        """Show who changed which limit, when, from what to what, and why; the latest change first."""
+        where = await self._where()
+        chosen = (f"--model={model}",) if model else ()
+        said = await self._commands.json("limits", "history", *chosen, "--", where.file(), seconds=_BRIEF)
+        value = checked(said, tuple[schemas.LimitChange, ...])[::-1]
+        found = Found(
+            form="limit_history", value=value, text=words.limit_history(value), unread=words.beside(said)
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def backtest(
+        self,
+        *,
+        model: OneModel,
+        version: Version = "",
+        qps: Annotated[
+            float | None, Field(gt=0, le=1e6, description="the limit to try, requests a second")
+        ] = None,
+        objective: Annotated[
+            str, Field(max_length=16, description="or the objective to try, like 99.9%")
+        ] = "",
+        slo: Annotated[
+            str, Field(max_length=64, description="the SLO that the objective is for")
+        ] = "availability",
+        over: Duration = "7d",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Backtest]]:
+        """List the alerts that another limit or objective would have caused in recorded history."""
+        where = await self._where()
+        tried = (
+            *((f"--qps={qps:f}",) if qps is not None else ()),
+            *((f"--objective={objective}", f"--slo={slo}") if objective else ()),
+        )
+        said = await self._commands.json(
+            "limits",
+            "backtest",
+            *where.asked,
+            f"--model={model}",
+            f"--version={version}",
+            *tried,
+            f"--over={at_most(over, 31 * _DAY, 'over')}",
+            seconds=_LONG,
+        )
+        value = checked(said, schemas.Backtest)
+        found = Found(
+            form="backtest",
+            value=value,
+            text=words.backtest(value),
+            lists=schemas.Backtest.lists,
+            unread=words.beside(said),
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def runbook(
+        self,
+        *,
+        name: Annotated[
+            str, Field(max_length=64, description="an alert, or a check of triage; empty for the list of all")
+        ] = "",
+        language: Annotated[Literal["en", "zh"], Field(description="English or Chinese")] = "en",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Page]]:
+        """Show what to do about an alert (TritonQpsAboveLimit) or a cause that triage names (slow_stage)."""
+        value = await anyio.to_thread.run_sync(manual, name, language)
+        found = Found(form="runbook", value=value, text=value["paragraphs"][0], lists=schemas.Page.lists)
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def explain_series(
+        self,
+        *,
+        name: Annotated[
+            str,
+            Field(
+                min_length=2, max_length=200, description="a series, or a part of its name: queue_duration"
+            ),
+        ],
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.Catalogue]]:
+        """Say what a series of Triton, its backends or tritonobs counts: unit, labels, releases, pitfalls."""
+        said = await self._commands.json("lint", "--catalogue", seconds=_BRIEF)
+        value = about(checked(said, schemas.Catalogue), name)
+        found = Found(
+            form="explain_series", value=value, text=words.series(value, name), lists=schemas.Catalogue.lists
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    @in_words
+    async def query(
+        self,
+        *,
+        expression: Annotated[
+            str, Field(min_length=1, max_length=4000, description="PromQL, without comments")
+        ],
+        over: Annotated[
+            str,
+            Field(
+                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
+                max_length=24,
+                description="7d at most; empty for now",
+            ),
+        ] = "",
+        page: Page = 1,
+        max_bytes: Bytes = USUAL_BYTES,
+    ) -> Annotated[CallToolResult, schemas.Answer[schemas.QueryResult]]:
+        """Ask Prometheus, where no other tool answers. `explain_series` says which series there are.
+
+        The linter reads the expression first and refuses what is wrong about Triton's series. A range of at
+        most 7 days and 100 points a series are read.
+        """
+        where = await self._where()
+        value, unread = await run_query(self._commands, where, expression, over)
+        found = Found(
+            form="query",
+            value=value,
+            text=words.queried(value),
+            lists=schemas.QueryResult.lists,
+            unread=unread,
+        )
+        return result(found, Wanted(most_bytes=max_bytes, page=page))
+
+    def each(self) -> dict[str, Callable[..., Any]]:
+        """The tools that this installation can offer, by name."""
+        return {name: getattr(self, name) for name, one in OFFERED.items() if is_there(one.needs)}

@@ -1,0 +1,159 @@
+"""Triton's traces over HTTP: what servers post, what Prometheus scrapes, and the slowest requests.
+
+They are routes of `tritonobs serve`, or the whole of `tritonobs traces serve`, a process of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from urllib.parse import urlsplit
+
+from prometheus_client import disable_created_metrics
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from tritonobs.delivery.composer import Said
+from tritonobs.delivery.payload import Alert
+from tritonobs.errors import TimedOut
+from tritonobs.extensions.traces import slowest
+from tritonobs.extensions.traces.forward import Body
+from tritonobs.extensions.traces.histograms import CONTENT_TYPE, TracesPage
+from tritonobs.extensions.traces.otlp import MOST_BYTES
+from tritonobs.extensions.traces.receiver import JSON, Receiver, reads
+from tritonobs.extensions.traces.slowest import SPAN_SECONDS
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
+from tritonobs.serve.hosts import known_names
+from tritonobs.serve.room import Room
+from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
+from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks.threads import Threads
+
+POST_PATH, METRICS_PATH, SLOW_PATH = "/v1/traces", "/metrics/traces", "/traces/slow"
+_BODIES_AT_ONCE = 4
+_BODY_SECONDS = 15.0
+_PAGE_SECONDS = 9.0
+
+
+def trace_routes(receiver: Receiver) -> list[Route]:
+    """The routes of one receiver."""
+    room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
+    page, paging, asking = TracesPage(receiver), Threads("traces page"), Threads("slow requests")
+
+    async def post(request: Request) -> Response:
+        return await _take(request, receiver, room)
+
+    async def metrics(_: Request) -> Response:
+        try:
+            text = await paging.run(page.text, seconds=_PAGE_SECONDS)
+        except TimedOut as error:
+            return PlainTextResponse(f"{error}\n", 503)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+
+    async def slow(request: Request) -> Response:
+        try:
+            since = float(request.query_params.get("since", SPAN_SECONDS))
+        except ValueError:
+            return PlainTextResponse("since is not a number of seconds\n", 400)
+        model = request.query_params.get("model", "")
+        try:
+            found = await asking.run(
+                lambda: slowest.to_json(receiver.models(), receiver.slow(model, since)), seconds=_PAGE_SECONDS
+            )
+        except TimedOut as error:
+            return PlainTextResponse(f"{error}\n", 503)
+        return JSONResponse(found)
+
+    return [
+        Route(POST_PATH, post, methods=["POST"]),
+        Route(METRICS_PATH, metrics),
+        Route(SLOW_PATH, slow),
+    ]
+
+
+async def _take(request: Request, receiver: Receiver, room: Room) -> Response:
+    """Answered before anything is read: Triton is not kept waiting. Only 429 and 503 mean: send it again."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if complaint := reads(kind):
+        return PlainTextResponse(f"{complaint}\n", 415)
+    try:
+        data = await asyncio.wait_for(room.read(request), _BODY_SECONDS)
+    except (ClientDisconnect, asyncio.TimeoutError):
+        receiver.refused["body_time"] += 1
+        return PlainTextResponse("the body did not arrive\n", 503, {"Connection": "close"})
+    if data is None:
+        return PlainTextResponse("too many large bodies at once\n", 429)
+    if len(data) > MOST_BYTES:
+        receiver.refused["too_large"] += 1
+        return PlainTextResponse(f"a body has at most {MOST_BYTES} bytes\n", 413)
+    body = Body(
+        data=data,
+        kind=kind,
+        encoding=request.headers.get("content-encoding", "").strip().lower(),
+        peer=request.client.host if request.client else "",
+    )
+    if not receiver.take(body):
+        return PlainTextResponse("too much waits to be read\n", 429)
+    return Response(b"{}" if kind == JSON else b"", headers={"Content-Type": kind})
+
+
+class Traced:
+    """The receiver as a part of `tritonobs serve`."""
+
+    def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
+        self._receiver = Receiver(plan, supervisor)
+
+    def routes(self) -> list[Route]:
+        """What servers post, what Prometheus scrapes, and the slowest requests."""
+        return trace_routes(self._receiver)
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """Traces say nothing of alerts."""
+        del alerts, robot
+        return ()
+
+    def apply(self, plan: Plan) -> None:
+        """Use another plan."""
+        self._receiver.apply(plan)
+
+    def close(self) -> None:
+        """Forward no more."""
+        self._receiver.close()
+
+
+def run(plan: Plan, listen: Listen, *, ready: Callable[[str], None] = lambda _: None) -> None:
+    """Receive until SIGTERM or SIGINT; `ready` gets the address once it listens.
+
+    Raises:
+        TritonobsError: the address cannot be listened at.
+    """
+    disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus_client types it not
+    with listening(listen, urlsplit(plan.traces.receiver_url).port or 80) as listener:
+        ready(url_of(listener))
+        asyncio.run(_serve(plan, listener))
+
+
+async def _serve(plan: Plan, listener: socket.socket) -> None:
+    supervisor = Supervisor()
+    receiver, names = Receiver(plan, supervisor), known_names(plan)
+
+    def dropped(reason: str) -> None:
+        receiver.refused[reason] += 1
+
+    async def healthy(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def close() -> None:
+        supervisor.close()
+        receiver.close()
+
+    app = Starlette(
+        routes=[*trace_routes(receiver), Route("/healthz", healthy)],
+        middleware=[Middleware(KnownHosts, names=lambda: names, refused=lambda: dropped("unknown_host"))],
+    )
+    await until_told(forgiving(app), listener, dropped=dropped, close=close)

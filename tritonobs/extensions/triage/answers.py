@@ -1,0 +1,61 @@
+"""What triage answers to other parts: the timings of a saved snapshot, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tritonobs.clients.alertmanager import AlertmanagerClient
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.triton import TritonClient
+from tritonobs.extensions.triage.calm import windows
+from tritonobs.extensions.triage.judge import Verdict, triage
+from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
+from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
+from tritonobs.extensions.triage.view import View
+from tritonobs.timings.measured import Timings
+from tritonobs.timings.promql import Span
+
+
+def readings(path: Path) -> tuple[Timings, float]:
+    """What a file of `triage --save` says of the incident, and how many seconds that is.
+
+    Raises:
+        SnapshotUnusable: the file is missing, is not a snapshot, or one of another format.
+    """
+    snapshot = load_snapshot(path)
+    return View(snapshot).now, snapshot.incident.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """A verdict, and a function that saves the readings behind it in a file, as `triage --save` does."""
+
+    verdict: Verdict
+    save: Callable[[Path], None]
+
+
+def verdict(
+    prometheus: PrometheusClient,
+    alertmanager: AlertmanagerClient,
+    replicas: Sequence[TritonClient],
+    *,
+    incident: Span,
+    baseline: Span | None = None,
+    called: Mapping[str, str] | None = None,
+) -> Looked:
+    """What is wrong in `incident`, compared with `baseline`, or with the time right before.
+
+    `called` are names of replicas by the host and port of their addresses.
+
+    Raises:
+        ClientError: Prometheus did not answer.
+    """
+    before = baseline or windows(incident.end, incident.seconds, "previous")[1]
+    sources = Sources(
+        prometheus=prometheus, alertmanager=alertmanager, replicas=tuple(replicas), called=called or {}
+    )
+    snapshot = take_snapshot(sources, incident=incident, baseline=before)
+    return Looked(verdict=triage(snapshot), save=partial(save_snapshot, snapshot))

@@ -1,0 +1,144 @@
+"""More requests fail, or are refused as bad input; with stage and reason where models report them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tritonobs import names
+from tritonobs.extensions.triage.cause import titled
+from tritonobs.extensions.triage.check import check
+from tritonobs.extensions.triage.signs import INPUT_REASONS
+from tritonobs.extensions.triage.trends import BAD
+from tritonobs.extensions.triage.view import View
+from tritonobs.timings.cause import Cause, Evidence
+from tritonobs.timings.measured import Subject
+from tritonobs.timings.promql import labels_of
+
+_NOTABLE = 0.01
+_GROWTH = 3.0
+_FEWEST = 3.0
+_PASSED_ON = 1.2
+"""Pipelines and what they call are counted at different moments."""
+
+
+@check(order=50, explains={"upstream_drop"})
+def judge(view: View) -> Iterator[Cause]:
+    """Models that answer notably more errors, or refuse notably more input; what a callee did is left out."""
+    for fault in (_ERRORS, _INVALID):
+        yield from _surges(view, fault)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    """Whose fault failed requests are: their share, its wording in a cause, and the stages' label for it."""
+
+    ratio: Callable[..., float | None]
+    says: str
+    measures: str
+    outcome: str
+    trend: str
+
+
+_ERRORS = _Fault(
+    ratio=View.error_ratio,
+    says="answers {now:.1%} of requests with an error",
+    measures="error ratio of {model}",
+    outcome="",
+    trend=BAD,
+)
+_INVALID = _Fault(
+    ratio=View.invalid_ratio,
+    says="refuses {now:.1%} of requests as bad input",
+    measures="share of bad input of {model}",
+    outcome="invalid",
+    trend="requests",
+)
+
+
+def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
+    surges = {subject: ratio for subject in view.asked() if (ratio := _surge(view, fault, subject))}
+    callees = defaultdict[str, set[str]](set)
+    for call in view.now.calls:
+        callees[call.pipeline].add(call.model)
+    for subject, (now, before) in surges.items():
+        reason = _reason(view, fault, subject)
+        called = [other for other in surges if other[0] in callees[subject[0]]]
+        # As many errors as its callees have: they are theirs.
+        own = _more(view, fault, subject) - _PASSED_ON * sum(_more(view, fault, other) for other in called)
+        if called and own * view.snapshot.incident.seconds < _FEWEST:
+            continue
+        at = f" in {reason[0]}: {reason[1]}" if reason else ""
+        refused = fault is _INVALID
+        yield Cause(
+            place=(*subject, *(reason or ())),
+            sentence=f"{titled(subject)} {fault.says.format(now=now)}, was {before:.1%}{at}",
+            confidence=min(0.95, 0.75 + now),
+            evidence=(
+                Evidence(fault.measures.format(model=subject[0]), before, now, "ratio"),
+                *_reasons(view, fault, subject),
+            ),
+            next_steps=_INPUT_STEPS if refused else _STEPS.get(reason[1] if reason else "", _OTHER_STEPS),
+            trend=("errors", {**labels_of(subject), names.REASON: reason[1]})
+            if reason
+            else (fault.trend, labels_of(subject)),
+            asked=("outcomes", "stage_errors", "failures"),
+        )
+
+
+_OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
+_INPUT_STEPS = ("find the client that sends them; the model works, its input is bad",)
+_STEPS = dict.fromkeys(INPUT_REASONS, _INPUT_STEPS)
+
+
+def _surge(view: View, fault: _Fault, subject: Subject) -> tuple[float, float] | None:
+    """The share now and before, when it grew notably."""
+    now, before = fault.ratio(view, subject), fault.ratio(view, subject, before=True) or 0.0
+    if now is None or now < max(_NOTABLE, _GROWTH * before):
+        return None
+    failed = now * view.request_rate(subject) * view.snapshot.incident.seconds
+    return (now, before) if failed >= _FEWEST else None
+
+
+def _more(view: View, fault: _Fault, subject: Subject) -> float:
+    """Such requests a second that were added since the baseline."""
+    now, before = (
+        (fault.ratio(view, subject, before=side) or 0.0) * view.request_rate(subject, before=side)
+        for side in (False, True)
+    )
+    return max(0.0, now - before)
+
+
+def _reason(view: View, fault: _Fault, subject: Subject) -> tuple[str, str] | None:
+    """Stage and reason of most of what was added, as the model counts it."""
+    added = _added(view, fault, subject)
+    worst = max(added, key=lambda key: added[key], default=None)
+    return worst if worst and added[worst] > 0 else None
+
+
+def _reasons(view: View, fault: _Fault, subject: Subject) -> Iterator[Evidence]:
+    added = _added(view, fault, subject)
+    for stage, reason in sorted(added, key=lambda key: -added[key])[:3]:
+        labels = {
+            **labels_of(subject),
+            names.STAGE: stage,
+            names.REASON: reason,
+            names.OUTCOME: fault.outcome,
+        }
+        yield Evidence(
+            f"{reason} in {stage}",
+            view.value("stage_errors", labels, before=True),
+            view.value("stage_errors", labels),
+            "per_second",
+        )
+
+
+def _added(view: View, fault: _Fault, subject: Subject) -> dict[tuple[str, str], float]:
+    labels = (names.MODEL, names.VERSION, names.STAGE, names.REASON, names.OUTCOME)
+    before = view.rows("stage_errors", *labels, before=True)
+    return {
+        (key[2], key[3]): rate - before.get(key, 0.0)
+        for key, rate in view.rows("stage_errors", *labels).items()
+        if key[:2] == subject and key[4] == fault.outcome
+    }

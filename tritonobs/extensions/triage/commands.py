@@ -1,0 +1,271 @@
+"""`triage`: what is wrong, since when, why, and what now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from tritonobs.cli.asking import LOAD, asked_prometheus, plan_cluster, refuse_unknown
+from tritonobs.cli.say import say
+from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
+from tritonobs.registry import answer
+
+if TYPE_CHECKING:
+    from tritonobs.extensions.triage.judge import Verdict
+    from tritonobs.extensions.triage.snapshot import Snapshot
+    from tritonobs.timings.promql import Span
+
+
+_STATUS = {"healthy": 0, "wrong": 1, "blind": 3}
+_FIXED = frozenset(
+    {*("model", "version", "since", "until", "baseline"), "cluster", "alertmanager_url", "triton_urls"}
+)
+_CLOCKS_SECONDS = 60.0
+"""How far the clocks of two machines may differ."""
+_PATH = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(epilog="Example: tritonobs triage --model inspect --since 15m")
+@click.argument("fleet", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--model", default="", help="Only this model and what it calls.  [default: the whole fleet]")
+@click.option("--version", default="", help="Only this version of it.")
+@click.option(
+    "--since",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="How long ago the incident began, at least.",
+)
+@click.option(
+    "--at",
+    "until",
+    type=When(),
+    default="now",
+    show_default=True,
+    help="When it ended, for a past incident: 2026-05-01T10:00Z, now-2h.",
+)
+@click.option(
+    "--baseline",
+    default="previous",
+    show_default=True,
+    help="Compare with: previous, yesterday, last-week, or a time before, like 3h.",
+)
+@prometheus_option
+@cluster_option
+@click.option(
+    "--alertmanager", "alertmanager_url", type=Address(), help="Alertmanager to ask about silences."
+)
+@click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Address of a replica to read.")
+@click.option("--save", type=_PATH, help="Save what was read to this file.")
+@LOAD
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "text", "json", "html", "markdown"]),
+    default="table",
+    show_default=True,
+    help="text fits into a chat message, markdown into a ticket.",
+)
+def triage(
+    *,
+    fleet: Path | None,
+    model: str,
+    version: str,
+    since: float,
+    until: float,
+    baseline: str,
+    prometheus_url: str,
+    cluster: str,
+    alertmanager_url: str | None,
+    triton_urls: tuple[str, ...],
+    save: Path | None,
+    saved: Path | None,
+    form: str,
+) -> int:
+    """Say what is wrong, since when, why, and what to do now.
+
+    Compares the time of the incident with a time before it. FLEET is a fleet file; it names Prometheus,
+    Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: nothing
+    is wrong. 1: something is wrong. 3: a server could not be reached.
+    """
+    from tritonobs.extensions.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
+
+    if saved:
+        _refuse_what_is_fixed()
+    # The stack here has a Prometheus of its own, which is not the one that the user names.
+    if fleet is None and not saved and _is_default("prometheus_url"):
+        fleet = running_fleet()
+    where = _where(fleet, prometheus_url, cluster, alertmanager_url, triton_urls)
+    spans = _spans(until, since, baseline)
+    snapshot = _loaded(saved) if saved else _taken(where, spans, model, version)
+    if save:
+        from tritonobs.extensions.triage.saved import save_snapshot  # noqa: PLC0415
+
+        save_snapshot(snapshot, save)
+        say(f"saved the readings in {save}; judge them again with: tritonobs triage --load {save}", err=True)
+    verdict = judge(snapshot)
+    # All servers answered and nothing was there to judge: the name may be wrong.
+    if verdict.status == "blind" and not verdict.unseen and not saved:
+        refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
+    _show(verdict, snapshot, where, form)
+    # The others are whole documents, with nothing behind them.
+    if form in {"table", "text"} and verdict.causes and where.traces and not saved:
+        _show_slowest(verdict, where.traces)
+    return _STATUS[verdict.status]
+
+
+def _loaded(path: Path) -> Snapshot:
+    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
+    from tritonobs.extensions.triage.saved import load_snapshot  # noqa: PLC0415
+
+    try:
+        return load_snapshot(path)
+    except SnapshotUnusable as error:
+        raise click.BadParameter(str(error), param_hint="--load") from None
+
+
+def _refuse_what_is_fixed() -> None:
+    """Refuse options of the reading, which cannot change readings that were saved."""
+    context = click.get_current_context()
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in _FIXED
+        and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"--load reads a saved file: {', '.join(given)} cannot change it")
+
+
+def _show_slowest(verdict: Verdict, receiver: str) -> None:
+    """The slowest traced requests of the incident, of each model that is to blame."""
+    from tritonobs.errors import ClientError  # noqa: PLC0415
+    from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
+
+    slowest = answer("slowest")
+    if slowest is None:
+        return
+    incident = verdict.incident
+    try:
+        for model in dict.fromkeys(cause.model for cause in verdict.causes if cause.model):
+            for line in slowest(receiver, model, start=incident.start, end=incident.end).lines:
+                print_text(line)
+    # The verdict stands without them, and its exit status, too.
+    except ClientError as error:
+        say(f"Slowest requests: not read: {error}", err=True)
+
+
+def _is_default(option: str) -> bool:
+    """Whether it was set neither on the command line nor in the environment."""
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Where:
+    """The servers to ask, and where links point."""
+
+    prometheus: str
+    prometheus_link: str
+    cluster: str = ""
+    alertmanager: str = ""
+    grafana: str = ""
+    serve: str = ""
+    traces: str = ""
+    replicas: tuple[str, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
+
+
+def _where(
+    fleet: Path | None, prometheus: str, cluster: str, alertmanager: str | None, replicas: tuple[str, ...]
+) -> _Where:
+    if fleet is None:
+        return _Where(
+            prometheus=prometheus,
+            prometheus_link=prometheus,
+            cluster=cluster,
+            alertmanager=alertmanager or "",
+            replicas=replicas,
+        )
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
+    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
+
+    plan = asked_plan(fleet)
+    found = found_replicas(plan)
+    return _Where(
+        prometheus=plan.addresses.prometheus_url if _is_default("prometheus_url") else prometheus,
+        prometheus_link=plan.addresses.prometheus_link if _is_default("prometheus_url") else prometheus,
+        cluster=cluster or plan_cluster(plan),
+        alertmanager=alertmanager or plan.addresses.alertmanager_url,
+        grafana=plan.addresses.grafana_url,
+        serve=plan.addresses.serve_link,
+        traces=plan.traces.receiver_url,
+        replicas=replicas or tuple(replica.http_url for replica in found),
+        # Without the scheme, as the label `instance` has it.
+        called={
+            urlsplit(url).netloc: replica.name
+            for replica in found
+            for url in (replica.http_url, replica.metrics_url)
+        },
+    )
+
+
+def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
+    from tritonobs.extensions.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
+
+    if until > time.time() + _CLOCKS_SECONDS:
+        raise click.BadParameter("is in the future", param_hint="--at")
+    try:
+        return windows(until, since, baseline)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--baseline") from None
+
+
+def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) -> Snapshot:
+    from tritonobs.clients.alertmanager import AlertmanagerClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415
+    from tritonobs.extensions.triage.snapshot import Sources, take_snapshot  # noqa: PLC0415
+
+    sources = Sources(
+        prometheus=asked_prometheus(where.prometheus, where.cluster),
+        alertmanager=AlertmanagerClient(where.alertmanager) if where.alertmanager else None,
+        replicas=tuple(TritonClient(url, timeout_seconds=2.0) for url in where.replicas),
+        called=where.called,
+    )
+    return take_snapshot(sources, incident=spans[0], baseline=spans[1], model=model, version=version)
+
+
+def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
+    from tritonobs import report  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.triage import tables  # noqa: PLC0415
+
+    asked = tuple(tables.questions(verdict, snapshot.asked))
+    urls = tuple(
+        tables.links(
+            verdict,
+            snapshot.asked,
+            prometheus_url=where.prometheus_link,
+            grafana_url=where.grafana,
+            serve_url=where.serve,
+        )
+    )
+    if form == "json":
+        say(report.json_text(verdict, links=dict(urls), questions=dict(asked)))
+    elif form == "html":
+        from tritonobs.extensions.triage.page import verdict_page  # noqa: PLC0415 (brings jinja2)
+
+        say(verdict_page(verdict, links=urls, questions=asked))
+    elif form == "markdown":
+        say(tables.verdict_markdown(verdict, urls), nl=False)
+    elif form == "text":
+        say(tables.verdict_text(verdict, tables=False))
+    else:
+        tables.print_verdict(verdict)
+        for name, url in urls:
+            report.print_link(name, url)

@@ -1,0 +1,327 @@
+"""One reading of a fleet: an incident window, a baseline window, and the trends between them.
+
+A snapshot is answers as they came, so that it can be saved, sent and judged again without the fleet. When
+the incident is over, what Prometheus' API reports only for this moment is read from its history.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from tritonobs import names
+from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
+from tritonobs.clients.prometheus import FiringAlert, PrometheusClient, Reading, Series, Target
+from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
+from tritonobs.extensions.triage.calm import calm_baseline
+from tritonobs.extensions.triage.case import FEWEST_PARTS
+from tritonobs.timings import promql, questions
+from tritonobs.timings.ask import Readings, Unseen
+from tritonobs.timings.measured import (
+    Answers,
+    Timings,
+    calls_question,
+    pipeline_calls,
+    timings_from,
+    with_callees,
+)
+from tritonobs.timings.promql import Span, scrape_interval_seconds
+
+_TREND_STEPS = 360
+_USUAL_STEPS = 10
+_TREND_SECONDS = 6 * 3600.0
+_LEAD_SECONDS = 120.0
+# A rate needs two samples in its window; four scrapes have them also when some are lost.
+_SCRAPES = 4
+_OF_BASELINE, _TREND = "question {} of the baseline", "trend of {}"
+
+_ALL_UP_TO = 15
+_CLOSE = 5
+
+_LATELY_SECONDS = 120.0
+_LATELY_SCRAPES = 4
+_STATE = "alertstate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The servers to ask; without Alertmanager or replicas their part is left out."""
+
+    prometheus: PrometheusClient
+    alertmanager: AlertmanagerClient | None = None
+    replicas: tuple[TritonClient, ...] = ()
+    called: Mapping[str, str] = field(default_factory=dict)
+    """Names of servers by the addresses, without a scheme, of their API and of their page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What was read. `asked` is the PromQL by the name of its answer, `unseen` what could not be read.
+
+    `trends` are numbers through both windows where they adjoin, each a mean over the `trend_seconds` before
+    it; `usual` are those of the baseline's parts. `baseline_note` says why another baseline was used than the
+    requested one. `called` are names of servers by their addresses.
+    """
+
+    model: str
+    version: str
+    incident: Span
+    baseline: Span
+    now: Mapping[str, tuple[Reading, ...]]
+    before: Mapping[str, tuple[Reading, ...]]
+    trends: Mapping[str, tuple[Series, ...]]
+    asked: Mapping[str, str]
+    usual: Mapping[str, tuple[Series, ...]] = field(default_factory=dict)
+    targets: tuple[Target, ...] = ()
+    alerts: tuple[FiringAlert, ...] = ()
+    silences: tuple[Silence, ...] = ()
+    replicas: tuple[ReplicaState, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
+    trend_seconds: float = 0.0
+    baseline_note: str = ""
+    called: Mapping[str, str] = field(default_factory=dict)
+
+
+def take_snapshot(
+    sources: Sources, *, incident: Span, baseline: Span, model: str = "", version: str = ""
+) -> Snapshot:
+    """Read everything once: first sums of all of it, then details of what changed.
+
+    Raises:
+        ClientError: Prometheus cannot be asked at all.
+    """
+    prometheus, readings = sources.prometheus, Readings()
+    cluster = promql.Scope.asked(prometheus)
+    # `readings` would only note a failure, but without Prometheus there is nothing to judge.
+    calls = prometheus.query(calls_question(cluster), at=incident.end)
+    wide = _about(cluster, {model} if model else (), calls)
+    targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
+    found_targets = next(iter(targets.values()), ())
+    scrape_seconds = scrape_interval_seconds(found_targets)
+    now, before, asked = _both(
+        prometheus,
+        readings,
+        {
+            span: questions.window_questions(wide, span.seconds, scrape_seconds)
+            | questions.moment_questions(wide, scrape_seconds)
+            for span in (incident, baseline)
+        },
+    )
+    # Both windows are taken apart by the same calls, because their rows are compared by path.
+    now["calls"] = before["calls"] = calls
+    close = _about(cluster, _focus(now, before, incident, baseline), calls)
+    shortest = _SCRAPES * scrape_seconds
+    calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
+    if calm.span != baseline:
+        baseline = calm.span
+        asks = questions.window_questions(
+            wide, baseline.seconds, scrape_seconds
+        ) | questions.moment_questions(wide, scrape_seconds)
+        before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
+        before["calls"] = calls
+    later, earlier, asked_close = _both(
+        prometheus,
+        readings,
+        {span: questions.close_questions(close, span.seconds) for span in (incident, baseline)},
+    )
+    seconds = min(2 * incident.seconds + _LEAD_SECONDS, _TREND_SECONDS)
+    both = Span(start=incident.end - seconds, end=incident.end)
+    step = max(both.seconds / _TREND_STEPS, scrape_seconds, 1.0)
+    trend_seconds = max(step, shortest)
+    trend_questions = questions.trend_questions(close, trend_seconds)
+    trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
+    usual = _usual(prometheus, readings, baseline, close, shortest)
+    if is_past(incident.end, time.time(), scrape_seconds):
+        # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
+        found_targets = targets_then(now.get("up", ()), found_targets)
+        ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
+        alerts = {
+            what: alerts_then(rows) for what, rows in readings.take({"Prometheus' alerts": ask}).items()
+        }
+        sources = replace(sources, alertmanager=None, replicas=())
+    else:
+        alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
+    silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
+    replicas = readings.take(
+        {
+            sources.called.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
+            for triton in sources.replicas
+        },
+        called="replica {}",
+    )
+    return Snapshot(
+        model=model,
+        version=version,
+        incident=incident,
+        baseline=baseline,
+        now=now | later,
+        before=before | earlier,
+        trends=trends,
+        asked=asked | asked_close | {_TREND.format(name): text for name, text in trend_questions.items()},
+        usual=usual,
+        targets=found_targets,
+        alerts=next(iter(alerts.values()), ()),
+        silences=next(iter(silences.values()), ()),
+        replicas=tuple(replicas.values()),
+        unseen=tuple(readings.unseen),
+        trend_seconds=trend_seconds,
+        baseline_note=calm.note,
+        called=sources.called,
+    )
+
+
+def _both(
+    prometheus: PrometheusClient, readings: Readings, asks: Mapping[Span, Mapping[str, str]]
+) -> tuple[dict[str, tuple[Reading, ...]], dict[str, tuple[Reading, ...]], dict[str, str]]:
+    """The answers of the incident, those of the baseline, and what was asked about the incident."""
+    (incident, asked), (baseline, asked_before) = asks.items()
+    now = _answers(prometheus, readings, incident, asked, called="question {}")
+    before = _answers(prometheus, readings, baseline, asked_before, called=_OF_BASELINE)
+    return now, before, dict(asked)
+
+
+def _answers(
+    prometheus: PrometheusClient, readings: Readings, span: Span, asked: Mapping[str, str], *, called: str
+) -> dict[str, tuple[Reading, ...]]:
+    """The answers about one window."""
+    requests = {name: partial(prometheus.query, text, at=span.end) for name, text in asked.items()}
+    return readings.take(requests, called=called)
+
+
+def _usual(
+    prometheus: PrometheusClient, readings: Readings, baseline: Span, scope: promql.Scope, shortest: float
+) -> dict[str, tuple[Series, ...]]:
+    """Numbers of the parts of the baseline, side by side and each as long as the scrapes need."""
+    step = max(baseline.seconds / _USUAL_STEPS, shortest)
+    parts = baseline.seconds // step
+    if parts < FEWEST_PARTS:
+        return {}
+    # A part is read at its end, so the first moment is one step inside of the baseline.
+    inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
+    asked = questions.usual_questions(scope, step)
+    return readings.take(_ranges(prometheus, inside, step, asked), called="usual {}")
+
+
+def _ranges(
+    prometheus: PrometheusClient, span: Span, step: float, asked: Mapping[str, str]
+) -> dict[str, Callable[[], tuple[Series, ...]]]:
+    return {
+        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
+        for name, text in asked.items()
+    }
+
+
+def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
+    errors: dict[str, float] = {}
+    for reading in (*now.get("stage_errors", ()), *now.get("failures", ())):
+        model = reading.labels.get(names.MODEL, "")
+        errors[model] = errors.get(model, 0.0) + reading.value
+    return focus_models(
+        timings_from(now, at=incident.end, window_seconds=incident.seconds),
+        timings_from(before, at=baseline.end, window_seconds=baseline.seconds),
+        errors,
+    )
+
+
+def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:
+    return cluster.about(with_callees(models, pipeline_calls(calls)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaState:
+    """One replica that answered; `configs` are of its ready models."""
+
+    address: str
+    ready: bool
+    entries: tuple[RepositoryEntry, ...]
+    configs: tuple[ModelConfig, ...]
+
+
+def look_at(triton: TritonClient) -> ReplicaState:
+    """Ask a replica about itself.
+
+    Raises:
+        ClientError: it does not answer.
+    """
+    entries = triton.repository_index()
+    serving = sorted({entry.name for entry in entries if entry.ready})
+    return ReplicaState(
+        address=triton.address,
+        ready=triton.ready(),
+        entries=entries,
+        configs=tuple(triton.model_config(name) for name in serving),
+    )
+
+
+def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> set[str]:
+    """The models to read in detail; `failing` are errors a second by model."""
+    models = {model for model, _ in now.subjects()} | {model for model, _ in before.subjects()}
+    if len(models) <= _ALL_UP_TO:
+        return models
+    trouble = _trouble(now, before)
+    worst = sorted(models, key=lambda model: -(trouble.get(model, 0.0) + failing.get(model, 0.0)))
+    return with_callees(worst[:_CLOSE], now.calls)
+
+
+def _trouble(now: Timings, before: Timings) -> dict[str, float]:
+    """By model, added seconds of waiting a second; a version that is gone counts as one."""
+    extra: dict[str, float] = {}
+    for subject, server in now.servers.items():
+        was = before.servers.get(subject)
+        if server.request is not None:
+            usual = was.request if was and was.request is not None else 0.0
+            added = max(0.0, server.request - usual) * server.rate
+            extra[subject[0]] = extra.get(subject[0], 0.0) + added
+    for subject, was in before.servers.items():
+        if was.rate > 0 and not now.servers.get(subject):
+            extra[subject[0]] = extra.get(subject[0], 0.0) + 1.0
+    return extra
+
+
+def is_past(end: float, now: float, scrape_seconds: float) -> bool:
+    """Whether a window that ends there differs from a reading now."""
+    return end < now - max(_LATELY_SECONDS, _LATELY_SCRAPES * scrape_seconds)
+
+
+def targets_then(up: Iterable[Reading], now: Iterable[Target]) -> tuple[Target, ...]:
+    """The scrape targets of that time, by `up`. Why a scrape failed is not kept."""
+    known: Mapping[tuple[str, str], Target] = {
+        (target.labels.get("job", ""), target.labels.get(names.INSTANCE, "")): target for target in now
+    }
+    found = []
+    for reading in up:
+        key = (reading.labels.get("job", ""), reading.labels.get(names.INSTANCE, ""))
+        still = known.get(key)
+        found.append(
+            Target(
+                url=still.url if still else key[1],
+                health="up" if reading.value else "down",
+                last_error="",
+                last_scrape="",
+                interval=still.interval if still else "",
+                labels=dict(zip(("job", names.INSTANCE), key, strict=True)),
+            )
+        )
+    return tuple(found)
+
+
+def alerts_question(scope: promql.Scope) -> str:
+    """PromQL for the alerts of a moment."""
+    return f"ALERTS{scope.around()}"
+
+
+def alerts_then(readings: Iterable[Reading]) -> tuple[FiringAlert, ...]:
+    """The alerts of that time, without the time at which they began."""
+    return tuple(
+        FiringAlert(
+            name=reading.labels.get("alertname", ""),
+            state=reading.labels.get(_STATE, ""),
+            active_at="",
+            value=reading.value,
+            labels={name: value for name, value in reading.labels.items() if name != _STATE},
+            annotations={},
+        )
+        for reading in readings
+    )

@@ -1,1 +1,0 @@
-"""Limits and objectives compared with recorded history."""

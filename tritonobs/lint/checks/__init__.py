@@ -1,6 +1,0 @@
-"""Every check; importing this package fills `registry.CHECKS`."""
-
-from tritonobs.lint.checks import alerts, counters, ratios, series, units, windows
-from tritonobs.lint.checks.registry import CHECKS
-
-__all__ = ["CHECKS", "alerts", "counters", "ratios", "series", "units", "windows"]

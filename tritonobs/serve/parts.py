@@ -1,0 +1,36 @@
+"""What an extension adds to `tritonobs serve`: routes, and tasks of the supervisor it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from starlette.routing import Route
+
+from tritonobs.delivery.composer import Said
+from tritonobs.delivery.payload import Alert
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
+from tritonobs.registry import extensions, resolved
+from tritonobs.tasks.supervisor import Supervisor
+
+
+class Part(Protocol):
+    """Made by `Extension.serve` from a plan and the supervisor, inside the event loop."""
+
+    def routes(self) -> list[Route]:
+        """Its routes, asked for once."""
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """Lines above these alerts in a message of this robot: what is wrong, and what to do."""
+
+    def apply(self, plan: Plan) -> None:
+        """Use another plan: the fleet file changed, or other replicas were found."""
+
+    def close(self) -> None:
+        """End; the supervisor is closed already."""
+
+
+def parts(plan: Plan, supervisor: Supervisor) -> tuple[Part, ...]:
+    """The part of every extension that has one."""
+    return tuple(resolved(one.serve)(plan, supervisor) for one in extensions().values() if one.serve)
