@@ -206,7 +206,7 @@ def _kept_back(chat: Chat, incident: Incident) -> bool:
     """Whether the end of an incident that was never told is to be told.
 
     What is over before it can be told is not told: so it is with alerts, too. But what was parted from
-    another incident was told as a part of that one, or had waited for its next message.
+    another incident was sent as a part of that one, or had waited for its next message.
     """
     alerts = (one for one in incident.alerts if one.seen < incident.opened)
     return any(chat.named.get(one.key) != one.alert.state for one in alerts)
