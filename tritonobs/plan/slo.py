@@ -53,7 +53,7 @@ BURN_TIERS: Final = (
         short_seconds=5 * _MINUTE,
         budget_share=Decimal("0.02"),
         # Errors one minute in ten are then one message; keep_firing_for would lengthen every single outage.
-        again_seconds=30 * _MINUTE,
+        again_seconds=_HOUR,
         lately_seconds=6 * _HOUR,
     ),
     BurnTier(
