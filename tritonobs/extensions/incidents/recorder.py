@@ -1,7 +1,7 @@
 """The flight recorder: a folder with an entry for every incident, and what triage read during it.
 
     20261125-1931-3f9a12bc07.json        the entry: place, causes, alerts, cost
-    20261125-1931-3f9a12bc07.first.json  what `tritonobs triage --from` reads: with the first page,
+    20261125-1931-3f9a12bc07.first.json  what `tritonobs triage --load FILE` reads: with the first page,
     20261125-1931-3f9a12bc07.worst.json  at its worst
     20261125-1931-3f9a12bc07.end.json    and at the end
 
