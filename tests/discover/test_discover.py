@@ -271,7 +271,7 @@ def test_a_hostile_name_cannot_write_yaml() -> None:
 
 @pytest.mark.parametrize(
     ("existing", "why"),
-    [("a: [", "cannot be read as YAML"), ("- a", "no YAML mapping"), ("", "no YAML mapping")],
+    [("a: [", "cannot be read as YAML"), ("- a", "not a YAML mapping"), ("", "not a YAML mapping")],
 )
 def test_what_is_no_fleet_file_is_not_touched(existing: str, why: str) -> None:
     """Refused with the reason."""
