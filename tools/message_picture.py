@@ -30,7 +30,7 @@ def message(page: str) -> str:
     block = page[page.index("the message, ") :].partition("\n\n")[0]
     lines = [line.partition("│")[2].strip() for line in block.splitlines()[1:]]
     text = "\n".join(line + ("  " if line else "") for line in lines).replace("\u02cb", "`")
-    return re.sub(r"(?<= · )(board|runbook|silence)\b", r"[\1](#)", text)
+    return re.sub(r"(?<= · )(board|runbook|silence|incident)\b", r"[\1](#)", text)
 
 
 def main() -> None:

@@ -226,7 +226,7 @@ function(config)
     {
       soon: text.group('alerts.limits', config.evaluationInterval, [
         // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
-        // it is not a burst.
+        // it is not a burst. An excess of half a minute has been reported by the page, which is over by then.
         text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
           %(burst)s
           and on (%(subject)s)
@@ -235,6 +235,8 @@ function(config)
               <= on (%(subject)s)
             subject:tritonobs_qps_limit:held
           )
+            unless on (%(subject)s)
+          present_over_time(subject:tritonobs_limit_exceeded:rate[%(span5m)s])
         |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
           summary: 'A burst went far above the limit of requests.',
           description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +

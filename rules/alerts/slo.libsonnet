@@ -131,7 +131,7 @@ function(config)
         tier,
         tier.named('ratio'),
         text.ago(if first then 'slo' else 'burn'),
-        text.span(tier.again)
+        text.span(tier.memory)
       ),
       unless_paged: unless_paged(tier),
       not_of_members: not_of_members(tier, tier.named('ratio'), text.ago(if first then 'slo' else 'burn')),

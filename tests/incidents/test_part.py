@@ -259,7 +259,10 @@ def test_what_was_read_is_kept_for_pages_and_only_for_them(begin, tmp_path):
     async def test(one, robots):
         warning = alert("TritonQueueWaitHigh", "other", severity="warning")
         await one.above([alert(), warning], robots["oncall"])
-        await asyncio.sleep(0.3)
+        for _ in range(100):
+            await asyncio.sleep(0.1)
+            if len(list((tmp_path / "kept").glob("*.json"))) > 2:
+                return
 
     begin(judged, test, "folder: kept")
 

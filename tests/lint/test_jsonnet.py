@@ -103,6 +103,18 @@ def test_a_mixin_is_read_although_its_fields_are_hidden():
     ]
 
 
+def test_alerts_are_read_where_only_the_boards_lack_a_library():
+    """As in a checkout without `vendor/`: the import is a finding, and so is an error of the alerts."""
+    boards = "{ local g = import 'grafana.libsonnet', grafanaDashboards+:: { 'b.json': g.dashboard('b') } }"
+    _write(mixin_libsonnet=f"(import 'alerts.libsonnet') + {boards}", alerts_libsonnet=MIXIN)
+
+    busy, missing = _said("mixin.libsonnet")
+
+    assert busy[:2] == (_at("alerts.libsonnet"), BUSY)
+    assert missing[1] == "unreadable"
+    assert missing[2].startswith("import 'grafana.libsonnet': is neither")
+
+
 VALUES = {
     "groups": f"{{ groups: [{{ name: 'g', rules: [{ALERT}] }}] }}",
     "files": f"{{ 'a.yml': std.manifestYamlDoc({{ groups: [{{ name: 'g', rules: [{ALERT}] }}] }}) }}",

@@ -98,7 +98,7 @@ def _auth(fleet_file):
     secret = fleet_file.parent / "token"
     secret.write_text(SECRET)
     secret.chmod(0o600)
-    text = fleet_file.read_text().replace("notify:\n", "notify:\n  auth: {file: token}\n", 1)
+    text = fleet_file.read_text().replace("notify:\n", "notify:\n  auth: {token_file: token}\n", 1)
     fleet_file.write_text(text)
     return fleet_file
 

@@ -38,8 +38,9 @@ _SNIPPET: Final = """\
 local written = import %s;
 local value = if std.isFunction(written) then written() else written;
 local fields = [name for name in %s if std.isObject(value) && std.objectHasAll(value, name)];
-if fields == [] then value else { [name]: value[name] for name in fields }
 """
+_PARTS: Final = "{ [name]: value[name] for name in fields }"
+_WHOLE: Final = f"if fields == [] then value else {_PARTS}"
 _PLACE = re.compile(
     r"(?P<file>[^\t\n]+?):(?:(?P<line>\d+):(?P<column>\d+)(?:-\d+)?|\((?P<first>\d+):(?P<at>\d+)\)-\(\d+:\d+\))(?=\s|$)"
 )
@@ -48,10 +49,14 @@ _UNKNOWN = re.compile(r"Undefined external variable|Missing argument", re.IGNORE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """JSON that a file evaluates to, and every file that was read for it, itself the first."""
+    """JSON that a file evaluates to, and every file that was read for it, itself the first.
+
+    Where only some fields of a mixin have a value, `refused` says why the others have none.
+    """
 
     text: str
     read: tuple[str, ...]
+    refused: Refused | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,19 +123,31 @@ def evaluate_apart(
             reason=f"ended the evaluator: it may need more than {most} of memory, the limit", file=file
         )
     answer: dict[str, Any] = json.loads(done.stdout)
-    if "error" in answer:
-        return _refused(answer["error"], file, answer["read"])
-    return Evaluated(text=answer["text"], read=tuple(answer["read"]))
+    refused = _refused(answer["error"], file, answer["read"]) if "error" in answer else None
+    if refused and "text" not in answer:
+        return refused
+    return Evaluated(text=answer["text"], read=tuple(answer["read"]), refused=refused)
 
 
 def answer() -> None:
     """In the process of its own: one question on the standard input, its answer on the standard output."""
     asked = json.loads(sys.stdin.buffer.read())
     _bound(asked["seconds"], asked["memory"])
+    result = _answered(asked, _SNIPPET + _WHOLE, FIELDS)
+    if "error" in result:
+        # A mixin's boards may need a library that is not there, and its alerts not.
+        parts = [_answered(asked, _SNIPPET + _PARTS, [name]) for name in FIELDS]
+        held = {name: value for one in parts for name, value in json.loads(one.get("text", "{}")).items()}
+        read = dict.fromkeys(path for one in (result, *parts) for path in one["read"])
+        result = {**result, **({"text": json.dumps(held)} if held else {}), "read": list(read)}
+    sys.stdout.write(json.dumps(result))
+
+
+def _answered(asked: Mapping[str, Any], snippet: str, fields: Sequence[str]) -> dict[str, Any]:
     importer = _Importer(asked)
-    snippet = _SNIPPET % (json.dumps(asked["file"]), json.dumps(FIELDS))
+    question = snippet % (json.dumps(asked["file"]), json.dumps(fields))
     try:
-        text = _gojsonnet.evaluate_snippet(_ITSELF, snippet, import_callback=importer)
+        text = _gojsonnet.evaluate_snippet(_ITSELF, question, import_callback=importer)
         result = {"text": text}
         if len(text) > asked["most"]:
             result = {"error": f"gives more than {asked['most']} characters, the most that is read"}
@@ -140,7 +157,7 @@ def answer() -> None:
     if importer.refused and "error" not in result:
         # As a text, a file that was refused would be taken for what it holds.
         result = {"error": importer.refused[0]}
-    sys.stdout.write(json.dumps({**result, "read": importer.read}))
+    return {**result, "read": importer.read}
 
 
 class _Importer:

@@ -187,6 +187,17 @@ CASES = (
         ),
     ),
     Case(
+        says="an excess of three quarters of a minute has paged, and is no spike afterwards",
+        world=World(minutes=15, scrape_seconds=5)
+        .triton("nms", qps=[(10, 4.8), (10.75, 16), (99, 0)])
+        .gauge(LIMIT, 8, model="nms", version="1"),
+        rules=(SPIKE, ABOVE),
+        checks=(
+            silent(SPIKE, 15),
+            fires(ABOVE, 10.75, severity="critical", model="nms", version="1"),
+        ),
+    ),
+    Case(
         says="a burst of a model over its versions is a spike of the model",
         world=World(minutes=20)
         .triton("nms", "1", qps=[(10, 2), (10.25, 10), (99, 2)])

@@ -176,6 +176,14 @@ INCIDENTS: Final = (
         needs=(_SPIKE,),
     ),
     Incident(
+        name="overload-short",
+        says="twice the limit for three quarters of a minute",
+        world=lambda: _asked(during(AT, 45, 40, otherwise=10)),
+        begins=AT,
+        ends=AT + 45,
+        needs=(_ABOVE,),
+    ),
+    Incident(
         name="breathing",
         says="minutes that differ by 15 % around four fifths of the limit, for 12 h",
         world=lambda: _asked(_breathing, hours=12),

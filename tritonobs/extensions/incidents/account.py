@@ -13,8 +13,7 @@ from pathlib import Path
 from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
-from tritonobs.extensions.incidents.words import ENGLISH, Words, clock, day, lasted
-from tritonobs.units import format_number
+from tritonobs.extensions.incidents.words import ENGLISH, Words, clock, counts, day, lasted
 
 _MOST_NAMES = 3
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
@@ -64,12 +63,8 @@ def timeline(entry: Entry, words: Words = ENGLISH) -> tuple[Event, ...]:
 
 def cost(bill: Cost, words: Words = ENGLISH) -> str:
     """`noticed after 20s by TritonQpsAboveLimit, 143 requests failed, 20 were later than promised`."""
-    parts = [words.noticed.format(lasted(0, bill.noticed_seconds), bill.found_by)]
-    if bill.failed is not None:
-        parts.append(words.failed.format(format_number(bill.failed)))
-    if bill.late is not None:
-        parts.append(words.late.format(format_number(bill.late)))
-    return words.comma.join(parts)
+    noticed = words.noticed.format(lasted(0, bill.noticed_seconds), bill.found_by)
+    return words.comma.join((noticed, *counts(bill, words)))
 
 
 def named(alert: KeptAlert) -> str:

@@ -61,7 +61,13 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
         )
         titles = ("incident", "lasted", "severity", "place", "cause")
         columns = tuple(Column(title=title, wrap=title in {"place", "cause"}) for title in titles)
-        print_table(Table(title=f"{len(entries)} incidents", columns=columns, lines=tuple(lines)))
+        print_table(
+            Table(
+                title=f"{len(entries)} incident{'s' if len(entries) > 1 else ''}",
+                columns=columns,
+                lines=tuple(lines),
+            )
+        )
     else:
         say("no incident is kept", err=True)
     return int(bool(damaged))

@@ -27,6 +27,7 @@ class Folder:
         self.recorder = recorder
         self._threads = Threads("incidents folder")
         self._changed: dict[str, set[Moment]] = {}
+        self._kept: Mapping[str, tuple[object, ...]] = {}
         self._complaint = ""
         self._read: float | None = None
 
@@ -45,14 +46,17 @@ class Folder:
     ) -> None:
         """Write what changed, and of pages also what was read; one that cannot be written is said once."""
         changed, self._changed = self._changed, {}
-        written = [one for one in incidents if one.id in changed]
+        now_is = {one.id: (one.ended, one.closed, len(one.alerts), one.id in bills) for one in incidents}
+        written = [one for one in incidents if one.id in changed or now_is[one.id] != self._kept.get(one.id)]
+        self._kept = now_is
         if not written:
             return
 
         def write() -> None:
             for one in written:
                 self.recorder.keep(entry_of(one, now, bills.get(one.id)))
-                for moment in changed[one.id] if looked is not None and one.worst == _PAGE else ():
+                moments = changed.get(one.id, ()) if looked is not None and one.worst == _PAGE else ()
+                for moment in moments:
                     self.recorder.save(one.id, moment, looked.save, now)
 
         try:

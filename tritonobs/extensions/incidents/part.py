@@ -67,8 +67,10 @@ class _Asked:
     called: dict[str, str]
 
     def close(self) -> None:
-        for client in (self.prometheus, self.alertmanager, *self.replicas):
-            client.close()
+        self.prometheus.close()
+        self.alertmanager.close()
+        for replica in self.replicas:
+            replica.close()
 
 
 class Incidents:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone, tzinfo
 from decimal import Decimal
@@ -31,6 +31,7 @@ class Words:
     over: str
     failed: str
     late: str
+    harmless: str
     noticed: str
     incident: str
     incidents_of: str
@@ -62,6 +63,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         over="It is over after {}",
         failed="{} requests failed",
         late="{} were later than promised",
+        harmless="no request failed or was later than promised",
         noticed="noticed after {} by {}",
         incident="incident",
         incidents_of="Incidents of {}",
@@ -91,6 +93,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         over="已结束，历时 {}",
         failed="{} 个请求失败",
         late="{} 个超过承诺时间",
+        harmless="没有请求失败或超过承诺时间",
         noticed="{} 后由 {} 发现",
         incident="事件",
         incidents_of="{} 的事件",
@@ -137,11 +140,7 @@ def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzi
     if words.language != ENGLISH.language:
         url += f"?lang={words.language}"
     if one.ended is not None:
-        parts = [words.over.format(lasted(one.since, one.ended))]
-        if bill and bill.failed is not None:
-            parts.append(words.failed.format(format_number(bill.failed)))
-        if bill and bill.late is not None:
-            parts.append(words.late.format(format_number(bill.late)))
+        parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
         return (Said(words.comma.join(parts), words.incident, url),)
     if one.cause is None:
         return ()
@@ -152,6 +151,17 @@ def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzi
     if not steps:
         return (Said(sentence, words.incident, url),)
     return (Said(sentence), Said(words.next_step.format(steps[0]), words.incident, url))
+
+
+def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
+    """`143 requests failed`, `20 were later than promised`; nothing of what is not known."""
+    known = [number for number in (bill.failed, bill.late) if number is not None]
+    if known and not any(known):
+        yield words.harmless
+        return
+    for number, phrase in ((bill.failed, words.failed), (bill.late, words.late)):
+        if number:
+            yield phrase.format(format_number(number))
 
 
 def lasted(began: float, ended: float) -> str:

@@ -12,8 +12,8 @@ from typing import Final, Literal
 from tritonobs.extensions.lint.located import Located
 from tritonobs.extensions.lint.tree import MAX_CHARACTERS, Node, Unparsed, parse
 
-_BEFORE: Final = 500
-"""Characters before a variable that say what it means."""
+_BEFORE, _NEAR = 500, 40
+"""Characters before a variable that say what it means: a list of labels, and a single word."""
 Use = Literal["alert", "record", "panel", "variable", "scaler", "hpa", "plain"]
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\[\[\w+(?::\w+)?\]\]")
@@ -85,7 +85,7 @@ def substituted(text: str, *, instead: str = "") -> str:
         before, after = (before + between)[-_BEFORE:], text[found.end() : found.end() + _BEFORE]
         if quote:
             made.append("v" * len(found[0]))
-        elif depth > 0 or re.search(r"\boffset\s*$", before):
+        elif depth > 0 or re.search(r"\boffset\s*$", before[-_NEAR:]):
             made.append(_duration(found[0], after))
         else:
             made.append(_word(found[0], before, after, instead))
@@ -108,7 +108,7 @@ def _duration(written: str, after: str) -> str:
 def _word(written: str, before: str, after: str, instead: str) -> str:
     width, name = len(written), _NAMES.sub("", written)
     # Part of a name, or a label that is grouped by.
-    if re.search(r"[\w:]$", before) or re.match(r"[\w:]", after) or _BEFORE_LABELS.search(before):
+    if re.match(r"[\w:]", before[-1:]) or re.match(r"[\w:]", after) or _BEFORE_LABELS.search(before):
         made = "v" * width
     elif re.match(r"\s*\(", after) and width >= len("sum"):
         made = "sum"

@@ -219,6 +219,8 @@ class Linter:
         if isinstance(value.outcome, Refused):
             self._refused(value, value.outcome)
             return
+        if value.outcome.refused:
+            self._refused(value, value.outcome.refused)
         try:
             read_documents(value.text, self._found)
         except Unreadable as error:

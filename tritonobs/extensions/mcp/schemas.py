@@ -33,16 +33,16 @@ class Part(BaseModel):
 class Unread(Part):
     """What could not be read, and why."""
 
-    what: str
+    what: str = ""
     why: str = ""
 
 
 class Next(Part):
     """A call that probably says more."""
 
-    tool: str
+    tool: str = ""
     arguments: dict[str, str] = {}
-    why: str
+    why: str = ""
 
 
 class Answer(BaseModel, Generic[Data]):
@@ -75,7 +75,7 @@ class Span(Part):
 class Evidence(Part):
     """A number, before and now, in its `unit`."""
 
-    what: str
+    what: str = ""
     before: float | None = None
     now: float | None = None
     unit: str = ""
@@ -84,9 +84,9 @@ class Evidence(Part):
 class Cause(Part):
     """One explanation of what is wrong. `check` is the name of its page: `runbook` shows it."""
 
-    check: str
+    check: str = ""
     place: tuple[str, ...] = ()
-    sentence: str
+    sentence: str = ""
     confidence: Ratio
     evidence: tuple[Evidence, ...] = ()
     next_steps: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Cause(Part):
 class RequestPart(Part):
     """What a part of a request took in both times, and what it adds."""
 
-    path: tuple[str, ...]
+    path: tuple[str, ...] = ()
     before: Seconds = None
     now: Seconds = None
     added: Seconds = None
@@ -109,7 +109,7 @@ class RequestPart(Part):
 class Slowdown(Part):
     """A model version whose requests take longer."""
 
-    model: str
+    model: str = ""
     version: str = ""
     before: Seconds = None
     now: Seconds = None
@@ -130,8 +130,8 @@ class Verdict(Part):
         "unseen",
     )
 
-    status: str
-    sentence: str
+    status: str = ""
+    sentence: str = ""
     incident: Span
     baseline: Span
     causes: tuple[Cause, ...] = ()
@@ -161,8 +161,8 @@ class Timing(Part):
 class StageRow(Part):
     """A part of a request; `seconds` is what it adds to one request."""
 
-    path: tuple[str, ...]
-    model: str
+    path: tuple[str, ...] = ()
+    model: str = ""
     version: str = ""
     timing: Timing
     seconds: Seconds = None
@@ -174,7 +174,7 @@ class StageRow(Part):
 class StageTable(Part):
     """Where the time of a request to a model version goes."""
 
-    model: str
+    model: str = ""
     version: str = ""
     window_seconds: float
     request: Timing
@@ -186,7 +186,7 @@ class StageTable(Part):
 class ModelRow(Part):
     """A model version now. `mean` is a whole request; `p99` is without the wait in Triton's queue."""
 
-    model: str
+    model: str = ""
     version: str = ""
     qps: Rate
     limit: Annotated[float | None, Field(description="requests a second")] = None
@@ -212,7 +212,7 @@ class ModelsView(Part):
 
     at: Moment
     seconds: float
-    source: str
+    source: str = ""
     rows: tuple[ModelRow, ...] = ()
     unseen: tuple[Unread, ...] = ()
 
@@ -231,7 +231,7 @@ class Call(Part):
     model: str = ""
     version: str = ""
     phases: dict[str, Interval] = {}
-    outcome: str
+    outcome: str = ""
     calls: tuple[Call, ...] = ()
 
 
@@ -260,7 +260,7 @@ class Limit(Part):
     tokens_out: Annotated[str, Field(description="tokens of answers a second")] = ""
     valid_from: str | None = None
     valid_until: str | None = None
-    origin: str
+    origin: str = ""
     reason: str = ""
 
 
@@ -268,23 +268,23 @@ class LimitChange(Part):
     """One line of the log of limits; `at` has its time zone."""
 
     number: int
-    at: str
+    at: str = ""
     who: str = ""
-    source: str
-    field: str
+    source: str = ""
+    field: str = ""
     model: str = ""
     version: str = ""
     old: str = ""
     new: str = ""
     reason: str = ""
-    previous: str
-    hash: str
+    previous: str = ""
+    hash: str = ""
 
 
 class Episode(Part):
     """A time in which an alert would have fired."""
 
-    alert: str
+    alert: str = ""
     start: Moment
     end: Moment
     peak: float | None = None
@@ -295,8 +295,8 @@ class Backtest(Part):
 
     lists: ClassVar = ("episodes",)
 
-    subject: str
-    kind: str
+    subject: str = ""
+    kind: str = ""
     value: float
     span_seconds: float
     seen_seconds: float
@@ -308,7 +308,7 @@ class Alert(Part):
     """An alert as Prometheus has it, and whether it is silenced in Alertmanager."""
 
     name: str = ""
-    state: str
+    state: str = ""
     since: Annotated[str, Field(description="RFC 3339")] = ""
     labels: dict[str, str] = {}
     summary: str = ""
@@ -320,17 +320,17 @@ class Page(Part):
 
     lists: ClassVar = ("paragraphs",)
 
-    name: str
-    kind: str
-    language: str
+    name: str = ""
+    kind: str = ""
+    language: str = ""
     paragraphs: tuple[str, ...] = ()
 
 
 class SeriesGroup(Part):
     """Where series come from."""
 
-    key: str
-    title: str
+    key: str = ""
+    title: str = ""
     labels: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     source: str = ""
@@ -339,10 +339,10 @@ class SeriesGroup(Part):
 class Series(Part):
     """A family of series: what it is, when it exists, what it counts and what not."""
 
-    name: str
-    group: str
-    type: str
-    unit: str
+    name: str = ""
+    group: str = ""
+    type: str = ""
+    unit: str = ""
     labels: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     source: str = ""
@@ -362,7 +362,7 @@ class Series(Part):
 class Misnamed(Part):
     """A name that does not exist, and the one that was meant."""
 
-    name: str
+    name: str = ""
     instead: str = ""
     why: str = ""
 
@@ -389,7 +389,7 @@ class QueryResult(Part):
 
     lists: ClassVar = ("series",)
 
-    expression: str
+    expression: str = ""
     linted: bool
     series: tuple[QueriedSeries, ...] = ()
 
@@ -399,7 +399,7 @@ class Incident(Part):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    id: str
+    id: str = ""
     began: Moment
     since: Moment
     ended: Moment = None
