@@ -82,6 +82,18 @@ def test_an_end_of_which_no_beginning_was_heard_is_delivered_as_today(listener, 
     assert (step.incidents, step.outside) == ((), (alert,))
 
 
+@pytest.mark.parametrize(
+    ("ended", "joins"), [pytest.param(900, True, id="now"), pytest.param(500, False, id="long ago")]
+)
+def test_an_end_beside_an_incident_belongs_to_it_while_it_is_young(listener, life, ended, joins) -> None:
+    """What was over five minutes ago, and of which nothing was heard, is delivered as today."""
+    alert = alert_of(life("TritonStageSlow", 60, ended, model="ocr"), 900)
+
+    step = listener.hear(900, [alert, alert_of(life(FAST, 400, model="ocr"), 900)])
+
+    assert (len(step.incidents[0].alerts), step.outside) == ((2, ()) if joins else (1, (alert,)))
+
+
 def test_the_end_of_an_incident_that_is_told_again_is_no_news(listener, life) -> None:
     """Prometheus tells it for a quarter of an hour."""
     one = life(FAST, 60, 100, model="ocr")

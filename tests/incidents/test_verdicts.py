@@ -7,6 +7,7 @@ import pytest
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
 from tritonobs.extensions.incidents.explained import explanations, places_of
 from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.news import Kind
 from tritonobs.extensions.incidents.place import Where
 
 FAST, ABOVE = "TritonErrorBudgetBurnFast", "TritonQpsAboveLimit"
@@ -191,6 +192,19 @@ def test_a_verdict_without_causes_changes_nothing(two, both, fleet, verdict, hea
 
     assert step.incidents == before
     assert step.changes == ()
+
+
+def test_what_is_parted_when_it_is_over_is_named_in_an_end(two, both, life, fleet) -> None:
+    """It had waited for the next message of the incident that it was of."""
+    page, _ = two
+    ticket = life(INVALID, 90, 200, model="preprocess", severity="warning")
+
+    listener = heard([page, ticket], fleet, until=900, verdicts={300: both})
+
+    assert [(one.message.kind, one.names) for one in listener.said] == [
+        (Kind.FIRST, {ABOVE}),
+        (Kind.END, {INVALID}),
+    ]
 
 
 def test_a_verdict_about_half_of_a_storm_parts_nothing(life, fleet, cause, verdict) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tarfile
+import zipfile
 from pathlib import Path
 
 import _gojsonnet
@@ -65,6 +66,49 @@ def test_checksums_are_those_that_sha256sum_reads(tmp_path: Path) -> None:
     assert check() == 0
     (tmp_path / "b").write_bytes(b"c")
     assert check() != 0
+
+
+def _wheel(folder: Path, name: str, metadata: str) -> Path:
+    with zipfile.ZipFile(folder / name, "w") as archive:
+        archive.writestr("tritonobs-1.2.3.dist-info/METADATA", metadata)
+    return folder / name
+
+
+def test_a_bill_names_the_wheels_and_what_users_may_install(tmp_path: Path) -> None:
+    """Valid CycloneDX, the same for the same wheels; what only makers of a release install is not in it."""
+    sbom = pytest.importorskip("releasing.sbom", reason="no cyclonedx here; run: make setup")
+    validation = pytest.importorskip("cyclonedx.validation.json")
+    schema = pytest.importorskip("cyclonedx.schema")
+    metadata = (
+        "Metadata-Version: 2.4\nName: tritonobs\nVersion: 1.2.3\nSummary: A.\n"
+        "License-Expression: Apache-2.0\n"
+        "Requires-Dist: click>=8.1; extra == 'cli'\n"
+        "Requires-Dist: tritonobs[cli]; extra == 'lint'\n"
+        "Requires-Dist: tomli>=2; (python_version < '3.11') and extra == 'lint'\n"
+        "Requires-Dist: pytest>=8.2; extra == 'dev'\n"
+        "Requires-Dist: auditwheel==6.8.2; extra == 'release'\n"
+    )
+    wheels = [_wheel(tmp_path, name, metadata) for name in ("a.whl", "b.whl")]
+
+    text = sbom.bill(wheels, 1_700_000_000)
+
+    assert validation.JsonStrictValidator(schema.SchemaVersion.V1_6).validate_str(text) is None
+    assert text == sbom.bill(wheels, 1_700_000_000)
+    bill = json.loads(text)
+    package = bill["metadata"]["component"]
+    assert (package["name"], package["version"], package["purl"]) == (
+        "tritonobs",
+        "1.2.3",
+        "pkg:pypi/tritonobs@1.2.3",
+    )
+    assert {one["url"]: one["hashes"][0]["content"] for one in package["externalReferences"]} == {
+        wheel.name: hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in wheels
+    }
+    assert [(one["name"], one["scope"]) for one in bill["components"]] == [
+        ("click", "optional"),
+        ("tomli", "optional"),
+    ]
+    assert bill["metadata"]["timestamp"].startswith("2023-11-14T22:13:20")
 
 
 def test_the_mixin_evaluates_from_its_own_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tritonobs.extensions.lab import undo
+from tritonobs.tasks import undo
 from tritonobs.tasks.undo import Undo
 
 

@@ -20,7 +20,10 @@ def run(
         CannotRelease: it is not here, or it failed; the text has the end of what it said.
     """
     try:
-        done = subprocess.run(words, cwd=folder, env=env, check=False, capture_output=True, text=True)
+        # auditwheel unpacks files and packs them again with the rights that they got.
+        done = subprocess.run(
+            words, cwd=folder, env=env, umask=0o022, check=False, capture_output=True, text=True
+        )
     except OSError as error:
         raise CannotRelease(f"{words[0]} could not be run: {error.strerror}") from error
     if done.returncode:

@@ -21,6 +21,10 @@ from packaging.requirements import Requirement
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "tritonobs")
 
 
+_NOT_FOR_USERS = ("dev", "release")
+"""Extras of those who change or release the package: nothing that is installed has anything of them."""
+
+
 def bill(wheels: list[Path], moment: int) -> str:
     """The bill as JSON; the same wheels and moment (in seconds since 1970) give the same text.
 
@@ -55,7 +59,7 @@ def _asked(metadata: email.message.Message) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in metadata.get_all("Requires-Dist", []):
         name = Requirement(text).name.lower()
-        if name != "tritonobs":
+        if name != "tritonobs" and not any(f"extra == '{one}'" in text for one in _NOT_FOR_USERS):
             found.setdefault(name, []).append(text)
     return found
 

@@ -84,11 +84,13 @@ def _manylinux(tree: Path, out: Path, architecture: str, time: dict[str, str]) -
         built = list(Path(scratch).glob(f"*-cp310-abi3-linux_{architecture}.whl"))
         if not built:
             raise CannotRelease(f"the record path was not compiled for {architecture}:\n{said}")
-        policy = f"{_POLICY}_{architecture}"
-        words = ["-m", "auditwheel", "repair", "--plat", policy, "--only-plat", "--wheel-dir", str(out)]
-        run([sys.executable, *words, str(built[0])], tree, _environment(time))
-    (wheel,) = out.glob(f"*{policy}*.whl")
-    return wheel
+        # It takes the oldest policy that the wheel fits; by name it knows only those of its own machine.
+        words = ["-m", "auditwheel", "repair", "--plat", "auto", "--only-plat", "--wheel-dir", str(out)]
+        said = run([sys.executable, *words, str(built[0])], tree, _environment(time), with_errors=True)
+    made = list(out.glob(f"*{_POLICY}_{architecture}*.whl"))
+    if len(made) != 1:
+        raise CannotRelease(f"auditwheel made no {_POLICY}_{architecture} of the wheel:\n{said}")
+    return made[0]
 
 
 def _build(what: str, tree: Path, out: Path, variables: dict[str, str]) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
-from tritonobs.cli import drill
+from tritonobs.extensions.lab.commands import drill
 from tritonobs.extensions.lab.drill import registry
 from tritonobs.extensions.lab.drill.drill import Alert
 from tritonobs.extensions.lab.drill.rig import Rig

@@ -16,8 +16,9 @@ import pytest
 
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
-from tritonobs.cli import demo, load, stack, top
+from tritonobs.cli import top
 from tritonobs.errors import StackError
+from tritonobs.extensions.lab.commands import demo, load, stack
 from tritonobs.extensions.lab.stack import local, native, processes
 from tritonobs.extensions.lab.stack.services import Folders, Service
 

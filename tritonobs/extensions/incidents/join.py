@@ -103,8 +103,10 @@ def join(
             outside.append(alert)
         elif before is not None:
             known[key] = _heard_again(before, alert, now)
-        elif alert.firing or not _was_closed(state, alert):
+        elif alert.firing or now - _ends(alert, _starts(alert, now), now) < QUIET_SECONDS:
             known[key] = _heard(alert, about, now)
+        elif not _was_closed(state, alert):
+            outside.append(alert)
     known = {key: _still(one, now, over=whole and key not in heard) for key, one in known.items()}
     said = explanations(verdict, fleet) if verdict else ()
     known = put_aside(known, said, fleet)

@@ -179,15 +179,15 @@ def named(chat: Chat, states: Iterable[State]) -> Chat:
 def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], policy: Policy) -> Kind | None:
     """Which message is due, if one is."""
     told = _told(chat, incident)
-    if told is None:
-        # What was over before it could be told is not told: so it is with alerts, too.
-        waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
-        return Kind.FIRST if incident.ended is None and waited else None
     if incident.closed:
-        return None if told.ended else Kind.END
+        ends = not told.ended if told else _kept_back(chat, incident)
+        return Kind.END if ends else None
     if incident.ended is not None:
         # Nothing fires: it ends, or goes on, within minutes.
         return None
+    if told is None:
+        waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
+        return Kind.FIRST if waited else None
     matter = {change.what for change in news} - {What.JOINED}
     if not told.causes and not policy.verdict_alone:
         matter.discard(What.CAUSE)
@@ -200,6 +200,16 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
     # Alertmanager repeats what no one has silenced or muted: only what it repeats is said again.
     repeated = max(one.heard for one in incident.alerts if one.firing)
     return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
+
+
+def _kept_back(chat: Chat, incident: Incident) -> bool:
+    """Whether the end of an incident that was never told is to be told.
+
+    What is over before it can be told is not told: so it is with alerts, too. But what was parted from
+    another incident was told as a part of that one, or had waited for its next message.
+    """
+    alerts = (one for one in incident.alerts if one.seen < incident.opened)
+    return any(chat.named.get(one.key) != one.alert.state for one in alerts)
 
 
 def _news(

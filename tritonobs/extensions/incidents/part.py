@@ -144,7 +144,11 @@ class Incidents:
         incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
         if any(one.ended is not None and one.id not in self._bills for one in incidents):
             await self._add_up(incidents)
-        return said(incidents, self._bills, self._plan, robot)
+        bills, plan = self._bills, self._plan
+        # Time zones are files.
+        return await self._join_threads.run(
+            lambda: said(incidents, bills, plan, robot), seconds=_JOIN_SECONDS
+        )
 
     async def _add_up(self, incidents: Iterable[Incident]) -> None:
         """What those that ended cost, where Prometheus says it in time."""
