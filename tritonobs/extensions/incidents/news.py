@@ -203,10 +203,10 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
 
 
 def _kept_back(chat: Chat, incident: Incident) -> bool:
-    """Whether the end of an incident that was never told is to be told.
+    """Whether to send the end of an incident of which nothing was sent.
 
-    What is over before it can be told is not told: so it is with alerts, too. But what was parted from
-    another incident was told as a part of that one, or had waited for its next message.
+    An incident that ends before its first message is not sent. The same holds for alerts. But an incident
+    that was split from another one was sent as a part of that one, or had waited for its next message.
     """
     alerts = (one for one in incident.alerts if one.seen < incident.opened)
     return any(chat.named.get(one.key) != one.alert.state for one in alerts)
