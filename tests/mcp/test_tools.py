@@ -237,7 +237,7 @@ def test_ten_calls_at_once_are_all_answered(fleet_file):
 
 def test_a_fleet_file_that_is_broken_meanwhile_is_named(fleet_file, ask):
     """Its finding with file and line."""
-    fleet_file.write_text("fleet: x\nmodles: {}\n")
+    fleet_file.write_text("fleet: x\nmodells: {}\n")
     found = ask("limits")
 
     assert found.failed
