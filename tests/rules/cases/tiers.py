@@ -167,16 +167,16 @@ def comes_again():
         ("again_within_six_hours", (limit, limit), (350, 10)),
         ("again_after_seven", (limit, limit), (420, 10)),
         ("too_slow", (between, limit), (50, 10)),
-        ("calm", (limit, 0.45 * FAST * OWN), (50, 10)),
+        ("calm", (0.45 * FAST * OWN, limit), (50, 10)),
     ):
         world.gauge(BUDGET, OWN, **slo(model))
         steps = [step for minutes in ago for step in ((500 - minutes, None), (500.25 - minutes, 20))]
         world.gauge(BEGINS, [*steps, (999, None)], **slo(model))
-        for window, level in zip(("1h", "30m"), shares, strict=True):
+        for window, level in zip(("1h", "5m"), shares, strict=True):
             share(world, model, window, level)
     record = "slo:error_budget_burn_fast:ratio"
     return Case(
-        says="a burn that began twice in six hours goes on while the hour and its half burn",
+        says="a burn that began twice in six hours goes on while the hour burns",
         world=world,
         rules=(record,),
         given=(BUDGET, TIGHTEST, BEGINS, "slo:error_budget_burn_fast:begun", *SHARES),
