@@ -8,7 +8,7 @@ as gigabytes of digits.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from decimal import Decimal
 
 MAX_DIGITS = 40
@@ -142,9 +142,14 @@ def format_latency(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} µs"
 
 
-def format_clock(moment: float) -> str:
+def format_clock(moment: float, zone: tzinfo = timezone.utc) -> str:
     """A Unix time as a time of day with its zone: `21:43:10 UTC`."""
-    return datetime.fromtimestamp(moment, timezone.utc).strftime("%H:%M:%S UTC")
+    return f"{datetime.fromtimestamp(moment, zone):%H:%M:%S %Z}"
+
+
+def format_moment(moment: float, zone: tzinfo = timezone.utc) -> str:
+    """A Unix time as date and time with its zone: `2026-05-01 21:43:10 UTC`."""
+    return f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M:%S %Z}"
 
 
 def _short(text: str) -> str:

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -42,11 +41,6 @@ def _made(value: _Value) -> _Value:
 
 def _mapping(value: Mapping[_Value, _Value]) -> dict[str, _Value]:
     return {"/".join(key) if isinstance(key, tuple) else str(key): _made(item) for key, item in value.items()}
-
-
-def clock(moment: float) -> str:
-    """A Unix time as UTC, to the second."""
-    return datetime.fromtimestamp(moment, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def latency(seconds: float | None) -> str:

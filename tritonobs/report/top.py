@@ -11,7 +11,6 @@ import tty
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 
 from rich.console import Group
 from rich.live import Live
@@ -21,6 +20,7 @@ from tritonobs.report.console import plain, plain_console
 from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.top import SORT_KEYS, SortKey, TopRow, TopView, sorted_rows
+from tritonobs.units import format_clock
 
 _COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red")
 _WIDE, _WIDEST = 110, 150
@@ -77,8 +77,7 @@ def draw(
 
     With an `order`, rows stand where it says instead of where their numbers of this moment put them.
     """
-    at = datetime.fromtimestamp(view.at, timezone.utc).strftime("%H:%M:%S UTC")
-    head = f"{at}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
+    head = f"{format_clock(view.at)}  {view.source}, last {view.seconds:.0f} s, by {screen.sort}"
     head += "  PAUSED" if screen.paused else ""
     lines = [Text(head[:width], style="bold")]
     titles = ("model", "ver", "qps", "limit", "err", "mean", "p99 in", "queue", "wait", "batch")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from tritonobs.extensions.history.backtest import Backtest
 from tritonobs.extensions.history.suggest import Suggestion
 from tritonobs.report.console import Column, Line, Table
-from tritonobs.report.formats import clock, latency, rate, share
+from tritonobs.report.formats import latency, rate, share
 from tritonobs.report.html import template
-from tritonobs.units import format_duration
+from tritonobs.units import format_duration, format_moment
 
 _MOST_EPISODES = 30
 _MOST_OF = 0.98
@@ -52,7 +52,7 @@ def backtest_table(backtest: Backtest) -> Table:
         lines=tuple(
             Line(
                 cells=(
-                    clock(episode.start),
+                    format_moment(episode.start),
                     format_duration(max(1, round(episode.seconds))),
                     f"{episode.peak:.3g}",
                     episode.alert,

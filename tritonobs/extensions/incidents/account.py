@@ -13,7 +13,8 @@ from pathlib import Path
 from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
-from tritonobs.extensions.incidents.words import ENGLISH, Words, clock, counts, day, lasted
+from tritonobs.extensions.incidents.words import ENGLISH, Words, counts, lasted
+from tritonobs.units import format_clock, format_moment
 
 _MOST_NAMES = 3
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
@@ -45,7 +46,7 @@ def sentence(entry: Entry, words: Words = ENGLISH) -> str:
 def status(entry: Entry, words: Words = ENGLISH, zone: tzinfo = timezone.utc) -> str:
     """`lasts since 12:03:10 UTC`, or `lasted 4m`."""
     if entry.ended is None:
-        return words.lasts.format(clock(entry.since, zone))
+        return words.lasts.format(format_clock(entry.since, zone))
     return words.lasted.format(lasted(entry.since, entry.ended))
 
 
@@ -78,14 +79,14 @@ def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
     """The incident as plain lines."""
     yield f"{entry.id}  {entry.worst}  {place(entry)}"
     yield f"{sentence(entry)}"
-    yield f"({day(entry.since)}, {status(entry)})"
+    yield f"({format_moment(entry.since)}, {status(entry)})"
     for step in entry.causes[0].next_steps if entry.causes else ():
         yield f"  > {step}"
     for cause in entry.causes[1:]:
         yield f"Also: {cause.sentence}"
     yield ""
     for event in timeline(entry):
-        yield f"  {clock(event.at)}  {event.what}"
+        yield f"  {format_clock(event.at)}  {event.what}"
     if entry.left_out:
         yield f"  ... and {entry.left_out} more alerts"
     if entry.cost:
@@ -97,13 +98,13 @@ def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
 def markdown(entry: Entry, readings: Mapping[Moment, Path]) -> str:
     """A draft of the post-mortem: what is known is filled in, what people must say is asked for."""
     made = [
-        f"# {_plain(place(entry))}: {day(entry.since)}",
+        f"# {_plain(place(entry))}: {format_moment(entry.since)}",
         "",
         f"**{_plain(sentence(entry))}** ({entry.worst}; {status(entry)}; `{entry.id}`)",
         "",
         "## Timeline",
         "",
-        *(f"- {clock(event.at)} {_plain(event.what)}" for event in timeline(entry)),
+        *(f"- {format_clock(event.at)} {_plain(event.what)}" for event in timeline(entry)),
         *([f"- … and {entry.left_out} more alerts"] if entry.left_out else []),
         "",
         *(["## Impact", "", f"- {_plain(cost(entry.cost))}", ""] if entry.cost else []),

@@ -14,9 +14,10 @@ from starlette.routing import Route
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
-from tritonobs.extensions.incidents.words import ENGLISH, LANGUAGES, Words, clock, day
+from tritonobs.extensions.incidents.words import ENGLISH, LANGUAGES, Words
 from tritonobs.report.html import template
 from tritonobs.tasks.threads import Threads
+from tritonobs.units import format_clock, format_moment
 
 if TYPE_CHECKING:
     from tritonobs.extensions.incidents.incident import Incident
@@ -56,7 +57,7 @@ def routes(source: Source) -> list[Route]:
         text = template(__package__, "incidents.html").render(
             entries=entries,
             account=account,
-            day=day,
+            format_moment=format_moment,
             fleet=source.plan.fleet,
             words=_words(request),
             zone=zoneinfo.ZoneInfo(source.plan.notify.timezone),
@@ -98,8 +99,8 @@ def incident_page(
         readings=recorded.readings,
         account=account,
         alerts=alerts,
-        clock=clock,
-        day=day,
+        format_clock=format_clock,
+        format_moment=format_moment,
         words=words,
         zone=zone,
         refresh=_REFRESH_SECONDS if refresh else 0,

@@ -142,18 +142,18 @@ class Incidents:
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
         incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
-        if any(one.ended is not None and one.id not in self._bills for one in incidents):
-            await self._add_up(incidents)
+        ended = [one for one in incidents if one.ended is not None and one.id not in self._bills]
+        if ended:
+            await self._add_up(ended[:_MOST_BILLS])
         bills, plan = self._bills, self._plan
         # Time zones are files.
         return await self._join_threads.run(
             lambda: said(incidents, bills, plan, robot), seconds=_JOIN_SECONDS
         )
 
-    async def _add_up(self, incidents: Iterable[Incident]) -> None:
-        """What those that ended cost, where Prometheus says it in time."""
+    async def _add_up(self, ended: Sequence[Incident]) -> None:
+        """What these, which ended, cost, where Prometheus says it in time."""
         asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
-        ended = [one for one in incidents if one.ended is not None][:_MOST_BILLS]
 
         def read() -> dict[str, Cost]:
             assert asked is not None  # noqa: S101 (made by `apply`)

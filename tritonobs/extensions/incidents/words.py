@@ -6,7 +6,7 @@ from __future__ import annotations
 import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone, tzinfo
+from datetime import tzinfo
 from decimal import Decimal
 from typing import Final
 
@@ -15,7 +15,7 @@ from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import Incident
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
-from tritonobs.units import format_duration, format_number
+from tritonobs.units import format_clock, format_duration, format_number
 
 _MOST_INCIDENTS = 3
 
@@ -146,7 +146,7 @@ def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzi
         return ()
     sentence = words.cause.format(one.cause.sentence)
     if one.cause.since is not None:
-        sentence = words.since.format(sentence, clock(one.cause.since, zone))
+        sentence = words.since.format(sentence, format_clock(one.cause.since, zone))
     steps = one.cause.next_steps[:1]
     if not steps:
         return (Said(sentence, words.incident, url),)
@@ -167,13 +167,3 @@ def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
 def lasted(began: float, ended: float) -> str:
     """`12m30s`."""
     return format_duration(Decimal(max(0, round(ended - began))))
-
-
-def clock(moment: float, zone: tzinfo = timezone.utc) -> str:
-    """The time of day with its zone; of a Unix time."""
-    return f"{datetime.fromtimestamp(moment, zone):%H:%M:%S %Z}"
-
-
-def day(moment: float, zone: tzinfo = timezone.utc) -> str:
-    """Date and time with the zone; of a Unix time."""
-    return f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M:%S %Z}"

@@ -7,8 +7,8 @@ from typing import Any
 
 from tritonobs.extensions.mcp.ask import Said
 from tritonobs.extensions.mcp.schemas import Next
-from tritonobs.report.formats import clock, latency, rate, share
-from tritonobs.units import format_duration
+from tritonobs.report.formats import latency, rate, share
+from tritonobs.units import format_duration, format_moment
 
 _HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
 _MOST = 3
@@ -26,7 +26,7 @@ def verdict(value: _Json) -> str:
     text = f"{_HEADS.get(value['status'], value['status'])}: {value['sentence']}."
     causes = value.get("causes", [])
     if causes and causes[0].get("since"):
-        text += f" Since {clock(causes[0]['since'])}."
+        text += f" Since {format_moment(causes[0]['since'])}."
     steps = causes[0].get("next_steps", []) if causes else []
     if steps:
         text += f" Do: {steps[0]}."
@@ -116,7 +116,7 @@ def incidents(found: Sequence[_Json]) -> str:
     one = found[0]
     causes = one.get("causes") or [{}]
     about = causes[0].get("sentence") or ", ".join(one.get("models", [])[:_MOST]) or "an unknown cause"
-    end = f"ended {clock(one['ended'])}" if one.get("ended") else "goes on"
+    end = f"ended {format_moment(one['ended'])}" if one.get("ended") else "goes on"
     return f"{len(found)} incidents; the latest, {one['id']}, {end}: {about}"
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from tritonobs.extensions.traces.slowest import Slow
 from tritonobs.extensions.traces.waterfall import rows, sentence
-from tritonobs.report.formats import clock, latency
+from tritonobs.report.formats import latency
 from tritonobs.report.html import template
+from tritonobs.units import format_moment
 
 
 def slow_page(model: str, slow: Sequence[Slow]) -> str:
@@ -20,7 +21,7 @@ def slow_page(model: str, slow: Sequence[Slow]) -> str:
                 "slow": each,
                 "rows": rows(each),
                 "sentence": sentence(each),
-                "at": clock(each.call.request.start_ns / 1e9),
+                "at": format_moment(each.call.request.start_ns / 1e9),
             }
             for each in slow
         ],

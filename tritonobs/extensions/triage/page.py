@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from tritonobs.extensions.triage.judge import Verdict
 from tritonobs.extensions.triage.tables import evidence_text, slowdown_table
-from tritonobs.report.formats import clock
 from tritonobs.report.html import template
+from tritonobs.units import format_moment
 
 
 def verdict_page(
@@ -19,6 +19,6 @@ def verdict_page(
         tables=[slowdown_table(slowdown) for slowdown in verdict.slowdowns],
         links=list(links),
         questions=list(questions),
-        clock=clock,
+        format_moment=format_moment,
         evidence_text=evidence_text,
     )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tritonobs.report.console import Column, Line, Style, Table, plain, print_table, print_text, table_text
-from tritonobs.report.formats import NOTHING, clock, latency, number, rate, share
-from tritonobs.units import format_duration
+from tritonobs.report.formats import NOTHING, latency, number, rate, share
+from tritonobs.units import format_duration, format_moment
 
 if TYPE_CHECKING:
     from tritonobs.extensions.triage.judge import Slowdown, Verdict
@@ -181,7 +181,7 @@ def _links(
             )
     span = format_duration(int(verdict.incident.end - verdict.baseline.start))
     # Without an end the graph would show the time until it is opened.
-    until = quote(clock(verdict.incident.end).removesuffix(" UTC"))
+    until = quote(format_moment(verdict.incident.end).removesuffix(" UTC"))
     graph = f"{prometheus_url}/graph?g0.tab=0&g0.range_input={span}&g0.end_input={until}"
     for name, text in questions(verdict, asked):
         if name.startswith("trend of "):
@@ -202,7 +202,7 @@ def _value(value: float | None, unit: str) -> str:
     if unit == "ratio":
         return share(value)
     if unit == "timestamp":
-        return clock(value)
+        return format_moment(value)
     if unit == "per_second":
         return f"{rate(value)}/s"
     return f"{number(value, 3)} {unit}" if unit not in {"count", ""} else number(value, 4)
@@ -212,14 +212,14 @@ def _since(cause: Cause, verdict: Verdict) -> str:
     if cause.since is None:
         return ""
     ago = format_duration(max(1, round(verdict.incident.end - cause.since)))
-    return f", since {clock(cause.since)} ({ago} ago)"
+    return f", since {format_moment(cause.since)} ({ago} ago)"
 
 
 def _window(verdict: Verdict) -> str:
     incident, baseline = verdict.incident, verdict.baseline
     return (
-        f"{clock(incident.end)}, last {format_duration(round(incident.seconds))} "
-        f"against {format_duration(round(baseline.seconds))} until {clock(baseline.end)}"
+        f"{format_moment(incident.end)}, last {format_duration(round(incident.seconds))} "
+        f"against {format_duration(round(baseline.seconds))} until {format_moment(baseline.end)}"
     )
 
 
