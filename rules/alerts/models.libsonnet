@@ -142,6 +142,18 @@ function(config)
     unless on (%(model)s, stage)
     %(passed_on)s
   |||, { refused: refused, passed_on: passed_on });
+  // Models about whose errors a page fires: the page names the reason.
+  local paged = text.all([
+    fit(|||
+      (
+        %(burns)s
+          unless on (%(subject)s, slo)
+        slo:tritonobs_counted:info{stage!=""}
+      )
+    |||, { burns: tier.named('ratio') })
+    for tier in (import '../lib/burns.libsonnet').tiers(config)
+    if tier.severity == 'critical'
+  ]);
   {
     // In the group of the records that it reads.
     again: again.records(invalid) + [
@@ -242,9 +254,14 @@ function(config)
         )
         unless on (%(model)s)
         %(of_members)s
+        unless on (%(model)s)
+        (
+          %(paged)s
+        )
         %(ended)s
       |||, {
         ended: ended,
+        paged: paged,
         errors: many_stage_errors(),
         errors_earlier: many_stage_errors(' offset %(span2m)s'),
         failures: many_failures,

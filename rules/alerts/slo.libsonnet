@@ -23,6 +23,20 @@ function(config)
     of_model + of_slo,
     ' Its stage {{ . | first | label "stage" }} uses most of the latency budget: {{ . | first | value | humanizePercentage }} of the threshold.'
   );
+  // The most frequent reason, for an SLO about failed requests: of the model's own stages, else of Triton. A page is about the
+  // version with nearly all bad requests of its model, so the reasons of the model are those of the version.
+  local reasons(sentence) = asked(
+    'topk by (%(cluster)s) (1, ' +
+    'sum by (%(cluster)s, stage, reason) (model_version_stage_reason:tritonobs_stage_errors:rate5m{outcome=\\"\\",' + matching(of_model) + '}) > 0 ' +
+    'or on () sum by (%(cluster)s, reason) (model_version_reason:triton_requests_failed:mean5m{' + matching(of_model) + '}) > 0) ' +
+    'and on () slo:tritonobs_counted:info{stage=\\"\\",' + matching(of_slo) + '}',
+    of_model + of_model + of_slo,
+    sentence
+  );
+  local reason = '{{ . | first | label "reason" }}';
+  local stage = '{{ with . | first | label "stage" }}';
+  local fails_for = reasons(' Most fail for the reason ' + reason + stage + ' in stage {{ . }}{{ end }}.');
+  local fails_for_zh = reasons('多数失败原因是 ' + reason + stage + '，在阶段 {{ . }}{{ end }}。');
   local waited = (import '../lib/phrases.libsonnet').waited(cluster).english;
   local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
@@ -139,11 +153,11 @@ function(config)
     })), {
       summary: 'A model burns its error budget too fast.',
       description: say.percent + ' of the requests of ' + say.model + ' were bad for {{ $labels.slo }} in the last ' +
-                   tier.long + ', and it goes on' + left + '.' + eater + waited + say.called_by + say.causes +
+                   tier.long + ', and it goes on' + left + '.' + fails_for + eater + waited + say.called_by + say.causes +
                    ' Find the reason or stage that causes it. If a rollout causes it, roll back.',
       summary_zh: say.model_zh + ' 的 SLO {{ $labels.slo }} 消耗错误预算过快。',
       description_zh: '最近 ' + tier.long + ' 内，' + say.model_zh + ' 有 ' + say.percent + ' 的请求未达到 {{ $labels.slo }}，且仍在继续' + left_zh +
-                      '。' + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
+                      '。' + fails_for_zh + waited_zh + say.called_by_zh + say.causes_zh + '找出是哪个原因或阶段；若由发布引起，请回滚。',
       board: board,
     }, labels={ burn_tier: tier.name });
   local missing = text.alert('TritonSliMissing', 'warning', text.owned(|||

@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -62,3 +64,44 @@ def test_every_annotation_is_filled(alert, promtool, generated, cases, tmp_path)
     assert said["runbook_url"].endswith(f"/runbooks/{alert}")
     assert re.fullmatch(r"http://\S+", said["dashboard_url"])
     assert len(said["description"]) > len(said["summary"])
+
+
+@pytest.mark.parametrize(
+    ("rates", "stage", "says"),
+    [
+        (
+            {"corrupt": 0.2, "late": 0.1, "BACKEND": 0.5},
+            "",
+            [" Most fail for the reason corrupt in stage decode."],
+        ),
+        ({"BACKEND": 0.5, "OTHER": 0.1}, "", [" Most fail for the reason BACKEND."]),
+        ({"corrupt": 0, "BACKEND": 0}, "", []),
+        ({"corrupt": 0.2, "BACKEND": 0.5}, "total", []),
+    ],
+    ids=["of the model's own", "else Triton's", "none", "a page about latency has none"],
+)
+def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, rates, stage, says):
+    """The reasons of the model's stages come first. `stage` is that of the SLO, which "" has not."""
+    case, minute = firing_case(cases, "TritonErrorBudgetBurnFast")
+    own = {"model": "nms", "version": "1"}
+    of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
+    of_triton = "model_version_reason:triton_requests_failed:mean5m"
+    counted = "slo:tritonobs_counted:info"
+    world = deepcopy(case.world)
+    world.gauge(counted, 1, **own, slo="a", **({"stage": stage} if stage else {}))
+    for reason, rate in rates.items():
+        if reason.isupper():
+            world.gauge(of_triton, rate, **own, reason=reason)
+        else:
+            world.gauge(of_stages, rate, **own, stage="decode", reason=reason)
+    given = (*case.given, of_stages, of_triton, counted)
+
+    said = annotations(
+        request.getfixturevalue("promtool"),
+        request.getfixturevalue("generated")(world.scrape_seconds),
+        replace(case, world=world, given=given),
+        ("TritonErrorBudgetBurnFast", minute),
+        request.getfixturevalue("tmp_path"),
+    )
+
+    assert re.findall(r" Most fail[^.]*\.", said["description"]) == says

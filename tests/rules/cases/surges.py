@@ -58,6 +58,29 @@ def chance(errors):
     return (errors + 4 * math.sqrt(errors) + 4) / 300
 
 
+BURNS = ("slo:error_budget_burn_fast:ratio", "slo:error_budget_burn_medium:ratio")
+COUNTED = "slo:tritonobs_counted:info"
+
+
+def paged(burn, *, slo, stage, says, check):
+    """Errors while a page about this SLO fires, for the whole model; the SLO is about `stage`, "" is none."""
+    record, labels = KINDS[0]
+    of = {"model": "nms", "slo": slo}
+    return Case(
+        says=says,
+        world=World(minutes=40)
+        .gauge(OWNER, 1, **NMS)
+        .gauge(TRAFFIC, 4, **NMS)
+        .gauge(BAD, 1, **NMS)
+        .gauge(record, [(30, None), (999, 0.1)], **NMS, **labels)
+        .gauge(burn, [(32, None), (999, 20)], **of)
+        .gauge(COUNTED, 1, **of, **({"stage": stage} if stage else {})),
+        rules=(SURGE,),
+        given=(*GIVEN, *BURNS, COUNTED),
+        checks=(check,),
+    )
+
+
 OF_EACH = tuple(
     case
     for kind in KINDS
@@ -141,5 +164,25 @@ CASES = (
         35.75,
         minutes=40,
         bad=0,
+    ),
+    *(
+        paged(
+            burn,
+            slo="availability",
+            stage="",
+            says=f"a page about the same errors names the reason itself: {burn}",
+            check=silent(SURGE, 40),
+        )
+        for burn in BURNS
+    ),
+    *(
+        paged(
+            burn,
+            slo="latency",
+            stage="total",
+            says=f"a page about latency says nothing of errors: {burn}",
+            check=fires(SURGE, 36.0, **FIRING, **KINDS[0][1]),
+        )
+        for burn in BURNS
     ),
 )

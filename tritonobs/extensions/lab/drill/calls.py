@@ -66,7 +66,6 @@ _INSIDE = (
         breaks=f"{_FAILING_SHARE:.0%} of the detector's inferences fail",
         cause=_failing_detector,
         alerts=(
-            Alert(name="TritonErrorReasonSurge", labels={"model": "detector", "reason": "inference_failed"}),
             Alert(name="TritonErrorBudgetBurnFast", labels={"model": "detector", "slo": "availability"}),
         ),
         check="error_surge",

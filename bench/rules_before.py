@@ -1,0 +1,197 @@
+"""What our rules cost beside those of an earlier release, both on the same pages at the same time.
+
+The other checkout needs no installation: `git worktree add /tmp/before 99f9e9f`, then --before /tmp/before.
+Pages are fakes of healthy servers; limits and objectives are those of a real `tritonobs serve`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import requests
+import yaml
+from results import publish, table
+from scale_pages import BOUNDS, QPS, THRESHOLD_SECONDS, Pages, address
+
+from support.operated import plain_alertmanager
+from support.programs import PrometheusProgram, ServeProgram, free_port
+from tritonobs.programs import binaries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MODELS, _SECONDS = 20, 15
+_LOOK_SECONDS = 10
+_SHOWN = 12
+_FLEET = """\
+fleet: large
+cluster: east
+replicas: {{file: {{path: servers.json}}}}
+addresses: {{prometheus: 'http://127.0.0.1:9', serve: 'http://127.0.0.1:{serve}', alertmanager: '{manager}'}}
+prometheus: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
+rules: {{latency_thresholds: [{threshold:g}s]}}
+defaults:
+  qps_limit: {limit}
+  slos:
+    availability: {{objective: 99.9%}}
+    latency: {{objective: 99%, stage: total, threshold: {threshold:g}s}}
+models:
+"""
+
+
+def main() -> None:
+    """Read the command line, measure, publish."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--before", type=Path, required=True, help="a checkout of the earlier release")
+    parser.add_argument("--servers", type=int, default=10)
+    parser.add_argument(
+        "--pools", type=int, default=5, help="the servers of each have 20 models of their own"
+    )
+    parser.add_argument("--warm-minutes", type=float, default=12)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
+    options = parser.parse_args()
+    checkouts = {"before": options.before.resolve(), "now": Path(__file__).resolve().parents[1]}
+    with tempfile.TemporaryDirectory() as name, ExitStack() as held:
+        stack = _start(Path(name), held, checkouts, options)
+        time.sleep(60 * options.warm_minutes)
+        values = _watch(stack, options.minutes)
+    rows = [
+        [name, f"{seen['rules']:.0f}"]
+        + [
+            f"{seen[key]:.{digits}f}"
+            for key, digits in (("evaluation_ms", 0), ("cpu_ms", 0), ("samples_m", 2))
+        ]
+        for name, seen in values.items()
+    ]
+    before, now = values["before"], values["now"]
+    ratios = ", ".join(
+        f"{word} {now[key] / before[key]:.2f}"
+        for word, key in (("evaluation", "evaluation_ms"), ("CPU", "cpu_ms"), ("samples", "samples_m"))
+    )
+    most = sorted(now["each"].items(), key=lambda one: -one[1])[:_SHOWN]
+    publish(
+        "rules_before",
+        f"{options.servers} servers, {_MODELS * options.pools} models with a limit and two SLOs each; "
+        f"scrapes and evaluations every {_SECONDS} s; both sets of rules in a Prometheus of their own at the "
+        f"same time, watched for {options.minutes:g} minutes.\n\n"
+        f"{table(['rules of', 'rules', 'evaluation ms/min', 'CPU ms/min', 'samples read M/min'], rows)}\n\n"
+        f"Now as a multiple of before: {ratios}. The rules that cost most now:\n\n"
+        f"{table(['rule', 'ms/min'], [[name, f'{cost:.1f}'] for name, cost in most])}",
+        values,
+        as_json=options.json,
+        write=options.write,
+    )
+
+
+def _start(
+    folder: Path, held: ExitStack, checkouts: Mapping[str, Path], options: argparse.Namespace
+) -> dict[str, PrometheusProgram]:
+    """All programs; a Prometheus for the rules of each checkout."""
+    pages = held.enter_context(Pages(options.servers, _MODELS, options.pools))
+    groups = [
+        {"targets": [f"{address(server)}:{pages.port}"], "labels": {}} for server in range(options.servers)
+    ]
+    (folder / "servers.json").write_text(json.dumps(groups), encoding="utf-8")
+    manager = held.enter_context(plain_alertmanager(folder))
+    serve = free_port()
+    buckets = ", ".join(f"{bound:g}s" for bound in BOUNDS)
+    lines = [
+        f"  m{model}: {{latency_buckets: [{buckets}], versions: {{'1': {{}}}}}}\n"
+        for model in range(_MODELS * options.pools)
+    ]
+    fleet = folder / "fleet.yaml"
+    head = _FLEET.format(
+        serve=serve,
+        manager=manager.url,
+        seconds=_SECONDS,
+        limit=4 * QPS * options.servers // options.pools,
+        threshold=THRESHOLD_SECONDS,
+    )
+    fleet.write_text(head + "".join(lines), encoding="utf-8")
+    held.enter_context(ServeProgram(fleet, port=serve))
+    return {
+        name: held.enter_context(
+            PrometheusProgram(
+                binaries.find("prometheus"), _built(checkout, fleet, folder / name), folder / name / "run"
+            )
+        )
+        for name, checkout in checkouts.items()
+    }
+
+
+def _built(checkout: Path, fleet: Path, out: Path) -> dict[str, Any]:
+    """The configuration of Prometheus that `tritonobs build` of a checkout makes."""
+    argv = [sys.executable, "-m", "tritonobs", "build", str(fleet), "--output", str(out)]
+    subprocess.run(argv, check=True, cwd=checkout, env={**os.environ, "PYTHONPATH": str(checkout)})
+    config: dict[str, Any] = yaml.safe_load((out / "prometheus/prometheus.yml").read_text(encoding="utf-8"))
+    config["rule_files"] = [str(out / "prometheus" / file) for file in config["rule_files"]]
+    return config
+
+
+def _watch(stack: Mapping[str, PrometheusProgram], minutes: float) -> dict[str, dict[str, Any]]:
+    """What each spends in a minute: every rule by its evaluations, and the whole process."""
+    started, cpu = time.monotonic(), {name: _cpu_seconds(one.pid) for name, one in stack.items()}
+    took: dict[str, dict[tuple[str, int, str], dict[str, float]]] = {
+        name: defaultdict(dict) for name in stack
+    }
+    intervals: dict[str, dict[str, float]] = {name: {} for name in stack}
+    while time.monotonic() - started < 60 * minutes:
+        time.sleep(_LOOK_SECONDS)
+        for name, one in stack.items():
+            page = requests.get(f"{one.url}/api/v1/rules", timeout=60).json()
+            for group in page["data"]["groups"]:
+                intervals[name][group["name"]] = group["interval"]
+                for place, rule in enumerate(group["rules"]):
+                    # A look may see an evaluation twice; each counts once.
+                    took[name][group["name"], place, rule["name"]][rule["lastEvaluation"]] = rule[
+                        "evaluationTime"
+                    ]
+    passed = (time.monotonic() - started) / 60
+    values = {}
+    for name, one in stack.items():
+        each: dict[str, float] = defaultdict(float)
+        for (group, _, rule), seconds in took[name].items():
+            each[rule] += 60_000 / intervals[name][group] * sum(seconds.values()) / len(seconds)
+        values[name] = {
+            "rules": len(took[name]),
+            "evaluation_ms": sum(each.values()),
+            "cpu_ms": 1000 * (_cpu_seconds(one.pid) - cpu[name]) / passed,
+            "samples_m": _samples_read(one.url) / 1e6,
+            "each": dict(each),
+        }
+    return values
+
+
+def _samples_read(url: str) -> float:
+    """How many samples the rules read in a minute: what no other process changes."""
+    read = 0.0
+    for group in requests.get(f"{url}/api/v1/rules", timeout=60).json()["data"]["groups"]:
+        for rule in group["rules"]:
+            asked = {"query": rule["query"], "stats": "all"}
+            answer = requests.post(f"{url}/api/v1/query", data=asked, timeout=60).json()
+            read += answer["data"]["stats"]["samples"]["totalQueryableSamples"] * 60 / group["interval"]
+    return read
+
+
+def _cpu_seconds(pid: int) -> float:
+    used = psutil.Process(pid).cpu_times()
+    return float(used.user + used.system)
+
+
+if __name__ == "__main__":
+    main()
