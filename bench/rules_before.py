@@ -29,10 +29,10 @@ from support.programs import PrometheusProgram, ServeProgram, free_port
 from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _MODELS, _SECONDS = 20, 15
-_LOOK_SECONDS = 10
+_LOOKS = 9
 _SHOWN = 12
 _FLEET = """\
 fleet: large
@@ -144,48 +144,42 @@ def _built(checkout: Path, fleet: Path, out: Path) -> dict[str, Any]:
 
 
 def _watch(stack: Mapping[str, PrometheusProgram], minutes: float) -> dict[str, dict[str, Any]]:
-    """What each spends in a minute: every rule by its evaluations, and the whole process."""
+    """What the rules of each cost in a minute, and what the whole process spends."""
     started, cpu = time.monotonic(), {name: _cpu_seconds(one.pid) for name, one in stack.items()}
-    took: dict[str, dict[tuple[str, int, str], dict[str, float]]] = {
-        name: defaultdict(dict) for name in stack
-    }
-    intervals: dict[str, dict[str, float]] = {name: {} for name in stack}
-    while time.monotonic() - started < 60 * minutes:
-        time.sleep(_LOOK_SECONDS)
-        for name, one in stack.items():
-            page = requests.get(f"{one.url}/api/v1/rules", timeout=60).json()
-            for group in page["data"]["groups"]:
-                intervals[name][group["name"]] = group["interval"]
-                for place, rule in enumerate(group["rules"]):
-                    # A look may see an evaluation twice; each counts once.
-                    took[name][group["name"], place, rule["name"]][rule["lastEvaluation"]] = rule[
-                        "evaluationTime"
-                    ]
+    time.sleep(60 * minutes)
     passed = (time.monotonic() - started) / 60
+    spent = {name: 1000 * (_cpu_seconds(one.pid) - cpu[name]) / passed for name, one in stack.items()}
     values = {}
     for name, one in stack.items():
+        costs = list(_costs(one.url))
         each: dict[str, float] = defaultdict(float)
-        for (group, _, rule), seconds in took[name].items():
-            each[rule] += 60_000 / intervals[name][group] * sum(seconds.values()) / len(seconds)
+        for rule, seconds, _ in costs:
+            each[rule] += 1000 * seconds
         values[name] = {
-            "rules": len(took[name]),
+            "rules": len(costs),
             "evaluation_ms": sum(each.values()),
-            "cpu_ms": 1000 * (_cpu_seconds(one.pid) - cpu[name]) / passed,
-            "samples_m": _samples_read(one.url) / 1e6,
+            "cpu_ms": spent[name],
+            "samples_m": sum(samples for *_, samples in costs) / 1e6,
             "each": dict(each),
         }
     return values
 
 
-def _samples_read(url: str) -> float:
-    """How many samples the rules read in a minute: what no other process changes."""
-    read = 0.0
+def _costs(url: str) -> Iterator[tuple[str, float, float]]:
+    """Of every rule its name, the seconds of its evaluations in a minute, and the samples that they read.
+
+    The quickest of some evaluations counts: others are slower for what else the machine does.
+    """
     for group in requests.get(f"{url}/api/v1/rules", timeout=60).json()["data"]["groups"]:
         for rule in group["rules"]:
-            asked = {"query": rule["query"], "stats": "all"}
-            answer = requests.post(f"{url}/api/v1/query", data=asked, timeout=60).json()
-            read += answer["data"]["stats"]["samples"]["totalQueryableSamples"] * 60 / group["interval"]
-    return read
+            looks = []
+            for _ in range(_LOOKS):
+                asked = {"query": rule["query"], "stats": "all"}
+                answer = requests.post(f"{url}/api/v1/query", data=asked, timeout=60).json()
+                looks.append(answer["data"]["stats"])
+            seconds = min(one["timings"]["execTotalTime"] for one in looks)
+            samples = looks[0]["samples"]["totalQueryableSamples"]
+            yield rule["name"], seconds * 60 / group["interval"], samples * 60 / group["interval"]
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -1,7 +1,8 @@
 """How many files one more of something touches, counted by adding it to a copy of the tree.
 
 With all of the touches the tests that ask for completeness pass; without any one of them a test fails and
-names it. So the numbers are what is needed, and CONTRIBUTING.md says the same.
+names it. So the numbers are what is needed, and CONTRIBUTING.md says the same. What a command writes (golden
+rules, generated boards) is not counted: a test says which command.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pytest
 
@@ -18,7 +20,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tools"))
 
 import without
 
-_CHECK: Final = {
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The text that a file gets at its end, or the words before which it gets it.
+_Touches: TypeAlias = "dict[str, str | tuple[str, str]]"
+_CHECK: Final[_Touches] = {
     "tritonobs/extensions/triage/checks/full_moon.py": '''"""The moon is full."""
 
 from __future__ import annotations
@@ -48,6 +55,126 @@ def test_a_new_moon_is_no_news(fleet):
 }
 _CHECK_TESTS: Final = ("tests/triage/checks/test_healthy.py", "tests/triage/checks/test_full_moon.py")
 
+_ALERT: Final[_Touches] = {
+    # Expression and both texts.
+    "rules/alerts/models.libsonnet": (
+        "      text.alert('TritonSaturated',",
+        """      text.alert('TritonFullMoon', 'info', text.owned_version(|||
+        (model_version:tritonobs_workers:count > 28)
+      |||), {
+        summary: 'The moon is full.',
+        description: say.model + ' has ' + say.number + ' workers, as many as a month has days.',
+        summary_zh: '满月。',
+        description_zh: say.model_zh + ' 有 ' + say.number + ' 个工作进程',
+        board: on_model('model_version:tritonobs_workers:count'),
+      }, wait='5m'),
+""",
+    ),
+    "tests/rules/cases/full_moon.py": '''"""The moon."""
+
+from support.promtool import Case, fires, silent
+from support.simulate import World
+
+MOON, OWNER = "TritonFullMoon", "subject:tritonobs_owner:info"
+WORKERS = "model_version:tritonobs_workers:count"
+OF = {"model": "moon", "version": "1"}
+CASES = (
+    Case(
+        says="a month of workers is a full moon, a week is none",
+        world=World(minutes=40).gauge(OWNER, 1, **OF).gauge(WORKERS, [(20, 7), (99, 30)], **OF),
+        rules=(MOON,),
+        given=(WORKERS, OWNER),
+        checks=(silent(MOON, 20), fires(MOON, 30, **OF, severity="info")),
+    ),
+)
+''',
+    "docs/runbooks/TritonFullMoon.md": """# TritonFullMoon
+
+`info` · 5 m
+
+## Mitigation
+
+1. Wait.
+
+False-page budget: 0.2 a day over a healthy fleet (`bench/false_pages.py`).
+
+## Diagnosis
+
+Look up.
+
+## Impact
+
+None.
+
+## Meaning
+
+More workers than days.
+
+## 中文
+
+### 处理
+
+1. 等待。
+
+误报预算 0.2
+
+### 诊断
+
+抬头看。
+
+### 影响
+
+没有。
+
+### 含义
+
+工作进程比一个月的天数还多。
+""",
+    "docs/runbooks/README.md": (
+        "| [TritonCacheCollapse]",
+        "| [TritonFullMoon](TritonFullMoon.md) | info | The moon is full | 满月 |\n",
+    ),
+    "docs/drills.md": (
+        "| [TritonAcceleratorFault]",
+        "| [TritonFullMoon](runbooks/TritonFullMoon.md) | the stack has no moon |\n",
+    ),
+}
+_ALERT_TESTS: Final = (
+    "tests/test_runbooks.py::test_every_alert_has_its_page_and_every_page_its_alert",
+    "tests/test_runbooks.py::test_index_lists_every_alert_with_its_severity",
+    "tests/lab/drill/test_registry.py::test_every_alert_has_a_drill_or_a_reason_for_none",
+    "tests/rules/test_annotations.py::test_every_annotation_is_filled[TritonFullMoon]",
+)
+
+_PANEL: Final[_Touches] = {
+    "dashboards/signals/accelerators.py": """
+
+MOON = Signal(
+    title="Moon",
+    unit="percentunit",
+    expr=f"avg(device:accelerator_utilization:ratio{_SELECTED})",
+    legend="moon",
+    empty=_NONE,
+    description="How full the moon is. Good: when it is dark. From `device:accelerator_utilization:ratio`.",
+    maximum=1,
+)
+""",
+    "dashboards/accelerators.dashboard.py": (
+        "                timeseries(accelerators.CLOCK),\n",
+        "                timeseries(accelerators.MOON),\n",
+    ),
+}
+_PANEL_TESTS: Final = (
+    "tests/dashboards/test_boards.py::test_every_signal_is_on_a_board",
+    "tests/dashboards/test_boards.py::test_every_panel_says_what_it_shows_and_what_good_looks_like",
+    "tests/dashboards/test_boards.py::test_panels_do_not_overlap",
+)
+_KINDS: Final = {
+    "check of triage": (_CHECK, _CHECK_TESTS, 4),
+    "alert": (_ALERT, _ALERT_TESTS, 5),
+    "panel": (_PANEL, _PANEL_TESTS, 3),
+}
+
 
 @pytest.fixture(name="tree", scope="module")
 def _tree(tmp_path_factory):
@@ -64,39 +191,53 @@ def _passes(tree: Path, tests: tuple[str, ...]) -> bool:
     return done.returncode == 0
 
 
-def _add(tree: Path, touches: dict[str, str]) -> dict[Path, str | None]:
-    """Make them, and give what was there before."""
+@contextmanager
+def _added(tree: Path, touches: _Touches) -> Iterator[None]:
+    """Make the touches; afterwards the tree is as before."""
     before: dict[Path, str | None] = {}
-    for name, text in touches.items():
+    for name, touch in touches.items():
         path = tree / name
-        before[path] = path.read_text(encoding="utf-8") if path.exists() else None
-        path.write_text((before[path] or "") + text, encoding="utf-8")
-    return before
-
-
-def _put_back(before: dict[Path, str | None]) -> None:
-    for path, text in before.items():
-        if text is None:
-            path.unlink()
+        before[path] = old = path.read_text(encoding="utf-8") if path.exists() else None
+        if isinstance(touch, str):
+            text = (old or "") + touch
         else:
-            path.write_text(text, encoding="utf-8")
-
-
-def test_one_more_check_of_triage_touches_four_files(tree):
-    """The check, its page, its row in the table of pages, its test."""
-    assert len(_CHECK) <= 4
-    before = _add(tree, _CHECK)
+            anchor, inserted = touch
+            assert old is not None
+            assert old.count(anchor) == 1, anchor
+            text = old.replace(anchor, inserted + anchor)
+        path.write_text(text, encoding="utf-8")
     try:
-        assert _passes(tree, _CHECK_TESTS)
+        yield
     finally:
-        _put_back(before)
+        for path, old in before.items():
+            if old is None:
+                path.unlink()
+            else:
+                path.write_text(old, encoding="utf-8")
 
 
-@pytest.mark.parametrize("left_out", [name for name in _CHECK if not name.startswith("tests/")])
-def test_each_touch_of_a_check_is_asked_for(tree, left_out):
+@pytest.mark.parametrize("kind", _KINDS)
+def test_one_more_touches_few_files(tree, kind):
+    """No more files than CONTRIBUTING.md says, and with them the tests pass."""
+    touches, tests, most = _KINDS[kind]
+
+    assert len(touches) <= most
+    with _added(tree, touches):
+        assert _passes(tree, tests)
+
+
+@pytest.mark.parametrize(
+    ("kind", "left_out"),
+    [
+        (kind, name)
+        for kind, (touches, *_) in _KINDS.items()
+        for name in touches
+        if not name.startswith("tests/triage")
+    ],
+)
+def test_each_touch_is_asked_for(tree, kind, left_out):
     """Who forgets one is told."""
-    before = _add(tree, {name: text for name, text in _CHECK.items() if name != left_out})
-    try:
-        assert not _passes(tree, _CHECK_TESTS)
-    finally:
-        _put_back(before)
+    touches, tests, _ = _KINDS[kind]
+
+    with _added(tree, {name: touch for name, touch in touches.items() if name != left_out}):
+        assert not _passes(tree, tests)

@@ -68,14 +68,10 @@ local chance =
       (
         subject:triton_requests_offered:irate%(short)s%(only)s%(before)s
           > on (%(subject)s)
-        %(most)s
-      )
-      and on (%(subject)s)
-      (
-        subject:triton_requests_offered:irate%(short)s%(before)s
-          > on (%(subject)s)
         %(spikeRatio)s * subject:tritonobs_qps_limit:held
       )
+        > on (%(subject)s)
+      %(most)s
     |||, { only: only, before: before, most: most(held, '%(scrapeSeconds)s', '%(limitNoise)s') }),
   };
 

@@ -81,6 +81,8 @@ function(config)
       pending: pending,
       most: '0.75 * max_over_time(' + pending + '[%(span10m)s])',
     });
+    // Where a ruler writes late, the record would be an evaluation old.
+    local is_full = if config.recordsAtOnce then 'subject:tritonobs_queue_full:info' else full;
     // The event happened within a day, and the queue was full at every evaluation since.
     local since(event) = fit(|||
       (
@@ -108,6 +110,7 @@ function(config)
         subject:tritonobs_qps_limit:held
       |||),
       text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
+    ] + (if config.recordsAtOnce then [text.record(is_full, full)] else []) + [
       // The time of the last burst, which may have filled the queue within seconds, and of the last overflow.
       text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst() })),
       text.record(seen, 'timestamp(subject:tritonobs_limit_exceeded:rate)'),
@@ -124,7 +127,7 @@ function(config)
             %(full)s
           )
         )
-      |||, { pending: pending, seen: within(seen), burst: within(burst), full: full })),
+      |||, { pending: pending, seen: within(seen), burst: within(burst), full: is_full })),
       // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must stay
       // full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A small
       // queue fills between two scrapes, without a visible burst, so it must be full for five minutes. Callers with a fixed
@@ -153,7 +156,7 @@ function(config)
         (
           %(full)s
         )
-      |||, { overflow: since(seen), burst: since(burst), answered: answered, full: full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
+      |||, { overflow: since(seen), burst: since(burst), answered: answered, full: is_full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
       // Members of pipelines that exceed a limit: the alert is about the pipeline. It is remembered for 5 m, because
       // members' queues drain later.
       text.record('model:tritonobs_limit_passed_on:info', called(fit(

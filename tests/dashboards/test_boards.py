@@ -127,6 +127,24 @@ def test_titles_are_unique_on_a_board(panels):
     assert len(seen) == len(set(seen))
 
 
+def test_every_signal_is_on_a_board():
+    """A signal that no board draws is forgotten, or of no use."""
+    folder = assets.folder("dashboards")
+    declared = {
+        f"{path.stem}.{name}"
+        for path in folder.glob("signals/*.py")
+        for name in re.findall(r"^([A-Z_]+) = Signal\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    drawn = {
+        name
+        for path in folder.glob("*.dashboard.py")
+        for name in re.findall(r"\b\w+\.[A-Z_]+\b", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(declared) > 50
+    assert declared <= drawn
+
+
 def test_every_series_exists(queries, records):
     """A board names only what the rules record, what we emit, and what Triton and Prometheus publish."""
     ours = {value for value in vars(names).values() if isinstance(value, str)}
