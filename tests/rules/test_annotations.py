@@ -85,7 +85,7 @@ def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, ra
     case, minute = firing_case(cases, "TritonErrorBudgetBurnFast")
     own = {"model": "nms", "version": "1"}
     of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
-    of_triton = "model_version_reason:triton_requests_failed:mean5m"
+    of_triton = "model_version_reason:triton_requests_failed:rate1m"
     counted = "slo:tritonobs_counted:info"
     world = deepcopy(case.world)
     world.gauge(counted, 1, **own, slo="a", **({"stage": stage} if stage else {}))
