@@ -85,7 +85,11 @@ def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, ra
     case, minute = firing_case(cases, "TritonErrorBudgetBurnFast")
     own = {"model": "nms", "version": "1"}
     of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
-    of_triton = "model_version_reason:triton_requests_failed:rate1m"
+    groups = request.getfixturevalue("generated")(case.world.scrape_seconds)
+    recorded = (rule.get("record", "") for group in groups for rule in group["rules"])
+    of_triton = next(
+        name for name in recorded if name.startswith("model_version_reason:triton_requests_failed:rate")
+    )
     counted = "slo:tritonobs_counted:info"
     world = deepcopy(case.world)
     world.gauge(counted, 1, **own, slo="a", **({"stage": stage} if stage else {}))
@@ -98,7 +102,7 @@ def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, ra
 
     said = annotations(
         request.getfixturevalue("promtool"),
-        request.getfixturevalue("generated")(world.scrape_seconds),
+        groups,
         replace(case, world=world, given=given),
         ("TritonErrorBudgetBurnFast", minute),
         request.getfixturevalue("tmp_path"),
