@@ -12,8 +12,10 @@ from starlette.applications import Starlette
 
 from tritonobs.delivery.payload import Alert
 from tritonobs.extensions.incidents import part as module
+from tritonobs.extensions.incidents.cost import Requests, cost
 from tritonobs.extensions.incidents.pages import routes
 from tritonobs.extensions.incidents.part import Incidents
+from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
 from tritonobs.tasks.supervisor import Supervisor
@@ -250,6 +252,32 @@ def test_the_end_says_how_long_it_was(begin):
 
     assert line.text.startswith("It is over after 1m")
     assert line.word == "incident"
+
+
+def test_an_incident_that_goes_on_after_its_end_has_another_bill(begin, monkeypatch):
+    """Of the whole of it: the one of its first end is older than what failed since."""
+    monkeypatch.setattr(module, "bill", lambda _prometheus, _plan, one, _fleet, _now: made(one))
+
+    def made(one):
+        return cost(
+            one, one.ended, Fleet(edges={}), requests=[Requests(model="m", failed=len(one.alerts), late=0)]
+        )
+
+    async def test(one, robots):
+        await one.above([alert()], robots["oncall"])
+        first = await one.above([alert(status="resolved")], robots["oncall"])
+        await one.above([alert("TritonServerDown")], robots["oncall"])
+        goes_on = dict(one.bills)
+        return (
+            first,
+            goes_on,
+            await one.above([alert("TritonServerDown", status="resolved")], robots["oncall"]),
+        )
+
+    (first,), goes_on, (second,) = begin(Judged(), test)
+
+    assert ("1 requests failed" in first.text, goes_on) == (True, {})
+    assert "2 requests failed" in second.text
 
 
 def test_what_was_read_is_kept_for_pages_and_only_for_them(begin, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -82,7 +82,7 @@ class Incidents:
         self._joining = asyncio.Lock()
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
         self._bill_threads = Threads("cost")
-        self._bills: dict[str, Cost] = {}
+        self._bills: dict[str, tuple[float | None, Cost]] = {}
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
@@ -97,6 +97,16 @@ class Incidents:
     def incidents(self) -> tuple[Incident, ...]:
         """Those that are known: those that go on first, then the latest of those that are over."""
         return self._step.incidents if self._step else ()
+
+    @property
+    def bills(self) -> Mapping[str, Cost]:
+        """What incidents cost that are over, by id. One that goes on again has none until its next end."""
+        known = ((one, self._bills.get(one.id)) for one in self.incidents)
+        return {
+            one.id: entry[1]
+            for one, entry in known
+            if entry and one.ended is not None and entry[0] == one.ended
+        }
 
     @property
     def plan(self) -> Plan:
@@ -142,10 +152,11 @@ class Incidents:
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
         incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
-        ended = [one for one in incidents if one.ended is not None and one.id not in self._bills]
+        bills = self.bills
+        ended = [one for one in incidents if one.ended is not None and one.id not in bills]
         if ended:
             await self._add_up(ended[:_MOST_BILLS])
-        bills, plan = self._bills, self._plan
+        bills, plan = self.bills, self._plan
         # Time zones are files.
         return await self._join_threads.run(
             lambda: said(incidents, bills, plan, robot), seconds=_JOIN_SECONDS
@@ -157,7 +168,7 @@ class Incidents:
 
         def read() -> dict[str, Cost]:
             assert asked is not None  # noqa: S101 (made by `apply`)
-            return {one.id: bill(asked.prometheus, plan, one, fleet, now) for one in ended}
+            return {one.id: (one.ended, bill(asked.prometheus, plan, one, fleet, now)) for one in ended}
 
         try:
             found = await self._bill_threads.run(read, seconds=_PATIENCE_SECONDS)
@@ -180,7 +191,7 @@ class Incidents:
         if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
             await self._begin_look()
         if self._folder:
-            await self._folder.keep(self.incidents, self._bills, self._looked, time.time())
+            await self._folder.keep(self.incidents, self.bills, self._looked, time.time())
 
     def _may_look(self) -> bool:
         if self._judge is None or not self._plan.incidents.triage:
