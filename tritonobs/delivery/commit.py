@@ -2,14 +2,15 @@
 
 Nothing is stored. A call that cannot be delivered is answered "come again" (503), and Alertmanager repeats
 it. Alerts that were accepted but could not be acknowledged (the caller had gone, or another part of its call
-failed) are remembered for some minutes in memory, so that the repeated call does not send them twice.
+failed) are remembered for some minutes in memory, so that the repeated call does not send them twice. A call
+with alerts that a later message is to name waits for that message, and is answered like any other.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from tritonobs.clients.dingtalk import Markdown
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert, Payload
+from tritonobs.delivery.sifted import Sieve, State, Unsifted
 from tritonobs.plan.notify import Robot
 
 Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]
@@ -35,7 +37,7 @@ _PAGE_PATIENCE_SECONDS = 15.0
 
 REMEMBERED_SECONDS = 900.0
 """Longer than any retry of Alertmanager's, far shorter than its repeat interval."""
-State = tuple[str, str, str]
+_LATER = "some of its alerts wait for the next message of their incident"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,8 @@ class _Call:
     alerts: tuple[Alert, ...]
     accepted: frozenset[State]
     """Other alerts of the call: accepted already, and not acknowledged until now."""
+    later: float = 0.0
+    """When its alerts, which wait for a later message, are looked at again; the event loop's time."""
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -76,8 +80,11 @@ class Committer:
         compose: Compose,
         metrics: DeliveryMetrics,
         pace: Pace,
+        *,
+        sieve: Sieve | None = None,
     ) -> None:
         self._name = name
+        self._sieve = sieve or Unsifted()
         self._lanes = lanes
         self._compose = compose
         self._metrics = metrics
@@ -91,8 +98,8 @@ class Committer:
 
     @property
     def waiting(self) -> int:
-        """Calls without an answer."""
-        return len(self._waiting)
+        """Calls without an answer that wait for a message, not for a later one."""
+        return sum(not call.later for call in self._waiting)
 
     async def commit(self, payload: Payload) -> Answer:
         """Deliver the call's alerts; return when they were accepted, or when the caller should come again."""
@@ -115,7 +122,7 @@ class Committer:
         try:
             answer = await asyncio.wait_for(call.answer, self._pace.hold_seconds)
         except asyncio.TimeoutError:
-            answer = Answer(accepted=False, reason=self._why())
+            answer = Answer(accepted=False, reason=_LATER if call.later else self._why())
         finally:
             # Also where the caller left: Alertmanager comes again if its alerts still matter.
             if call in self._waiting:
@@ -140,7 +147,7 @@ class Committer:
         Raises:
             Exception: the digest could not be made; its callers were asked to try again.
         """
-        await self._arrived.wait()
+        await self._until_something_is_due()
         await asyncio.sleep(self._pace.linger_seconds)
         await self._until_a_lane_is_ready()
         async with self._sending:
@@ -157,8 +164,15 @@ class Committer:
             finally:
                 self._leaving = []
                 # What did not fit into this digest has set no event since; it needs another round.
-                if any(not call.answer.done() for call in self._waiting):
+                if any(not call.answer.done() and not call.later for call in self._waiting):
                     self._arrived.set()
+
+    async def _until_something_is_due(self) -> None:
+        """A call comes, or one that waits for a later message has waited long enough."""
+        now = asyncio.get_running_loop().time()
+        soonest = min((call.later for call in self._waiting if call.later), default=None)
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._arrived.wait(), None if soonest is None else max(0.0, soonest - now))
 
     def _first(self) -> list[_Call]:
         """The calls of the next digest, in the order of their arrival."""
@@ -187,15 +201,43 @@ class Committer:
         for call in calls:
             newest.update({alert.fingerprint: alert for alert in call.alerts})
         line = Line(robot=self._name, lanes=self._lanes(), compose=self._compose)
-        flushed = await line.flush(tuple(newest.values()))
-        settled = flushed.named | flushed.needless
-        accepted = {alert.fingerprint for alert in newest.values() if alert.state in settled}
-        needless = {alert.fingerprint for alert in newest.values() if alert.state in flushed.needless}
+        sifted = await self._sieve.sift(self._name, tuple(newest.values()))
+        due = [
+            one for one in newest.values() if one.state not in sifted.known and one.state not in sifted.later
+        ]
+        flushed = await line.flush(due) if due else Flushed()
+        self._sieve.named(self._name, flushed.named)
+        unsaid = flushed.needless | sifted.known
+        accepted = {one.fingerprint for one in newest.values() if one.state in flushed.named | unsaid}
+        needless = {one.fingerprint for one in newest.values() if one.state in unsaid}
         reason = _INTERNAL if flushed.slip else self._why()
+        later = {one.fingerprint: sifted.later.get(one.state) for one in newest.values()}
         for call in calls:
-            self._close_call(call, accepted, needless, reason)
+            self._hold(call, accepted, needless, later)
+            if not call.later:
+                self._close_call(call, accepted, needless, reason)
         if flushed.slip:
             raise flushed.slip
+
+    def _hold(
+        self, call: _Call, accepted: set[str], needless: set[str], later: Mapping[str, float | None]
+    ) -> None:
+        """Let a call wait for a later message if that is all that it waits for."""
+        call.later = 0.0
+        rest = [alert for alert in call.alerts if alert.fingerprint not in accepted]
+        waits = [wait for alert in rest if (wait := later[alert.fingerprint]) is not None]
+        if not rest or len(waits) < len(rest) or call.answer.done():
+            return
+        now = asyncio.get_running_loop().time()
+        # If it comes again, its other alerts are not sent again.
+        said = [alert for alert in call.alerts if alert.fingerprint in accepted]
+        states = frozenset(alert.state for alert in said)
+        self._ledger.remember(call.group_key, states, now)
+        self._metrics.named(self._name, [alert for alert in said if alert.fingerprint not in needless])
+        call.accepted |= states
+        call.alerts = tuple(rest)
+        # The next look is late rather than a moment too early, which would be the first of many.
+        call.later = now + min(waits) + self._pace.linger_seconds
 
     def _close_call(self, call: _Call, accepted: set[str], needless: set[str], reason: str) -> None:
         now = asyncio.get_running_loop().time()

@@ -19,6 +19,7 @@ from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.sifted import Sieve
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks.supervisor import Supervisor
@@ -47,7 +48,9 @@ class Delivery:
         supervisor: Supervisor,
         pace: Pace | None = None,
         above: Above | None = None,
+        sieve: Sieve | None = None,
     ) -> None:
+        self._sieve = sieve
         self._supervisor = supervisor
         self._above = above
         self._dingtalk = dingtalk
@@ -115,7 +118,9 @@ class Delivery:
 
     def _committer(self, name: str) -> Committer:
         # The lanes are looked up for every digest: reloads and `begin` replace them.
-        return Committer(name, lambda: self._line_of(name), self._compose, self._metrics, self._pace)
+        return Committer(
+            name, lambda: self._line_of(name), self._compose, self._metrics, self._pace, sieve=self._sieve
+        )
 
     def _line_of(self, name: str) -> Sequence[Lane]:
         """The robot and its failover robots."""

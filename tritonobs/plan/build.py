@@ -98,6 +98,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
         ),
         incidents=Incidents(
             triage=spec.incidents.triage,
+            update_seconds=spec.incidents.update_interval if spec.incidents.hold_back else Decimal(0),
             folder=base / spec.incidents.folder if spec.incidents.folder else None,
         ),
         notify=build_notify(spec.notify, spec.own_alertmanager, base),

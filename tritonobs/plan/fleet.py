@@ -155,9 +155,14 @@ class Traces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incidents:
-    """Whether the cause of alerts is looked for, and the folder in which incidents are kept, if one is."""
+    """Whether the cause of alerts is looked for, and the folder in which incidents are kept, if one is.
+
+    `update_seconds` is the time between two messages of an incident about what can wait; 0 where
+    nothing waits.
+    """
 
     triage: bool = True
+    update_seconds: Decimal = Decimal(300)
     folder: Path | None = None
 
 

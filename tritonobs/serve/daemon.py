@@ -17,7 +17,7 @@ from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.payload import MOST_BYTES, Alert
+from tritonobs.delivery.payload import MOST_BYTES, Alert, Payload
 from tritonobs.delivery.robots import Delivery
 from tritonobs.errors import TritonobsError
 from tritonobs.limits.in_force import LiveLimits
@@ -59,7 +59,10 @@ class Daemon:
             metrics=self.metrics,
             supervisor=self.supervisor,
             above=self._above,
+            sieve=next((part.sieve for part in self.parts if part.sieve), None),
         )
+        for part in self.parts:
+            part.may_say(self._say)
         self.supervisor.keep("fleet file", Watcher(path, served, self.apply, self.metrics).watch)
         self.leading = Leading(lease, self.delivery.begin)
         if lease:
@@ -80,6 +83,13 @@ class Daemon:
         """What the parts say above the alerts of a message."""
         said = await asyncio.gather(*(part.above(alerts, robot) for part in self.parts))
         return tuple(line for lines in said for line in lines)
+
+    async def _say(self, robot: str, alerts: Sequence[Alert]) -> bool:
+        """Deliver these as a call of Alertmanager's would be; not where another process delivers."""
+        committer = self.delivery.committer(robot)
+        if committer is None or not self.leading.here:
+            return False
+        return (await committer.commit(Payload(alerts=tuple(alerts)))).accepted
 
     def objectives(self) -> bytes:
         """The plan's part of the metrics page, with limits from other sources."""

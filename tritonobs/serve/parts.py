@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from starlette.routing import Route
 
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.sifted import Sieve
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import extensions, resolved
 from tritonobs.tasks.supervisor import Supervisor
 
+Say = Callable[[str, Sequence[Alert]], Awaitable[bool]]
+"""Deliver these alerts to the robot of this name; whether a message with all of them was accepted."""
+
 
 class Part(Protocol):
     """Made by `Extension.serve` from a plan and the supervisor, inside the event loop."""
+
+    @property
+    def sieve(self) -> Sieve | None:
+        """What decides which alerts of a digest wait; None for a part that has no say in it."""
+
+    def may_say(self, say: Say) -> None:
+        """A way to the robots for news that no call brings, given once."""
 
     def routes(self) -> list[Route]:
         """Its routes, asked for once."""

@@ -86,6 +86,16 @@ class IncidentsSpec(Section):
         default=True,
         description="Whether `tritonobs serve` looks for the cause, and messages begin with it.",
     )
+    update_interval: Duration = Field(
+        default=Decimal(300),
+        description="The least time between two messages of an incident about what can wait: warnings, "
+        "another cause, that it goes back.",
+    )
+    hold_back: bool = Field(
+        default=True,
+        description="Whether such news waits, and what a message of the incident named is not sent again. "
+        "Off, every alert is sent as it comes.",
+    )
     folder: File | None = Field(
         default=None,
         description="A folder in which `tritonobs serve` keeps incidents and what `triage` read, for "

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tritonobs.errors import TritonobsError
+from tritonobs.extensions.incidents import chats
+from tritonobs.extensions.incidents.chats import Talk, kept
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import Change, Incident, What
 from tritonobs.extensions.incidents.join import State
@@ -42,11 +44,19 @@ class Folder:
         incidents: Iterable[Incident],
         bills: Mapping[str, Cost],
         looked: Any,  # noqa: ANN401 (what triage answers)
+        talks: Mapping[str, Talk],
         now: float,
     ) -> None:
-        """Write what changed, and of pages also what was read; one that cannot be written is said once."""
+        """Write what changed, and of pages also what was read; one that cannot be written is said once.
+
+        `talks` are what the chats have, by robot.
+        """
         changed, self._changed = self._changed, {}
-        now_is = {one.id: (one.ended, one.closed, len(one.alerts), one.id in bills) for one in incidents}
+        told = {one.id: kept(talks, one) for one in incidents}
+        now_is = {
+            one.id: (one.ended, one.closed, len(one.alerts), bills.get(one.id), told[one.id])
+            for one in incidents
+        }
         written = [one for one in incidents if one.id in changed or now_is[one.id] != self._kept.get(one.id)]
         self._kept = now_is
         if not written:
@@ -54,7 +64,7 @@ class Folder:
 
         def write() -> None:
             for one in written:
-                self.recorder.keep(entry_of(one, now, bills.get(one.id)))
+                self.recorder.keep(entry_of(one, now, bills.get(one.id), told[one.id]))
                 moments = changed.get(one.id, ()) if looked is not None and one.worst == _PAGE else ()
                 for moment in moments:
                     self.recorder.save(one.id, moment, looked.save, now)
@@ -67,8 +77,11 @@ class Folder:
                 _log.warning("incidents are not kept: %s", error)
             self._complaint = str(error)
 
-    async def resumed(self, now: float) -> State | None:
-        """What another process, or the one before, kept of incidents that go on; None if nothing is new."""
+    async def resumed(self, now: float) -> tuple[State, dict[str, Talk]] | None:
+        """What another process, or the one before, kept of incidents that go on, and told of them.
+
+        None if nothing is new.
+        """
         try:
             changed = await self._threads.run(self._touched, seconds=_DISK_SECONDS)
             if changed is None or changed == self._read:
@@ -78,7 +91,7 @@ class Folder:
             _log.info("incidents that were kept are not read: %s", error)
             return None
         self._read = changed
-        return resumed(entries, now)
+        return resumed(entries, now), chats.resumed(entries, now)
 
     def _touched(self) -> float | None:
         """When a file of the folder came or went; None without a folder."""

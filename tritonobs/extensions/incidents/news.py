@@ -22,7 +22,7 @@ from tritonobs.extensions.incidents.incident import (
     cause_key,
     changes,
 )
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.place import SEVERITIES, Fleet
 from tritonobs.timings.cause import Cause
 
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
@@ -32,6 +32,9 @@ REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
 MOST_NAMED: Final = 50_000
 MOST_TOLD: Final = 500
 """Alerts and incidents that a chat is known to have; the oldest are forgotten first."""
+
+FIRING: Final = "firing"
+_PAGE: Final = SEVERITIES.index("critical")
 
 _Entry = TypeVar("_Entry")
 State = tuple[str, str, str]
@@ -49,6 +52,10 @@ class Policy:
     itself is named after `name_within_seconds` at the latest. What goes on is repeated `repeat_seconds` after
     the last message, by its severity, when Alertmanager repeats it. A first cause that comes after the first
     message goes with the next one, or with `verdict_alone` makes one.
+
+    With `at_once`, as in `serve`, every alert comes with a call that waits for its answer, and
+    Alertmanager gives calls about pages ten seconds: what begins or ends of pages is sent at once, and so is
+    the end of everything, not five minutes later.
     """
 
     update_seconds: float = 300.0
@@ -57,6 +64,7 @@ class Policy:
     name_within_seconds: float = 900.0
     repeat_seconds: Mapping[str, float] = field(default_factory=lambda: REPEAT_SECONDS)
     verdict_alone: bool = False
+    at_once: bool = False
 
 
 class Kind(enum.Enum):
@@ -73,8 +81,9 @@ class Message:
     """What a chat is to hear of an incident now.
 
     `changes` are what matters since the last message. `cause` is what explains it, where this chat has not
-    heard that, or is reminded. `new` are alerts that fire and were not told, `going_on` those that were,
-    `over` those whose end was not told; the end names all that are over.
+    heard that, or is reminded; `corrects` says whether it has heard another one. `new` are alerts that fire
+    and were not told, `going_on` those that were, `over` those whose end was not told; the end names all that
+    are over.
     """
 
     kind: Kind
@@ -84,6 +93,7 @@ class Message:
     new: tuple[Episode, ...]
     going_on: tuple[Episode, ...]
     over: tuple[Episode, ...]
+    corrects: bool = False
 
     @property
     def sentence(self) -> str:
@@ -184,10 +194,20 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
         return Kind.END if ends else None
     if incident.ended is not None:
         # Nothing fires: it ends, or goes on, within minutes.
-        return None
+        over = policy.at_once and told and any(_over(chat, one) for one in incident.alerts)
+        return Kind.END if over else None
     if told is None:
         waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
         return Kind.FIRST if waited else None
+    return _going_on(chat, incident, told, now, news, policy)
+
+
+def _going_on(  # noqa: PLR0917 (as `_due`, which has no room for it)
+    chat: Chat, incident: Incident, told: Told, now: float, news: Iterable[Change], policy: Policy
+) -> Kind | None:
+    """Which message is due of an incident that people know."""
+    if policy.at_once and any(_of_page(chat, one) for one in incident.alerts):
+        return Kind.UPDATE
     matter = {change.what for change in news} - {What.JOINED}
     if not told.causes and not policy.verdict_alone:
         matter.discard(What.CAUSE)
@@ -200,6 +220,19 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
     # Alertmanager repeats what no one has silenced or muted: only what it repeats is said again.
     repeated = max(one.heard for one in incident.alerts if one.firing)
     return Kind.REPEAT if repeated >= told.at + policy.repeat_seconds[incident.now] else None
+
+
+def _over(chat: Chat, one: Episode) -> bool:
+    """Whether the chat thinks that an alert fires which is over."""
+    state = chat.named.get(one.key)
+    return not one.firing and state is not None and state[2] == FIRING
+
+
+def _of_page(chat: Chat, one: Episode) -> bool:
+    """Whether a page begins or ends, and the chat was not told."""
+    if one.rank < _PAGE:
+        return False
+    return chat.named.get(one.key) != one.alert.state if one.firing else _over(chat, one)
 
 
 def _kept_back(chat: Chat, incident: Incident) -> bool:
@@ -253,6 +286,7 @@ def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...
         incident=incident,
         changes=news,
         cause=cause,
+        corrects=bool(cause and heard and cause_key(cause) not in heard),
         new=tuple(one for one in firing if one.key not in known),
         going_on=tuple(one for one in firing if one.key in known),
         over=tuple(one for one in ends if kind is Kind.END or chat.named.get(one.key) != one.alert.state),

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,11 +22,15 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.sifted import Sifted, State
 from tritonobs.extensions.incidents.bill import bill
+from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, telling, unasked
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.folder import Folder
 from tritonobs.extensions.incidents.incident import Incident
-from tritonobs.extensions.incidents.join import State, Step, join
+from tritonobs.extensions.incidents.join import State as Known
+from tritonobs.extensions.incidents.join import Step, join
+from tritonobs.extensions.incidents.news import Message
 from tritonobs.extensions.incidents.pages import routes
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Recorder
@@ -34,6 +38,7 @@ from tritonobs.extensions.incidents.words import said
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import answer
+from tritonobs.serve.parts import Say
 from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.tasks.threads import Threads
 from tritonobs.timings.promql import Span
@@ -53,6 +58,7 @@ _LEAD_SECONDS = 30.0
 _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
 _JOIN_SECONDS = 5.0
+_SIFT_SECONDS = 1.5
 _SERVER_SECONDS = 2.0
 _MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
@@ -77,7 +83,8 @@ class Incidents:
     """The part of `serve`. Made and used inside one event loop."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
-        self._state = State()
+        self._began = time.time()
+        self._state = Known()
         self._step: Step | None = None
         self._joining = asyncio.Lock()
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
@@ -90,6 +97,10 @@ class Incidents:
         self._asked: _Asked | None = None
         self._tasks: set[asyncio.Task[Step]] = set()
         self._folder: Folder | None = None
+        self._talks: dict[str, Talk] = {}
+        self._sifted = frozenset[State]()
+        self._say: Say | None = None
+        self._speaking: asyncio.Task[None] | None = None
         self.apply(plan)
         supervisor.keep("incidents", self._round)
 
@@ -118,6 +129,15 @@ class Incidents:
         """The folder in which incidents are kept, if there is one."""
         return self._folder.recorder if self._folder else None
 
+    @property
+    def sieve(self) -> Incidents | None:
+        """Itself; none where the fleet file wants every alert sent at once."""
+        return self
+
+    def may_say(self, say: Say) -> None:
+        """Deliver with this what no call brings."""
+        self._say = say
+
     def routes(self) -> list[Route]:
         """The pages of incidents."""
         return routes(self)
@@ -125,6 +145,9 @@ class Incidents:
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
         self._plan, self._fleet = plan, Fleet.of(plan)
+        self._manner = Manner.of(self._fleet, float(plan.incidents.update_seconds))
+        robots = {robot.name for robot in plan.notify.robots}
+        self._talks = {name: talk for name, talk in self._talks.items() if name in robots}
         folder = plan.incidents.folder
         if folder is None or self._folder is None or self._folder.recorder.folder != folder:
             self._folder = Folder(Recorder(folder)) if folder else None
@@ -134,19 +157,62 @@ class Incidents:
 
     def close(self) -> None:
         """Look no more."""
-        for task in (self._look, *self._tasks):
+        for task in (self._look, self._speaking, *self._tasks):
             if task:
                 task.cancel()
         if self._asked:
             self._asked.close()
 
-    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
-        """The causes of the incidents that these alerts belong to, as far as they are known in time."""
-        # What was heard is joined also where the message goes without it.
+    async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
+        """What of these a message need not name now; nothing where that is not known in time."""
+        if not self._manner.policy.update_seconds:
+            return Sifted()
+        talk, manner = self._talks.get(robot, Talk()), self._manner
+        try:
+            step = await asyncio.wait_for(self._joined(alerts), _SIFT_SECONDS)
+            now = time.time()
+            self._talks[robot], sifted = await self._join_threads.run(
+                lambda: sift(talk, alerts, step.incidents, now, manner), seconds=_SIFT_SECONDS
+            )
+        except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
+            _log.info("nothing is known of these alerts in time: %s: %s", type(error).__name__, error)
+            return Sifted()
+        self._sifted = frozenset(one.state for one in alerts)
+        return sifted
+
+    def named(self, robot: str, states: Collection[State]) -> None:
+        """The chat has these."""
+        if states and robot in self._talks:
+            self._talks[robot] = heard(self._talks[robot], states, time.time())
+
+    def _messages(self, robot: str) -> dict[str, Message]:
+        """What is said of incidents in the digest on its way, by id; a failover robot says it for another."""
+        talks = [*filter(None, [self._talks.get(robot)]), *self._talks.values()]
+        return {ident: one for talk in reversed(talks) for ident, one in talk.messages.items()}
+
+    async def _speak(self) -> None:
+        """Say what no call brings: another cause, or that it goes back."""
+        say, now = self._say, time.time()
+        if say is None or not self._manner.policy.update_seconds:
+            return
+        for robot, talk in tuple(self._talks.items()):
+            for message in unasked(talk, self.incidents, now, self._manner):
+                ident = message.incident.id
+                self._talks[robot] = replace(self._talks[robot], asked=talk.asked | {ident})
+                await say(robot, tuple(one.alert for one in message.going_on))
+
+    async def _joined(self, alerts: Sequence[Alert]) -> Step:
+        """The step with these; what was heard is joined also where no one waits for it."""
+        if self._step and self._sifted.issuperset(one.state for one in alerts):
+            return self._step
         task = asyncio.create_task(self._heard(alerts))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        step = await asyncio.shield(task)
+        return await asyncio.shield(task)
+
+    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
+        """The causes of the incidents that these alerts belong to, as far as they are known in time."""
+        step = await self._joined(alerts)
         firing = {alert.fingerprint for alert in alerts if alert.firing}
         if any(one.cause is None for one in _of(step.incidents, firing)) and self._may_look():
             # A look that takes longer goes on, and its result is in the next message.
@@ -156,17 +222,19 @@ class Incidents:
         ended = [one for one in incidents if one.ended is not None and one.id not in bills]
         if ended:
             await self._add_up(ended[:_MOST_BILLS])
-        bills, plan = self.bills, self._plan
+        self._talks = {name: telling(talk, incidents) for name, talk in self._talks.items()}
+        bills, plan, news = self.bills, self._plan, self._messages(robot.name)
         # Time zones are files.
         return await self._join_threads.run(
-            lambda: said(incidents, bills, plan, robot), seconds=_JOIN_SECONDS
+            lambda: said(incidents, bills, plan, robot, news=news, running_since=self._began),
+            seconds=_JOIN_SECONDS,
         )
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
         asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
 
-        def read() -> dict[str, Cost]:
+        def read() -> dict[str, tuple[float | None, Cost]]:
             assert asked is not None  # noqa: S101 (made by `apply`)
             return {one.id: (one.ended, bill(asked.prometheus, plan, one, fleet, now)) for one in ended}
 
@@ -180,8 +248,11 @@ class Incidents:
     async def _round(self) -> None:
         """Look again while an incident lasts, and keep what changed; incidents end without a call, too."""
         await asyncio.sleep(_ROUND_SECONDS)
-        if self._folder and not self._state.alerts and not self._state.open:
-            self._state = await self._folder.resumed(time.time()) or self._state
+        if self._folder and not self._state.alerts:
+            # Also again and again: the process that delivers meanwhile may be another one.
+            found = await self._folder.resumed(time.time())
+            if found and not self._state.alerts:
+                self._state, self._talks = found
         # What was kept waits for its alerts to be told again: without one, an incident would be over.
         if not self._state.alerts:
             return
@@ -190,8 +261,10 @@ class Incidents:
         news = self._heard_at > self._began_at
         if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
             await self._begin_look()
+        if self._speaking is None or self._speaking.done():
+            self._speaking = asyncio.create_task(self._speak())
         if self._folder:
-            await self._folder.keep(self.incidents, self.bills, self._looked, time.time())
+            await self._folder.keep(self.incidents, self.bills, self._looked, self._talks, time.time())
 
     def _may_look(self) -> bool:
         if self._judge is None or not self._plan.incidents.triage:

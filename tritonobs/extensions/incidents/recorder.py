@@ -76,6 +76,14 @@ class KeptCause(_Kept):
     next_steps: tuple[str, ...]
 
 
+class KeptTold(_Kept):
+    """What a robot's chat has of the incident: when it was told last, and the states of alerts it knows."""
+
+    robot: str
+    at: float
+    states: tuple[tuple[str, str, str], ...]
+
+
 class Entry(_Kept):
     """What is kept of an incident. `written` is when; `left_out` counts alerts that are not listed."""
 
@@ -98,14 +106,17 @@ class Entry(_Kept):
     joined: tuple[str, ...]
     written: float
     cost: Cost | None = None
+    told: tuple[KeptTold, ...] = ()
 
     def goes_on(self, now: float) -> bool:
         """Whether some process still follows it: one that was killed left entries that no one ends."""
         return not self.closed and now - self.written < FORGOTTEN_SECONDS
 
 
-def entry_of(incident: Incident, now: float, cost: Cost | None = None) -> Entry:
-    """The entry of an incident as it is now."""
+def entry_of(
+    incident: Incident, now: float, cost: Cost | None = None, told: Iterable[KeptTold] = ()
+) -> Entry:
+    """The entry of an incident as it is now, and what each chat has of it."""
     where = incident.place
     return Entry(
         id=incident.id,
@@ -126,6 +137,7 @@ def entry_of(incident: Incident, now: float, cost: Cost | None = None) -> Entry:
         joined=incident.joined,
         written=now,
         cost=cost,
+        told=tuple(told),
     )
 
 
@@ -137,7 +149,7 @@ def resumed(entries: Iterable[Entry], now: float) -> State:
     going_on = [entry for entry in entries if entry.goes_on(now)]
     return State(
         owners={one.fingerprint: entry.id for entry in going_on for one in entry.alerts if one.ended is None},
-        open={entry.id: _incident(entry) for entry in going_on},
+        open={entry.id: incident_of(entry) for entry in going_on},
     )
 
 
@@ -312,7 +324,8 @@ class _Stored:
     ended: float
 
 
-def _incident(entry: Entry) -> Incident:
+def incident_of(entry: Entry) -> Incident:
+    """The incident, without its alerts."""
     return Incident(
         id=entry.id,
         anchor=entry.anchor,

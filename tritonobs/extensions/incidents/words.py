@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Final
 
 from tritonobs.delivery.composer import Said
 from tritonobs.extensions.incidents.cost import Cost
-from tritonobs.extensions.incidents.incident import Incident
+from tritonobs.extensions.incidents.incident import Incident, What
+from tritonobs.extensions.incidents.news import Kind, Message
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.units import format_clock, format_duration, format_number
 
 _MOST_INCIDENTS = 3
+_CLOCKS_DIFFER_SECONDS = 60.0
+"""The start of an alert is Prometheus' time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,9 @@ class Words:
     language: str
     cause: str
     since: str
+    other_cause: str
+    eased: str
+    took_over: str
     next_step: str
     over: str
     failed: str
@@ -59,6 +66,9 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         language="en",
         cause="{}",
         since="{}, since {}",
+        other_cause="Another cause than before: {}",
+        eased="It is going back: no page fires any more, {} alerts still do",
+        took_over="It may have been reported before: tritonobs serve has run since {} only",
         next_step="Next: {}",
         over="It is over after {}",
         failed="{} requests failed",
@@ -89,6 +99,9 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         language="zh",
         cause="诊断：{}",
         since="{}（自 {} 起）",
+        other_cause="诊断有变：{}",
+        eased="正在恢复：已无紧急告警，仍有 {} 条告警触发",
+        took_over="此前可能已通知：tritonobs serve 自 {} 起运行",
         next_step="下一步：{}",
         over="已结束，历时 {}",
         failed="{} 个请求失败",
@@ -119,38 +132,74 @@ LANGUAGES: Final[Mapping[str, Words]] = {
 ENGLISH: Final = LANGUAGES["en"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Voice:
+    """How one robot says it, and what is known beside the incidents."""
+
+    words: Words
+    zone: tzinfo
+    url: str
+    bills: Mapping[str, Cost]
+    news: Mapping[str, Message]
+    running_since: float
+
+    def lines(self, one: Incident) -> Sequence[Said]:
+        """What is said of one incident."""
+        words, news = self.words, self.news.get(one.id)
+        url = f"{self.url}/incidents/{one.id}"
+        if words.language != ENGLISH.language:
+            url += f"?lang={words.language}"
+        if one.ended is not None:
+            bill = self.bills.get(one.id)
+            parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
+            return (Said(words.comma.join(parts), words.incident, url),)
+        notes = [Said(text) for text in self._notes(one, news)]
+        if one.cause is None:
+            return notes
+        sentence = words.other_cause if news and news.corrects else words.cause
+        sentence = sentence.format(one.cause.sentence)
+        if one.cause.since is not None:
+            sentence = words.since.format(sentence, format_clock(one.cause.since, self.zone))
+        steps = one.cause.next_steps[:1]
+        if not steps:
+            return (Said(sentence, words.incident, url), *notes)
+        return (Said(sentence), Said(words.next_step.format(steps[0]), words.incident, url), *notes)
+
+    def _notes(self, one: Incident, news: Message | None) -> Iterator[str]:
+        """What is different from the message before, or why it is not known whether there was one."""
+        if news is None:
+            return
+        if any(change.what is What.EASED for change in news.changes):
+            yield self.words.eased.format(sum(alert.firing for alert in one.alerts))
+        if news.kind is Kind.FIRST and one.began < self.running_since - _CLOCKS_DIFFER_SECONDS:
+            yield self.words.took_over.format(format_clock(self.running_since, self.zone))
+
+
 def said(
-    incidents: Iterable[Incident], bills: Mapping[str, Cost], plan: Plan, robot: Robot
+    incidents: Iterable[Incident],
+    bills: Mapping[str, Cost],
+    plan: Plan,
+    robot: Robot,
+    *,
+    news: Mapping[str, Message] = MappingProxyType({}),
+    running_since: float = 0.0,
 ) -> tuple[Said, ...]:
     """Lines above the alerts of a message: of each incident its cause, since when, and what to do.
 
     An incident in which nothing fires any more says how long it lasted, and what it cost where that is among
-    the `bills`, by id. One without a cause says nothing while it goes on.
+    the `bills`, by id. One without a cause says nothing while it goes on, but for what is new. `news` are the
+    messages that go with these alerts, by the incident's id. A process knows nothing of messages from before
+    `running_since`, and says so.
     """
-    words, zone = LANGUAGES[robot.language], zoneinfo.ZoneInfo(plan.notify.timezone)
-    return tuple(
-        line
-        for one in tuple(incidents)[:_MOST_INCIDENTS]
-        for line in _lines(one, bills.get(one.id), plan, words, zone)
+    voice = _Voice(
+        words=LANGUAGES[robot.language],
+        zone=zoneinfo.ZoneInfo(plan.notify.timezone),
+        url=plan.addresses.serve_link,
+        bills=bills,
+        news=news,
+        running_since=running_since,
     )
-
-
-def _lines(one: Incident, bill: Cost | None, plan: Plan, words: Words, zone: tzinfo) -> Sequence[Said]:
-    url = f"{plan.addresses.serve_link}/incidents/{one.id}"
-    if words.language != ENGLISH.language:
-        url += f"?lang={words.language}"
-    if one.ended is not None:
-        parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
-        return (Said(words.comma.join(parts), words.incident, url),)
-    if one.cause is None:
-        return ()
-    sentence = words.cause.format(one.cause.sentence)
-    if one.cause.since is not None:
-        sentence = words.since.format(sentence, format_clock(one.cause.since, zone))
-    steps = one.cause.next_steps[:1]
-    if not steps:
-        return (Said(sentence, words.incident, url),)
-    return (Said(sentence), Said(words.next_step.format(steps[0]), words.incident, url))
+    return tuple(line for one in tuple(incidents)[:_MOST_INCIDENTS] for line in voice.lines(one))
 
 
 def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:

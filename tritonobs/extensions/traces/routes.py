@@ -29,6 +29,7 @@ from tritonobs.extensions.traces.slowest import SPAN_SECONDS
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.serve.hosts import known_names
+from tritonobs.serve.parts import Say
 from tritonobs.serve.room import Room
 from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
 from tritonobs.tasks.supervisor import Supervisor
@@ -107,6 +108,14 @@ class Traced:
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
         self._receiver = Receiver(plan, supervisor)
+
+    @property
+    def sieve(self) -> None:
+        """No alert waits for traces."""
+        return None
+
+    def may_say(self, say: Say) -> None:
+        """It has no news."""
 
     def routes(self) -> list[Route]:
         """What servers post, what Prometheus scrapes, and the slowest requests."""
