@@ -144,6 +144,7 @@ BURN_RATE: Final = "slo:current_burn_rate:ratio"
 ERROR_BUDGET: Final = "slo:error_budget:ratio"
 SLO_VALID: Final = "slo:sli_valid_requests:increase"
 SLO_BAD: Final = "slo:sli_bad_requests:increase"
+SLO_VALID_RARELY: Final = "slo:sli_valid_requests:rarely_sampled"
 BUDGET_REMAINING: Final = "slo:period_error_budget_remaining:ratio"
 
 WORKER_ALIVE: Final = "model_instance:tritonobs_worker_alive:bool"

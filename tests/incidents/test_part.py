@@ -257,7 +257,7 @@ def test_the_end_says_how_long_it_was(begin):
 
 def test_an_incident_that_goes_on_after_its_end_has_another_bill(begin, monkeypatch):
     """Of the whole of it: the one of its first end is older than what failed since."""
-    monkeypatch.setattr(module, "bill", lambda _prometheus, _plan, one, _fleet, _now: made(one))
+    monkeypatch.setattr(module, "bill", lambda _prometheus, _plan, one, _fleet, _now, **_more: made(one))
 
     def made(one):
         return cost(

@@ -36,6 +36,7 @@ class Silence:
     created_by: str
     comment: str
     matchers: tuple[str, ...]
+    starts_at: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +120,7 @@ def _silences(body: Json) -> tuple[Silence, ...]:
             created_by=item["createdBy"],
             comment=item["comment"],
             matchers=tuple(_matcher(matcher) for matcher in item["matchers"]),
+            starts_at=item.get("startsAt", ""),
         )
         for item in body
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
-from tritonobs.extensions.incidents.words import ENGLISH, Words, counts, lasted
+from tritonobs.extensions.incidents.words import ENGLISH, Words, action, counts, lasted
 from tritonobs.units import format_clock, format_moment
 
 _MOST_NAMES = 3
@@ -51,7 +51,7 @@ def status(entry: Entry, words: Words = ENGLISH, zone: tzinfo = timezone.utc) ->
 
 
 def timeline(entry: Entry, words: Words = ENGLISH) -> tuple[Event, ...]:
-    """What began and ended when, in order."""
+    """What began and ended when, and what was done meanwhile, in order."""
     found = [Event(at=one.since, what=one.sentence) for one in entry.causes if one.since is not None]
     for alert in entry.alerts:
         name = named(alert)
@@ -59,6 +59,7 @@ def timeline(entry: Entry, words: Words = ENGLISH) -> tuple[Event, ...]:
         found.append(Event(at=alert.began, what=again))
         if alert.ended is not None:
             found.append(Event(at=alert.ended, what=words.resolved.format(name)))
+    found += [Event(at=one.at, what=action(one, words)) for one in entry.cost.done] if entry.cost else []
     return tuple(sorted(found, key=lambda event: event.at))
 
 

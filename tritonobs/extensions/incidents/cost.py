@@ -12,7 +12,7 @@ from tritonobs.extensions.incidents.incident import Incident
 from tritonobs.extensions.incidents.place import Fleet, Place
 
 MOST_ACTIONS: Final = 100
-_LEAD_SECONDS: Final = 600.0
+LEAD_SECONDS: Final = 600.0
 """What was done so long before the trouble began is shown, too: a load or a new limit may be how it began."""
 
 
@@ -157,7 +157,7 @@ def meanwhile(
         own = {model for model in models if model}
         return not own or not place.models or bool(own & near)
 
-    found = {one for one in done if since - _LEAD_SECONDS <= one.at <= end and concerns(one)}
+    found = {one for one in done if since - LEAD_SECONDS <= one.at <= end and concerns(one)}
     return tuple(sorted(found, key=lambda one: (one.at, repr(one)))[-MOST_ACTIONS:])
 
 

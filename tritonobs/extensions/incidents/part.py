@@ -236,7 +236,13 @@ class Incidents:
 
         def read() -> dict[str, tuple[float | None, Cost]]:
             assert asked is not None  # noqa: S101 (made by `apply`)
-            return {one.id: (one.ended, bill(asked.prometheus, plan, one, fleet, now)) for one in ended}
+            return {
+                one.id: (
+                    one.ended,
+                    bill(asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager),
+                )
+                for one in ended
+            }
 
         try:
             found = await self._bill_threads.run(read, seconds=_PATIENCE_SECONDS)

@@ -12,14 +12,16 @@ from types import MappingProxyType
 from typing import Final
 
 from tritonobs.delivery.composer import Said
-from tritonobs.extensions.incidents.cost import Cost
+from tritonobs.extensions.incidents.cost import Action, Cost, LimitChanged, Silenced
 from tritonobs.extensions.incidents.incident import Incident, What
 from tritonobs.extensions.incidents.news import Kind, Message
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
-from tritonobs.units import format_clock, format_duration, format_number
+from tritonobs.units import format_clock, format_duration, format_number, format_percent
 
 _MOST_INCIDENTS = 3
+_MOST_ACTIONS = 3
+"""In a message; the page has all of them."""
 _CLOCKS_DIFFER_SECONDS = 60.0
 """The start of an alert is Prometheus' time."""
 
@@ -39,6 +41,12 @@ class Words:
     failed: str
     late: str
     harmless: str
+    budget: str
+    meanwhile: str
+    limit_changed: str
+    started: str
+    silenced: str
+    unlimited: str
     noticed: str
     incident: str
     incidents_of: str
@@ -74,6 +82,12 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         failed="{} requests failed",
         late="{} were later than promised",
         harmless="no request failed or was later than promised",
+        budget="{share} of the error budget of {slo}",
+        meanwhile="Meanwhile: {}",
+        limit_changed="limit of {} {} → {}",
+        started="{} started",
+        silenced="{} silenced {}",
+        unlimited="unlimited",
         noticed="noticed after {} by {}",
         incident="incident",
         incidents_of="Incidents of {}",
@@ -107,6 +121,12 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         failed="{} 个请求失败",
         late="{} 个超过承诺时间",
         harmless="没有请求失败或超过承诺时间",
+        budget="消耗 {slo} 错误预算的 {share}",
+        meanwhile="期间操作：{}",
+        limit_changed="{} 的限额 {} → {}",
+        started="{} 启动",
+        silenced="{} 静默 {}",
+        unlimited="不限",
         noticed="{} 后由 {} 发现",
         incident="事件",
         incidents_of="{} 的事件",
@@ -152,7 +172,9 @@ class _Voice:
         if one.ended is not None:
             bill = self.bills.get(one.id)
             parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
-            return (Said(words.comma.join(parts), words.incident, url),)
+            end = Said(words.comma.join(parts), words.incident, url)
+            actions = [action(done, words) for done in bill.done[-_MOST_ACTIONS:]] if bill else []
+            return (end, Said(words.meanwhile.format(words.comma.join(actions)))) if actions else (end,)
         notes = [Said(text) for text in self._notes(one, news)]
         if one.cause is None:
             return notes
@@ -203,7 +225,10 @@ def said(
 
 
 def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
-    """`143 requests failed`, `20 were later than promised`; nothing of what is not known."""
+    """`143 requests failed`, `20 were later than promised`, `3.2% of the error budget of inspect fast`.
+
+    Nothing is said of what is not known.
+    """
     known = [number for number in (bill.failed, bill.late) if number is not None]
     if known and not any(known):
         yield words.harmless
@@ -211,6 +236,26 @@ def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
     for number, phrase in ((bill.failed, words.failed), (bill.late, words.late)):
         if number:
             yield phrase.format(format_number(number))
+    worst = next((one for one in bill.charged if one.budget_share), None)
+    if worst and worst.budget_share:
+        name = " ".join(part for part in (worst.model, worst.version, worst.slo) if part)
+        yield words.budget.format(share=_share(worst.budget_share), slo=name)
+
+
+def action(done: Action, words: Words = ENGLISH) -> str:
+    """`limit of inspect 8 → 12`, `detector 2 started`, `ops silenced model="inspect"`."""
+    if isinstance(done, Silenced):
+        return words.silenced.format(done.who or "?", " ".join(done.matchers))
+    name = " ".join(part for part in (done.model, done.version) if part)
+    if isinstance(done, LimitChanged):
+        old, new = (words.unlimited if text in {"", "inf"} else text for text in (done.old, done.new))
+        return words.limit_changed.format(name or "*", old, new)
+    return words.started.format(name)
+
+
+def _share(share: float) -> str:
+    """`3.2%`, `0.05%`, `240%`."""
+    return format_percent(float(f"{share:.2g}"))
 
 
 def lasted(began: float, ended: float) -> str:
