@@ -224,8 +224,8 @@ class Alertmanager:
         """All of them."""
         return tuple(
             Silence(
-                silence_id="1", state="active", starts_at=at, ends_at="2026-05-28T22:30:00Z", created_by="ops",
-                comment="deploy", matchers=(matcher,),
+                silence_id="1", state="active", starts_at=at, ends_at="2026-05-28T22:30:00Z",
+                created_by="ops", comment="deploy", matchers=(matcher,),
             )
             for at, matcher in self.rows
         )  # fmt: skip

@@ -5,10 +5,14 @@ Made of an entry of the folder, so a running incident and one of last month read
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
 from pathlib import Path
+from urllib.parse import quote
 
 from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
@@ -17,6 +21,7 @@ from tritonobs.extensions.incidents.words import ENGLISH, Words, action, counts,
 from tritonobs.units import format_clock, format_moment
 
 _MOST_NAMES = 3
+_PLACE = ("cluster", "model", "version", "stage", "replica", "instance", "robot")
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
 
 
@@ -67,6 +72,43 @@ def cost(bill: Cost, words: Words = ENGLISH) -> str:
     """`noticed after 20s by TritonQpsAboveLimit, 143 requests failed, 20 were later than promised`."""
     noticed = words.noticed.format(lasted(0, bill.noticed_seconds), bill.found_by)
     return words.comma.join((noticed, *counts(bill, words)))
+
+
+def silence(entry: Entry, alertmanager_url: str) -> str:
+    """Alertmanager's page for a new silence of this incident; "" where no label would keep it to that.
+
+    Its matchers are the names of the alerts, and every label about the place that all of them have.
+    """
+    labels = [alert.labels for alert in entry.alerts]
+    alerts = sorted({one.get("alertname", "") for one in labels} - {""})
+    common = {
+        name: labels[0][name]
+        for name in _PLACE
+        if labels and labels[0].get(name) and all(one.get(name) == labels[0][name] for one in labels)
+    }
+    if not alerts or not common:
+        return ""
+    matchers = ",".join(
+        (
+            f"alertname=~{_quoted('|'.join(map(re.escape, alerts)))}",
+            *(f"{k}={_quoted(v)}" for k, v in common.items()),
+        )
+    )
+    return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote('{' + matchers + '}', safe='')}"
+
+
+def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
+    """What people copy to look further; names are words of a shell."""
+    model = f" --model {shlex.quote(entry.models[0])}" if entry.models else ""
+    return (
+        f"tritonobs triage{model}",
+        f"tritonobs incidents show {entry.id}",
+        *(f"tritonobs triage --load {shlex.quote(str(path))}" for path in readings.values()),
+    )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def named(alert: KeptAlert) -> str:

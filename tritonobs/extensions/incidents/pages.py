@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zoneinfo
+from collections.abc import Mapping, Sequence
 from datetime import timezone, tzinfo
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +14,7 @@ from starlette.routing import Route
 
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.incidents import account
+from tritonobs.extensions.incidents.pictures import Picture, Pictures
 from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
 from tritonobs.extensions.incidents.words import ENGLISH, LANGUAGES, Words
 from tritonobs.report.html import template
@@ -20,12 +22,15 @@ from tritonobs.tasks.threads import Threads
 from tritonobs.units import format_clock, format_moment
 
 if TYPE_CHECKING:
+    from tritonobs.extensions.incidents.cost import Cost
     from tritonobs.extensions.incidents.incident import Incident
     from tritonobs.extensions.incidents.recorder import Recorder
     from tritonobs.plan.fleet import Plan
 
 _READ_SECONDS = 5.0
 _REFRESH_SECONDS = 15
+_SOON_SECONDS = 3
+"""While pictures are being drawn."""
 _MOST_LISTED = 200
 
 
@@ -41,8 +46,16 @@ class Source(Protocol):
         """The folder in which they are kept, if there is one."""
 
     @property
+    def bills(self) -> Mapping[str, Cost]:
+        """What those cost that are over, by id."""
+
+    @property
     def plan(self) -> Plan:
         """The plan in use."""
+
+    @property
+    def pictures(self) -> Pictures:
+        """What draws them."""
 
 
 def routes(source: Source) -> list[Route]:
@@ -73,11 +86,15 @@ def routes(source: Source) -> list[Route]:
             return PlainTextResponse(f"{error}\n", 503)
         if found is None:
             return PlainTextResponse("there is no such incident; /incidents lists them\n", 404)
+        plan, lasts = source.plan, found.entry.ended is None
+        pictures = await source.pictures.of(found.entry, plan)
         page = incident_page(
             found,
             words=_words(request),
-            zone=zoneinfo.ZoneInfo(source.plan.notify.timezone),
-            refresh=found.entry.ended is None,
+            zone=zoneinfo.ZoneInfo(plan.notify.timezone),
+            refresh=_SOON_SECONDS if pictures is None else _REFRESH_SECONDS if lasts else 0,
+            pictures=pictures or (),
+            silence=account.silence(found.entry, plan.addresses.alertmanager_link) if lasts else "",
         )
         return HTMLResponse(page)
 
@@ -89,9 +106,18 @@ def _words(request: Request) -> Words:
 
 
 def incident_page(
-    recorded: Recorded, *, words: Words = ENGLISH, zone: tzinfo = timezone.utc, refresh: bool = False
+    recorded: Recorded,
+    *,
+    words: Words = ENGLISH,
+    zone: tzinfo = timezone.utc,
+    refresh: int = 0,
+    pictures: Sequence[Picture] = (),
+    silence: str = "",
 ) -> str:
-    """The incident as HTML that needs nothing else; with `refresh` it loads itself again now and then."""
+    """The incident as HTML that needs nothing else; it loads itself again every `refresh` seconds, if any.
+
+    `silence` is the address where a silence of the incident is made.
+    """
     entry = recorded.entry
     alerts = sorted({alert.labels.get("alertname", "") for alert in entry.alerts} - {""})
     return template(__package__, "incident.html").render(
@@ -103,14 +129,17 @@ def incident_page(
         format_moment=format_moment,
         words=words,
         zone=zone,
-        refresh=_REFRESH_SECONDS if refresh else 0,
+        refresh=refresh,
+        pictures=pictures,
+        silence=silence,
     )
 
 
 def _entries(source: Source) -> list[Entry]:
     """Those that this process knows, and those that are kept; the latest first."""
     now = time.time()
-    known = {one.id: entry_of(one, now) for one in source.incidents}
+    bills = source.bills
+    known = {one.id: entry_of(one, now, bills.get(one.id)) for one in source.incidents}
     kept = source.recorder.entries()[0] if source.recorder else ()
     every = {**{entry.id: entry for entry in kept}, **known}
     return sorted(every.values(), key=lambda entry: -entry.began)[:_MOST_LISTED]
@@ -126,5 +155,5 @@ def _found(source: Source, ident: str) -> Recorded | None:
         readings = dict(kept.readings)
     live = next((one for one in source.incidents if ident == one.id or ident in one.joined), None)
     if live:
-        return Recorded(entry=entry_of(live, time.time()), readings=readings)
+        return Recorded(entry=entry_of(live, time.time(), source.bills.get(live.id)), readings=readings)
     return kept

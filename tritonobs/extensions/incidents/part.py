@@ -32,6 +32,7 @@ from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
 from tritonobs.extensions.incidents.pages import routes
+from tritonobs.extensions.incidents.pictures import Pictures
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Recorder
 from tritonobs.extensions.incidents.words import said
@@ -84,6 +85,7 @@ class Incidents:
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
         self._began = time.time()
+        self.pictures = Pictures()
         self._state = Known()
         self._step: Step | None = None
         self._joining = asyncio.Lock()
@@ -162,6 +164,7 @@ class Incidents:
                 task.cancel()
         if self._asked:
             self._asked.close()
+        self.pictures.close()
 
     async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
         """What of these a message need not name now; nothing where that is not known in time."""

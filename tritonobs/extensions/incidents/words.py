@@ -64,6 +64,7 @@ class Words:
     also: str
     timeline: str
     runbooks: str
+    silence: str
     commands: str
     every: str
     more_alerts: str
@@ -105,6 +106,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         also="Also: {}",
         timeline="Timeline",
         runbooks="Runbooks",
+        silence="silence this incident",
         commands="Commands",
         every="all incidents",
         more_alerts="and {} more alerts",
@@ -144,6 +146,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         also="另有：{}",
         timeline="时间线",
         runbooks="处置手册",
+        silence="静默此事件",
         commands="命令",
         every="全部事件",
         more_alerts="另有 {} 条告警",

@@ -16,5 +16,6 @@ EXTENSION = Extension(
             order=50,
         ),
     ),
+    answers={"pictures": "tritonobs.extensions.picture.few:pictures"},
     extras={"snapshot": ("matplotlib",)},
 )

@@ -10,8 +10,9 @@ import io
 import math
 import warnings
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,7 @@ GRID: Final = "#2b2f37"
 TEXT: Final = "#d5d9e0"
 FAINT: Final = "#8e96a3"
 EMPTY: Final = "#22262d"
+ZONE: Final = ContextVar[tzinfo | None]("zone of pictures", default=None)
 SIZE: Final = 8.0
 """Points of ordinary text; at 100 dots an inch, 11 dots high."""
 DOTS_PER_INCH: Final = 100
@@ -248,8 +250,8 @@ def span_text(start: float, end: float) -> str:
 
 
 def local(time: float) -> datetime:
-    """A moment in this machine's zone."""
-    return datetime.fromtimestamp(time, tz=timezone.utc).astimezone()
+    """A moment in the zone of the picture, which is this machine's unless `ZONE` says another."""
+    return datetime.fromtimestamp(time, tz=timezone.utc).astimezone(ZONE.get())
 
 
 def text_of(value: float, unit: str, decimals: int | None = None, *, like: float | None = None) -> str:

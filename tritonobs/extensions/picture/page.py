@@ -87,10 +87,19 @@ def _shown(answer: Answer, drawing: Drawing) -> Shown:
 
 
 def _picture(answer: Answer, drawing: Drawing, width: float, height: float) -> str:
+    # The source of an image runs no script, and so no name in it does.
+    return "data:image/svg+xml;base64," + base64.b64encode(svg(answer, drawing, width, height)).decode()
+
+
+def svg(answer: Answer, drawing: Drawing, width: float, height: float) -> bytes:
+    """One panel, without its title. Names from Prometheus are text in it.
+
+    Raises:
+        TritonobsError: matplotlib is not installed.
+    """
     box = new_box(width, height, canvas.PANEL)
     draw_panel(box, answer, drawing.times, drawing.moments)
-    # The source of an image runs no script, and so no name in it does.
-    return "data:image/svg+xml;base64," + base64.b64encode(saved(box, "svg")).decode()
+    return saved(box, "svg")
 
 
 def _latest(answer: Answer, line: Line) -> str:
