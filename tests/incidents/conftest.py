@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,10 @@ import pytest
 
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH
+from support.incidents.serving import serving
+from tritonobs.extensions.incidents.part import Incidents
 from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.tasks.supervisor import Supervisor
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:
@@ -75,3 +79,24 @@ def verdict() -> Callable[..., Verdict]:
         return Verdict(causes=causes, following=following)
 
     return make
+
+
+@pytest.fixture
+def begin(tmp_path) -> Callable[..., object]:
+    """Make the part of `serve` with a verdict, and run a test inside its event loop."""
+
+    def begin(judged, test, incidents="") -> object:
+        with serving(judged, tmp_path, incidents) as plan:
+
+            async def run() -> object:
+                supervisor = Supervisor()
+                one = Incidents(plan, supervisor)
+                try:
+                    return await test(one, {robot.name: robot for robot in plan.notify.robots})
+                finally:
+                    supervisor.close()
+                    one.close()
+
+            return asyncio.run(run())
+
+    return begin

@@ -5,143 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
 
-from tritonobs.delivery.payload import Alert
+from support.incidents.serving import (
+    BEGAN,
+    FLEET,
+    STEP,
+    Judged,
+    alert,
+    cause,
+    get,
+    texts,
+)
 from tritonobs.extensions.incidents import part as module
 from tritonobs.extensions.incidents.cost import Requests, cost
-from tritonobs.extensions.incidents.pages import routes
-from tritonobs.extensions.incidents.part import Incidents
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.timings.cause import Cause
-
-FLEET = """\
-fleet: shop
-replicas: [{{name: triton-1, url: "http://127.0.0.1:1"}}]
-addresses: {{prometheus: "http://127.0.0.1:2", alertmanager: "http://127.0.0.1:3", serve: "http://serve.shop:9900"}}
-models:
-  inspect: {{pipeline: bls, calls: {{detector: 1}}}}
-  detector: {{}}
-  other: {{}}
-incidents: {{{incidents}}}
-notify:
-  timezone: Asia/Shanghai
-  dingtalk:
-    oncall: {{webhook_file: w}}
-    china: {{webhook_file: w, language: zh}}
-"""
-BEGAN = 1_780_000_000.0
-STEP = "find out who sends so much"
-
-
-class Judged:
-    """A verdict that says what a test wants; `saved` are the files it was asked to write."""
-
-    def __init__(self, *causes, seconds=0.0, error=None):
-        self.verdict = type("Verdict", (), {"causes": causes, "following": ()})()
-        self.asked = 0
-        self.saved = []
-        self._seconds, self._error = seconds, error
-
-    def __call__(self, *_servers, incident, called):
-        """A look, as triage answers it."""
-        assert incident.end > incident.start
-        assert called["127.0.0.1:1"] == "triton-1"
-        self.asked += 1
-        time.sleep(self._seconds)
-        if self._error:
-            raise self._error
-        return self
-
-    def save(self, path):
-        """As a snapshot does."""
-        path.write_text("{}")
-        self.saved.append(path.name)
-
-
-def cause(model="inspect", sentence="", since=BEGAN):
-    """An explanation of that model's trouble."""
-    return Cause(
-        check="qps_limit",
-        place=(model, ""),
-        sentence=sentence or f"{model} gets 12 requests/s, the limit is 8",
-        confidence=0.9,
-        next_steps=(STEP, "raise the limit"),
-        since=since,
-    )
-
-
-def alert(name="TritonQpsAboveLimit", model="inspect", *, status="firing", severity="critical", began=BEGAN):
-    """As Alertmanager tells it."""
-    labels = {"alertname": name, "severity": severity, "model": model, "cluster": "shop"}
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began))
-    ended = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began + 150))
-    return Alert.model_validate({"status": status, "labels": labels, "startsAt": at, "endsAt": ended})
-
-
-@pytest.fixture(name="begin")
-def _begin(monkeypatch, tmp_path):
-    """Make the part with a verdict, and run a test inside its event loop."""
-
-    def begin(judged, test, incidents=""):
-        monkeypatch.setattr(module, "answer", lambda question: judged if question == "verdict" else None)
-        spec = read_text(FLEET.format(incidents=incidents), "fleet.yaml").spec
-        plan = build_plan(spec, tmp_path)
-        robots = {robot.name: robot for robot in plan.notify.robots}
-
-        async def run():
-            supervisor = Supervisor()
-            one = Incidents(plan, supervisor)
-            try:
-                return await test(one, robots)
-            finally:
-                supervisor.close()
-                one.close()
-
-        return asyncio.run(run())
-
-    return begin
-
-
-@pytest.fixture(autouse=True)
-def _today(monkeypatch):
-    """It is shortly after the alerts began, and rounds are short."""
-    monkeypatch.setattr(module, "_ROUND_SECONDS", 0.05)
-    shift = BEGAN + 60 - time.time()
-    real = time.time
-    monkeypatch.setattr(module.time, "time", lambda: real() + shift)
-
-
-async def get(one, path):
-    """Status and text of a page."""
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message):
-        sent.append(message)
-
-    path, _, query = path.partition("?")
-    scope = {
-        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
-        "query_string": query.encode(),
-        "headers": [], "root_path": "", "scheme": "http", "server": ("a", 1), "http_version": "1.1",
-    }  # fmt: skip
-    await Starlette(routes=routes(one))(scope, receive, send)
-    return sent[0]["status"], b"".join(one.get("body", b"") for one in sent).decode()
-
-
-def texts(lines):
-    """What was said, without links."""
-    return [line.text for line in lines]
 
 
 def test_a_message_begins_with_the_cause_since_when_and_what_to_do(begin):
@@ -378,127 +260,3 @@ def test_the_next_process_goes_on_with_what_was_kept(begin, tmp_path):
     kept = begin(judged, first, "folder: kept")
 
     assert begin(judged, second, "folder: kept") == kept
-
-
-async def say(one, robots, *alerts):
-    """A digest as delivery makes it: what is left of these is written and accepted."""
-    sifted = await one.sift("oncall", alerts)
-    due = [each for each in alerts if each.state not in sifted.known and each.state not in sifted.later]
-    lines = await one.above(due, robots["oncall"]) if due else ()
-    one.named("oncall", [each.state for each in due])
-    return [each.labels["alertname"] for each in due], texts(lines), sifted
-
-
-TICKET = "TritonErrorBudgetBurnMedium"
-
-
-def test_one_incident_is_one_conversation(begin):
-    """A ticket waits, what the chat has is left out, and the end goes at once with all of it."""
-
-    async def test(one, robots):
-        page, ticket = alert(), alert(TICKET, severity="warning")
-        first = await say(one, robots, page)
-        second = await say(one, robots, page, ticket)
-        third = await say(one, robots, alert(status="resolved"), ticket)
-        return first, second, third
-
-    first, second, third = begin(Judged(cause()), test)
-
-    assert (first[0], second[0], third[0]) == (
-        ["TritonQpsAboveLimit"],
-        [],
-        ["TritonQpsAboveLimit", TICKET],
-    )
-    assert [len(second[2].known), len(second[2].later)] == [1, 1]
-
-
-def test_switched_off_every_alert_is_sent_as_it_comes(begin):
-    """The twin."""
-
-    async def test(one, robots):
-        await say(one, robots, alert())
-        return await say(one, robots, alert(), alert(TICKET, severity="warning"))
-
-    assert begin(Judged(cause()), test, "hold_back: false")[0] == ["TritonQpsAboveLimit", TICKET]
-
-
-def test_what_cannot_be_joined_in_time_is_sent(begin, monkeypatch):
-    """No alert waits for an incident that is not known."""
-    monkeypatch.setattr(module, "join", lambda *_: (_ for _ in ()).throw(RuntimeError("a slip")))
-
-    async def test(one, _robots):
-        return await one.sift("oncall", [alert()])
-
-    sifted = begin(Judged(cause()), test)
-
-    assert (sifted.known, sifted.later) == (frozenset(), {})
-
-
-def test_another_cause_is_said_without_a_call(begin, monkeypatch):
-    """By the way of a call, with the alerts that go on."""
-    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(module, "_LOOK_AGAIN_SECONDS", 0.0)
-    judged = Judged(cause())
-    said = []
-
-    async def test(one, robots):
-        spoken = asyncio.Event()
-
-        async def deliver(robot, alerts):
-            said.append((robot, await say(one, robots, *alerts)))
-            spoken.set()
-            return True
-
-        one.may_say(deliver)
-        await say(one, robots, alert())
-        judged.verdict.causes = (replace(cause("inspect", "a bad deploy"), check="bad_deploy"),)
-        await asyncio.wait_for(spoken.wait(), 10)
-        await asyncio.sleep(0.3)
-
-    begin(judged, test, "update_interval: 1ms")
-
-    ((robot, (names_, lines, _)),) = said
-    assert (robot, names_) == ("oncall", ["TritonQpsAboveLimit"])
-    assert lines[0].startswith("Another cause than before: a bad deploy")
-
-
-def test_who_takes_over_says_nothing_a_second_time(begin, tmp_path):
-    """With a folder that both have: the first alert is known, and what comes is an update."""
-
-    async def first(one, robots):
-        await say(one, robots, alert())
-        for _ in range(100):
-            await asyncio.sleep(0.1)
-            if any("oncall" in path.read_text() for path in (tmp_path / "kept").glob("*.json")):
-                return
-
-    async def second(one, robots):
-        for _ in range(100):
-            await asyncio.sleep(0.05)
-            if one._talks:
-                break
-        again = await say(one, robots, alert())
-        return again, await say(one, robots, alert("TritonServerDown"))
-
-    begin(Judged(cause()), first, "folder: kept")
-    again, new = begin(Judged(cause()), second, "folder: kept")
-
-    assert again[0] == []
-    assert (new[0], any("tritonobs serve has run since" in line for line in new[1])) == (
-        ["TritonServerDown"],
-        False,
-    )
-
-
-@pytest.mark.parametrize(
-    ("began", "says"), [pytest.param(BEGAN - 600, True, id="before it"), (BEGAN + 60, False)]
-)
-def test_who_takes_over_without_a_folder_says_so(begin, began, says):
-    """The first message of this process may be the second of the incident."""
-
-    async def test(one, robots):
-        return await say(one, robots, alert(began=began))
-
-    _, lines, _ = begin(Judged(cause()), test)
-
-    assert any("tritonobs serve has run since" in line for line in lines) is says

@@ -1,0 +1,125 @@
+"""Incidents in serve as a conversation: what waits, what is left out, what is said without a call."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from support.incidents.serving import BEGAN, Judged, alert, cause, say
+from tritonobs.extensions.incidents import part as module
+
+TICKET = "TritonErrorBudgetBurnMedium"
+
+
+def test_one_incident_is_one_conversation(begin):
+    """A ticket waits, what the chat has is left out, and the end goes at once with all of it."""
+
+    async def test(one, robots):
+        page, ticket = alert(), alert(TICKET, severity="warning")
+        first = await say(one, robots, page)
+        second = await say(one, robots, page, ticket)
+        third = await say(one, robots, alert(status="resolved"), ticket)
+        return first, second, third
+
+    first, second, third = begin(Judged(cause()), test)
+
+    assert (first[0], second[0], third[0]) == (
+        ["TritonQpsAboveLimit"],
+        [],
+        ["TritonQpsAboveLimit", TICKET],
+    )
+    assert [len(second[2].known), len(second[2].later)] == [1, 1]
+
+
+def test_switched_off_every_alert_is_sent_as_it_comes(begin):
+    """The twin."""
+
+    async def test(one, robots):
+        await say(one, robots, alert())
+        return await say(one, robots, alert(), alert(TICKET, severity="warning"))
+
+    assert begin(Judged(cause()), test, "hold_back: false")[0] == ["TritonQpsAboveLimit", TICKET]
+
+
+def test_what_cannot_be_joined_in_time_is_sent(begin, monkeypatch):
+    """No alert waits for an incident that is not known."""
+    monkeypatch.setattr(module, "join", lambda *_: (_ for _ in ()).throw(RuntimeError("a slip")))
+
+    async def test(one, _robots):
+        return await one.sift("oncall", [alert()])
+
+    sifted = begin(Judged(cause()), test)
+
+    assert (sifted.known, sifted.later) == (frozenset(), {})
+
+
+def test_another_cause_is_said_without_a_call(begin, monkeypatch):
+    """By the way of a call, with the alerts that go on."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_LOOK_AGAIN_SECONDS", 0.0)
+    judged = Judged(cause())
+    said = []
+
+    async def test(one, robots):
+        spoken = asyncio.Event()
+
+        async def deliver(robot, alerts):
+            said.append((robot, await say(one, robots, *alerts)))
+            spoken.set()
+            return True
+
+        one.may_say(deliver)
+        await say(one, robots, alert())
+        judged.verdict.causes = (replace(cause("inspect", "a bad deploy"), check="bad_deploy"),)
+        await asyncio.wait_for(spoken.wait(), 10)
+        await asyncio.sleep(0.3)
+
+    begin(judged, test, "update_interval: 1ms")
+
+    ((robot, (names_, lines, _)),) = said
+    assert (robot, names_) == ("oncall", ["TritonQpsAboveLimit"])
+    assert lines[0].startswith("Another cause than before: a bad deploy")
+
+
+def test_who_takes_over_says_nothing_a_second_time(begin, tmp_path):
+    """With a folder that both have: the first alert is known, and what comes is an update."""
+
+    async def first(one, robots):
+        await say(one, robots, alert())
+        for _ in range(100):
+            await asyncio.sleep(0.1)
+            if any("oncall" in path.read_text() for path in (tmp_path / "kept").glob("*.json")):
+                return
+
+    async def second(one, robots):
+        for _ in range(100):
+            await asyncio.sleep(0.05)
+            if one._talks:
+                break
+        again = await say(one, robots, alert())
+        return again, await say(one, robots, alert("TritonServerDown"))
+
+    begin(Judged(cause()), first, "folder: kept")
+    again, new = begin(Judged(cause()), second, "folder: kept")
+
+    assert again[0] == []
+    assert (new[0], any("tritonobs serve has run since" in line for line in new[1])) == (
+        ["TritonServerDown"],
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("began", "says"), [pytest.param(BEGAN - 600, True, id="before it"), (BEGAN + 60, False)]
+)
+def test_who_takes_over_without_a_folder_says_so(begin, began, says):
+    """The first message of this process may be the second of the incident."""
+
+    async def test(one, robots):
+        return await say(one, robots, alert(began=began))
+
+    _, lines, _ = begin(Judged(cause()), test)
+
+    assert any("tritonobs serve has run since" in line for line in lines) is says
