@@ -32,13 +32,22 @@ def build(knobs: Knobs) -> Dashboard:
         (
             row(
                 "Now",
+                table(
+                    "Incidents",
+                    "What is wrong, in the words of the messages, for each incident that goes on; "
+                    "`tritonobs serve` has a page for each at /incidents. Good: no incident. Without a row, "
+                    "serve is not scraped. From `tritonobs_incident_since_timestamp_seconds`.",
+                    (alerts.INCIDENTS,),
+                    ("sentence", "severity", "incident"),
+                    size=(24, 4),
+                ),
                 stat(traffic.FROM_CLIENTS, title="Requests"),
                 stat(errors.OVERALL),
                 stat(latency.OF_TARGET, title="P99/SLO"),
                 stat(slo.BROKEN),
                 stat(hosts.UP_SHARE),
                 stat(alerts.FIRING),
-                timeline(alerts.TIMELINE),
+                timeline(alerts.TIMELINE, size=(24, 6)),
             ),
             row(
                 "Traffic",

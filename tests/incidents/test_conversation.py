@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from support.incidents.serving import BEGAN, Judged, alert, cause, say
+from tritonobs.clients.alertmanager import ManagedAlert
 from tritonobs.extensions.incidents import part as module
 
 TICKET = "TritonErrorBudgetBurnMedium"
@@ -88,16 +90,10 @@ def test_who_takes_over_says_nothing_a_second_time(begin, tmp_path):
 
     async def first(one, robots):
         await say(one, robots, alert())
-        for _ in range(100):
-            await asyncio.sleep(0.1)
-            if any("oncall" in path.read_text() for path in (tmp_path / "kept").glob("*.json")):
-                return
+        await kept(tmp_path)
 
     async def second(one, robots):
-        for _ in range(100):
-            await asyncio.sleep(0.05)
-            if one._talks:
-                break
+        await resumed(one)
         again = await say(one, robots, alert())
         return again, await say(one, robots, alert("TritonServerDown"))
 
@@ -123,3 +119,46 @@ def test_who_takes_over_without_a_folder_says_so(begin, began, says):
     _, lines, _ = begin(Judged(cause()), test)
 
     assert any("tritonobs serve has run since" in line for line in lines) is says
+
+
+@pytest.mark.parametrize(
+    ("fires", "waits"), [pytest.param(True, 1, id="still fires"), pytest.param(False, 0, id="is over")]
+)
+def test_who_takes_over_asks_which_alerts_still_fire(begin, tmp_path, fires, waits):
+    """A ticket of an incident that goes on waits, as it would have for the other process."""
+    page = alert()
+
+    async def first(one, robots):
+        await say(one, robots, page)
+        await kept(tmp_path)
+
+    async def second(one, robots):
+        await resumed(one)
+        held = ManagedAlert(
+            fingerprint=page.fingerprint, state="active", starts_at="2026-05-28T20:26:40Z", ends_at="",
+            labels=page.labels, annotations={}, receivers=(), silenced_by=(), inhibited_by=(),
+        )  # fmt: skip
+        asked = SimpleNamespace(alerts=lambda: (held,) if fires else (), close=lambda: None)
+        one._asked = replace(one._asked, alertmanager=asked)
+        return await say(one, robots, alert(TICKET, severity="warning"))
+
+    begin(Judged(cause()), first, "folder: kept")
+    _, _, sifted = begin(Judged(cause()), second, "folder: kept")
+
+    assert len(sifted.later) == waits
+
+
+async def kept(folder):
+    """Wait until what was told is in the folder."""
+    for _ in range(200):
+        if any("oncall" in path.read_text() for path in (folder / "kept").glob("*.json")):
+            return
+        await asyncio.sleep(0.05)
+
+
+async def resumed(one):
+    """Wait until the process knows what another one told."""
+    for _ in range(200):
+        if one._talks:
+            return
+        await asyncio.sleep(0.05)

@@ -6,7 +6,9 @@ import base64
 import io
 import math
 import re
+from datetime import datetime
 from types import SimpleNamespace
+from zoneinfo import ZoneInfo
 
 import pytest
 from PIL import Image, ImageColor
@@ -17,7 +19,9 @@ from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, fill, one_of, options, read_drawing
 from tritonobs.extensions.picture.board import KINDS, Look, knobs_of, read_board
 from tritonobs.extensions.picture.draw import columns_of, grid_of
+from tritonobs.extensions.picture.few import pictures
 from tritonobs.extensions.picture.page import page, sheet
+from tritonobs.timings.promql import Span
 
 NOW = 1_700_000_000.0
 
@@ -178,3 +182,35 @@ def _pictures(text):
     """The SVG inside a page."""
     found = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", text)
     return "".join(base64.b64decode(one).decode() for one in found)
+
+
+def test_a_few_panels_are_pictures_of_their_own(client):
+    """Asked for by board and title, whatever window the rules have; in the zone that is wanted."""
+    wanted = [("model", "Outcomes"), ("fleet", "Requests a second by replica"), ("model", "No such panel")]
+    span = Span(start=NOW - 600, end=NOW)
+
+    found = pictures(client, wanted, ["inspect"], span=span, zone=ZoneInfo("Asia/Shanghai"))
+
+    assert [title for title, _ in found] == ["Outcomes, 20 s", "Requests a second by replica, 20 s"]
+    at = datetime.fromtimestamp(NOW - 300, ZoneInfo("Asia/Shanghai"))
+    for _, svg in found:
+        assert svg.startswith(b"<?xml")
+        assert f"{at:%H}:".encode() in svg
+
+
+def test_a_panel_without_data_is_no_picture(client, wire):
+    """The page does without."""
+    wire.empty = True
+
+    assert pictures(client, [("model", "Outcomes")], [], span=Span(start=NOW - 600, end=NOW)) == ()
+
+
+def test_hostile_names_are_text_in_a_picture(client, wire, hostile):
+    """And no element of it."""
+    wire.metric = dict.fromkeys(wire.metric, hostile)
+
+    ((_, svg),) = pictures(
+        client, [("fleet", "Requests a second by replica")], [], span=Span(start=NOW - 600, end=NOW)
+    )
+
+    assert b"<script" not in svg

@@ -72,6 +72,9 @@ class Daemon:
         self.targets = Targets()
         for collector in (self.supervisor, self.limits, self.targets, self.leading):
             self.metrics.registry.register(collector)
+        for part in self.parts:
+            if part.series:
+                self.metrics.registry.register(part.series)
         self._objectives = ObjectivePage()
         self.relay = Relay()
         self._dingtalk = dingtalk

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from prometheus_client.registry import Collector
 from starlette.routing import Route
 
 from tritonobs.delivery.composer import Said
@@ -25,6 +26,10 @@ class Part(Protocol):
     @property
     def sieve(self) -> Sieve | None:
         """What decides which alerts of a digest wait; None for a part that has no say in it."""
+
+    @property
+    def series(self) -> Collector | None:
+        """What it shows on the metrics page of `serve`; None for nothing."""
 
     def may_say(self, say: Say) -> None:
         """A way to the robots for news that no call brings, given once."""

@@ -65,11 +65,12 @@ def _limits(series: Series) -> Iterator[LimitChanged]:
 
 
 def _loads(scope: promql.Scope, step: float) -> str:
-    """Versions with workers, or requests, that were not there a step before."""
+    """Versions with workers, or requests, that were not there a step before, of models that were."""
     back = f"offset {format_duration(round(max(60.0, step)))}"
     beats, requests = (f"{name}{scope.of()}" for name in (names.HEARTBEAT, names.REQUESTS_RATE))
     return (
-        f"group by (model, version) ({beats} unless {beats} {back})"
+        f"group by (model, version) (({beats} unless {beats} {back})"
+        f" and on (model) last_over_time({beats}[1h] {back}))"
         f" or group by (model, version) ({requests}) unless on (model, version) {requests} {back}"
         f" and on (model) {requests} {back}"
     )

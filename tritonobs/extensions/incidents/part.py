@@ -35,6 +35,7 @@ from tritonobs.extensions.incidents.pages import routes
 from tritonobs.extensions.incidents.pictures import Pictures
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Recorder
+from tritonobs.extensions.incidents.series import IncidentSeries
 from tritonobs.extensions.incidents.words import said
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
@@ -59,7 +60,7 @@ _LEAD_SECONDS = 30.0
 _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
 _JOIN_SECONDS = 5.0
-_SIFT_SECONDS = 1.5
+_SIFT_SECONDS, _RECALL_SECONDS = 1.5, 1.0
 _SERVER_SECONDS = 2.0
 _MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
@@ -86,11 +87,12 @@ class Incidents:
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
         self._began = time.time()
         self.pictures = Pictures()
+        self.series = IncidentSeries()
         self._state = Known()
         self._step: Step | None = None
         self._joining = asyncio.Lock()
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
-        self._bill_threads = Threads("cost")
+        self._bill_threads, self._recall_threads = Threads("cost"), Threads("alerts of before")
         self._bills: dict[str, tuple[float | None, Cost]] = {}
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
@@ -170,8 +172,10 @@ class Incidents:
         """What of these a message need not name now; nothing where that is not known in time."""
         if not self._manner.policy.update_seconds:
             return Sifted()
-        talk, manner = self._talks.get(robot, Talk()), self._manner
         try:
+            if self._state.open and not self._state.alerts:
+                await self._recall()
+            talk, manner = self._talks.get(robot, Talk()), self._manner
             step = await asyncio.wait_for(self._joined(alerts), _SIFT_SECONDS)
             now = time.time()
             self._talks[robot], sifted = await self._join_threads.run(
@@ -182,6 +186,32 @@ class Incidents:
             return Sifted()
         self._sifted = frozenset(one.state for one in alerts)
         return sifted
+
+    async def _recall(self) -> None:
+        """Hear from Alertmanager which alerts of incidents that another process told still fire.
+
+        Without its answer, what begins now is another incident.
+        """
+        asked, known = self._asked, self._state.owners
+        assert asked is not None  # noqa: S101 (made by `apply`)
+        try:
+            alerts = await self._recall_threads.run(asked.alertmanager.alerts, seconds=_RECALL_SECONDS)
+        except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
+            _log.info("alerts of earlier incidents are not known: %s: %s", type(error).__name__, error)
+            return
+        await self._heard(
+            Alert.model_validate(
+                {
+                    "status": "firing",
+                    "labels": dict(one.labels),
+                    "annotations": dict(one.annotations),
+                    "startsAt": one.starts_at,
+                    "fingerprint": one.fingerprint,
+                }
+            )
+            for one in alerts
+            if one.fingerprint in known
+        )
 
     def named(self, robot: str, states: Collection[State]) -> None:
         """The chat has these."""
@@ -318,6 +348,7 @@ class Incidents:
                 lambda: join(state, now, news, fleet, verdict), seconds=_JOIN_SECONDS
             )
             self._state, self._step = step.state, step
+            self.series.show(step.incidents)
         if self._folder:
             self._folder.note(step.changes)
         return step

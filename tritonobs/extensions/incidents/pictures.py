@@ -30,24 +30,24 @@ _MOST_MODELS = 5
 _LEAD_SECONDS, _LONGEST_SECONDS = 600.0, 6 * 3600.0
 
 Panel = tuple[str, str]
-"""A board and the title of one of its panels."""
-_REQUESTS: Final = ("model", "Requests a second and their limit, 1 min")
-_OUTCOMES: Final = ("model", "Outcomes, 1 min")
-_PERCENTILES: Final = ("model", "Percentiles, 5 min")
-_STAGES: Final = ("model", "P99 by stage, 5 min")
-_ERRORS: Final = ("model", "Error ratio by version, 5 min")
-_VERSIONS: Final = ("model", "Traffic by version, 5 min")
-_WHERE: Final = ("model", "Where the time goes, 1 min")
-_WAITING: Final = ("model", "Requests waiting, 5 min")
-_BUSY: Final = ("model", "Model instances busy, 5 min")
-_REPLICAS: Final = ("fleet", "Requests a second by replica, 1 min")
-_PEERS: Final = ("fleet", "Replica compared with its peers, 5 min")
+"""A board and the title of one of its panels, without the window, which depends on the rules."""
+_REQUESTS: Final = ("model", "Requests a second and their limit")
+_OUTCOMES: Final = ("model", "Outcomes")
+_PERCENTILES: Final = ("model", "Percentiles")
+_STAGES: Final = ("model", "P99 by stage")
+_ERRORS: Final = ("model", "Error ratio by version")
+_VERSIONS: Final = ("model", "Traffic by version")
+_WHERE: Final = ("model", "Where the time goes")
+_WAITING: Final = ("model", "Requests waiting")
+_BUSY: Final = ("model", "Model instances busy")
+_REPLICAS: Final = ("fleet", "Requests a second by replica")
+_PEERS: Final = ("fleet", "Replica compared with its peers")
 
 OF_MODEL: Final = (_REQUESTS, _OUTCOMES, _STAGES)
 OF_FLEET: Final = (
-    ("fleet", "Requests a second and their limit, 1 min"),
+    ("fleet", "Requests a second and their limit"),
     _REPLICAS,
-    ("fleet", "Latency P99, 5 min"),
+    ("fleet", "Latency P99"),
 )
 OF_CHECK: Final[Mapping[str, tuple[Panel, ...]]] = {
     **dict.fromkeys(("qps_limit", "traffic_surge", "upstream_drop"), (_REQUESTS, _OUTCOMES, _WAITING)),

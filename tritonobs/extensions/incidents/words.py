@@ -176,7 +176,8 @@ class _Voice:
             bill = self.bills.get(one.id)
             parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
             end = Said(words.comma.join(parts), words.incident, url)
-            actions = [action(done, words) for done in bill.done[-_MOST_ACTIONS:]] if bill else []
+            found = [done for done in bill.done if done.at >= one.since] if bill else []
+            actions = [action(done, words) for done in found[-_MOST_ACTIONS:]]
             return (end, Said(words.meanwhile.format(words.comma.join(actions)))) if actions else (end,)
         notes = [Said(text) for text in self._notes(one, news)]
         if one.cause is None:

@@ -27,7 +27,7 @@ def pictures(
     span: Span,
     zone: tzinfo | None = None,
 ) -> tuple[tuple[str, bytes], ...]:
-    """The titles and SVG of these panels (board and title), of a span of time.
+    """The titles and SVG of these panels (board, and title without its window), of a span of time.
 
     They show these models, or all where none is named. A panel without data, or that is on no board, is left
     out; titles and names from Prometheus are data. Times of day are of `zone`, or of this machine.
@@ -39,16 +39,22 @@ def pictures(
     boards = load_boards(knobs_of(prometheus, start=span.start, end=span.end))
     token = canvas.ZONE.set(zone)
     try:
-        drawn: dict[tuple[str, str], bytes] = {}
+        drawn: dict[tuple[str, str], tuple[str, bytes]] = {}
         for name in dict.fromkeys(board for board, _ in wanted):
             titles = {title for board, title in wanted if board == name}
             drawing = _read(prometheus, boards[name], titles, models, span)
             for answer in drawing.answers:
                 if answer.lines:
-                    drawn[name, answer.panel.title] = svg(answer, drawing, _WIDTH, _HEIGHT)
+                    title = answer.panel.title
+                    drawn[name, _bare(title)] = (title, svg(answer, drawing, _WIDTH, _HEIGHT))
     finally:
         canvas.ZONE.reset(token)
-    return tuple((title, drawn[board, title]) for board, title in wanted if (board, title) in drawn)
+    return tuple(drawn[one] for one in wanted if one in drawn)
+
+
+def _bare(title: str) -> str:
+    """`Outcomes` of `Outcomes, 1 min`."""
+    return title.rpartition(", ")[0] or title
 
 
 def _read(
@@ -58,7 +64,7 @@ def _read(
     models: Sequence[str],
     span: Span,
 ) -> Drawing:
-    few = [one for one in board["panels"] if one["type"] != "row" and one["title"] in titles]
+    few = [one for one in board["panels"] if one["type"] != "row" and _bare(one["title"]) in titles]
     wanted = {"model": list(models)} if models else {}
     drawing = read_drawing(prometheus, {**board, "panels": few}, wanted, start=span.start, end=span.end)
     # A legend beside it would leave no room on a telephone.

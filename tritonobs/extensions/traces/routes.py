@@ -114,6 +114,11 @@ class Traced:
         """No alert waits for traces."""
         return None
 
+    @property
+    def series(self) -> None:
+        """Its page is another one."""
+        return None
+
     def may_say(self, say: Say) -> None:
         """It has no news."""
 

@@ -1,0 +1,91 @@
+"""Incidents as series of serve: a bounded number, and none that moves with every look."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from support.incidents.conversations import EPOCH, alert_of
+from tritonobs import names
+from tritonobs.extensions.incidents.join import State, join
+from tritonobs.extensions.incidents.series import MOST_NAMED, IncidentSeries
+
+FAST = "TritonErrorBudgetBurnFast"
+
+
+@pytest.fixture
+def shown(fleet):
+    """What the page says after these alerts and verdicts; one series of one process."""
+    series, registry = IncidentSeries(), CollectorRegistry()
+    registry.register(series)
+
+    def shown(at, alerts, verdict=None):
+        step = join(shown.state, EPOCH + at, alerts, fleet, verdict)
+        shown.state = step.state
+        series.show(step.incidents)
+        return [line for line in generate_latest(registry).decode().splitlines() if not line.startswith("#")]
+
+    shown.state = State()
+    return shown
+
+
+def test_in_calm_there_is_a_number_and_no_incident(shown) -> None:
+    """Zero, so that a board can say so."""
+    assert shown(60, []) == [
+        'tritonobs_incidents{severity="warning"} 0.0',
+        'tritonobs_incidents{severity="critical"} 0.0',
+    ]
+
+
+def test_an_incident_has_its_sentence_and_when_it_began(shown, life, cause, verdict) -> None:
+    """As the message says it."""
+    lines = shown(
+        60, [alert_of(life(FAST, 60, model="ocr"), 60)], verdict(cause("bad_deploy", "ocr", "2", since=20))
+    )
+
+    assert lines[1] == 'tritonobs_incidents{severity="critical"} 1.0'
+    (line,) = lines[2:]
+    assert line.startswith(names.INCIDENT_SINCE + "{")
+    assert 'sentence="bad_deploy at ocr/2",severity="critical"} 1.80000002e+09' in line
+
+
+def test_numbers_that_move_make_no_series(shown, life, cause, verdict) -> None:
+    """The sentence is the first one of its cause; another cause has another."""
+    found = cause("error_surge", "ocr", "2")
+    alerts = [alert_of(life(FAST, 60, model="ocr"), 60)]
+    first = shown(60, alerts, verdict(replace(found, sentence="12 % fail")))
+
+    assert shown(75, [], verdict(replace(found, sentence="13 % fail"))) == first
+    assert (
+        "a bad deploy"
+        in shown(90, [], verdict(replace(found, check="bad_deploy", sentence="a bad deploy")))[2]
+    )
+
+
+def test_what_is_over_is_not_shown(shown, life) -> None:
+    """The board shows what goes on."""
+    shown(60, [alert_of(life(FAST, 60, 100, model="ocr"), 60)])
+
+    assert len(shown(100, [alert_of(life(FAST, 60, 100, model="ocr"), 100)])) == 2
+
+
+def test_many_incidents_are_counted_and_few_have_a_series(shown, life) -> None:
+    """A storm that is parted must not fill Prometheus."""
+    lines: list[str] = []
+    for number in range(MOST_NAMED + 5):
+        at = 60 + 200 * number
+        lines = shown(at, [alert_of(life(FAST, at, model=f"m{number}"), at)])
+
+    assert lines[1] == f'tritonobs_incidents{{severity="critical"}} {MOST_NAMED + 5}.0'
+    assert len(lines) == 2 + MOST_NAMED
+
+
+def test_hostile_sentences_are_data(shown, life, cause, verdict) -> None:
+    """A quote and a line break in a name."""
+    hostile = replace(cause("bad_deploy", "ocr", "2"), sentence='a"} 1\nevil 2')
+    lines = shown(60, [alert_of(life(FAST, 60, model="ocr"), 60)], verdict(hostile))
+
+    assert len(lines) == 3
+    assert not any(line.startswith("evil") for line in lines)
