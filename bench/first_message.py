@@ -138,7 +138,7 @@ def report(heard: list[Heard]) -> str:
     counts = [one.messages for one in heard if one.messages]
     return "\n".join(
         (
-            f"Rules run {SPEED:g} times as fast as the fleet's. Each drill by itself.",
+            f"{len(heard)} of {len(DRILLS)} drills, each by itself, with rules {SPEED:g} times as fast.",
             "",
             f"The first message named the cause in {named} of {len(faults)} drills that made one.",
             f"Messages a drill: median {median(counts) if counts else 0:g}, most {max(counts, default=0)}.",
