@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.incidents.sieve import PureSieve
 from tritonobs.clients.dingtalk import Markdown, Reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
+from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.lab.robot.robot import RobotRules
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from tritonobs.delivery.composer import DigestPage
     from tritonobs.delivery.payload import Alert, Payload
+    from tritonobs.delivery.sifted import Sieve
+    from tritonobs.plan.fleet import Plan
     from tritonobs.plan.notify import Robot
 
 _ANSWER_SECONDS = 0.2
@@ -88,8 +92,15 @@ class GroupCommit:
         metrics = DeliveryMetrics()
         (robot,) = plan.notify.robots
         lane = Lane(robot, self._send, metrics, now=asyncio.get_running_loop().time())
-        self._committer = Committer(robot.name, lambda: (lane,), self._compose, metrics, Pace())
+        self._committer = Committer(
+            robot.name, lambda: (lane,), self._compose, metrics, Pace(), sieve=self._sieve(plan)
+        )
         Supervisor().keep(robot.name, self._committer.deliver)
+
+    @staticmethod
+    def _sieve(plan: Plan) -> Sieve | None:
+        """Every alert is sent as it comes."""
+        del plan
 
     async def webhook(self, payload: Payload) -> int:
         """200 when every alert of the call stands in an accepted message, else 503."""
@@ -103,3 +114,14 @@ class GroupCommit:
         self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
     ) -> tuple[DigestPage, ...]:
         return self._composer.write(alerts, {}, robot, most_bytes)
+
+
+class Conversations(GroupCommit):
+    """The same with incidents: what can wait for the next message of its incident waits."""
+
+    name = "tritonobs (incidents)"
+
+    @staticmethod
+    def _sieve(plan: Plan) -> Sieve | None:
+        """That of `serve`, without its threads."""
+        return PureSieve(Fleet.of(plan))

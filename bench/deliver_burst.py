@@ -6,7 +6,7 @@ import asyncio
 import random
 import re
 
-from bridges import GroupCommit, PerAlert, PerGroup, Vendor
+from bridges import Conversations, GroupCommit, PerAlert, PerGroup, Vendor
 from results import table
 from simulated_alertmanager import Timing, tell_group
 
@@ -22,6 +22,7 @@ _STOCK = Timing(wait=30.0, interval=300.0, repeat=14_400.0)
 _OURS = Timing(wait=1.0, interval=10.0, repeat=14_400.0)
 _RUNS = (
     (GroupCommit, _OURS, "1 s / 10 s"),
+    (Conversations, _OURS, "1 s / 10 s"),
     (PerGroup, _OURS, "1 s / 10 s"),
     (PerGroup, _STOCK, "30 s / 5 min"),
     (PerAlert, _OURS, "1 s / 10 s"),

@@ -3,8 +3,9 @@
 python bench/first_message.py [NAME...] [--json] [--write]
 
 Every drill is rehearsed by itself on a practice stack whose rules run five times as fast. A message is about
-a drill if it names one of its alerts. The cause counts as named where the words above the alerts are those of
-the promised check; numbers in them move from look to look and are left out. All drills take two hours.
+a drill if it names one of its alerts. The cause counts as named where the words above the alerts begin as
+those of triage at the end of the fault; numbers move from look to look and are left out. All drills take two
+hours.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 SPEED = 5.0
 SETTLE_SECONDS = 20.0
 """After the end of a drill's alerts: until their end was delivered."""
+_BEGINNING = 4
+"""Words; what follows them tells how much, which moves from look to look."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -86,7 +89,7 @@ def listen(folders: Folders, drill: Drill) -> Heard:
     names = {alert.name for alert in drill.alerts}
     about = [
         each
-        for each in rig.robot.get("").required().json()
+        for each in rig.robot.get("/messages").required().json()
         if each["received_at"] >= began and any(name in each["text"] for name in names)
     ]
     said = _above(about[0]["text"]) if about else ""
@@ -115,9 +118,10 @@ def _above(text: str) -> str:
 
 
 def _same(said: str, sentence: str) -> bool:
-    """Whether both are the sentence of one check about one place."""
-    words = [_NUMBER.sub("#", text).partition(", since ")[0].casefold() for text in (said, sentence)]
-    return bool(words[0]) and words[0].rstrip(".") in words[1]
+    """Whether both are sentences of one check about one place: they begin alike, but for numbers."""
+    words = [_NUMBER.sub("#", text).partition(", since ")[0].casefold().split() for text in (said, sentence)]
+    begins = [[word.rstrip(",.;") for word in each[:_BEGINNING]] for each in words]
+    return bool(begins[0]) and begins[0] == begins[1]
 
 
 def report(heard: list[Heard]) -> str:
