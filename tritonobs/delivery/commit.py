@@ -55,7 +55,7 @@ class _Call:
     accepted: frozenset[State]
     """Other alerts of the call: accepted already, and not acknowledged until now."""
     later: float = 0.0
-    """When its alerts, which wait for a later message, are looked at again; the event loop's time."""
+    """When its alerts, which wait for a later message, are read again; the event loop's time."""
     answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 

@@ -64,7 +64,7 @@ class Talk:
     chat: Chat = field(default_factory=Chat)
     keys: Mapping[str, None] = field(default_factory=dict)
     since: Mapping[str, float] = field(default_factory=dict)
-    """By fingerprint, until the chat has it: what comes and goes does not wait anew each time."""
+    """By fingerprint, until the chat has it: what comes and goes does not wait longer each time."""
     messages: Mapping[str, Message] = field(default_factory=dict)
     """Of the digest that is on its way, by incident: what is true of them once the chat accepted it."""
     asked: frozenset[str] = frozenset()
@@ -203,7 +203,7 @@ def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
 
 
 def _fires_for(chat: Chat, alert: Alert) -> bool:
-    """Whether the chat was told that it fires, and not that it is over."""
+    """Whether the chat has heard that it fires, and not that it is over."""
     state = chat.named.get(alert.fingerprint)
     return state is not None and state[2] == FIRING
 
