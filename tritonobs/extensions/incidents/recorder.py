@@ -77,7 +77,7 @@ class KeptCause(_Kept):
 
 
 class KeptTold(_Kept):
-    """What a robot's chat has of the incident: when it heard of it last, and the states of alerts it knows."""
+    """What a robot's chat has of the incident: when it heard of it last, and the states of its alerts."""
 
     robot: str
     at: float
