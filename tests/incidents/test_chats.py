@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from support.incidents.conversations import EPOCH, alert_of
+from tritonobs.extensions.incidents import chats, news
 from tritonobs.extensions.incidents.chats import LONGEST_WAIT_SECONDS, Manner, Talk, heard, sift, unasked
 from tritonobs.extensions.incidents.incident import What
 from tritonobs.extensions.incidents.join import State, join
@@ -212,3 +213,22 @@ def test_three_thousand_at_once_are_sent_at_once_and_known_then(room, life) -> N
 
     assert len(room.call(60, *storm)[0]) == 3000
     assert len(room.call(70, *storm)[2]) == 3000
+
+
+def test_an_alert_from_the_future_is_sent_at_once(room, life) -> None:
+    """Whatever the clock of its Prometheus says."""
+    assert room.call(60, life(FAST, 4000, model="ocr"))[0] == [f"{FAST} firing"]
+
+
+def test_what_a_talk_knows_is_bounded(room, life, monkeypatch) -> None:
+    """The oldest is forgotten first, and then sent again rather than left out."""
+    monkeypatch.setattr(chats, "MOST_NAMED", 50)
+    monkeypatch.setattr(news, "MOST_NAMED", 50)
+    first = [life(FAST, 60, model=f"m{number}") for number in range(40)]
+    room.call(60, *first)
+    for turn in range(10):
+        room.call(70 + turn, *(life("NodeDown", 70, instance=f"{turn}-{number}") for number in range(40)))
+
+    assert (len(room.talk.keys), len(room.talk.chat.named)) == (50, 50)
+    assert len(room.talk.since) <= 50
+    assert len(room.call(100, *first)[0]) == 40
