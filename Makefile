@@ -83,8 +83,9 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/lint_errors.py --write
 	$(BIN)/python bench/agents.py --write
 
-pictures: setup ## the message of README, and the boards of docs/dashboards.md from a quarter of an hour of a busy stack
+pictures: setup ## the message and the incident of README, and the boards of docs/dashboards.md, from 20 minutes of busy stacks
 	$(BIN)/python tools/message_picture.py
+	$(BIN)/python tools/incident_picture.py
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
 soak: setup ## the models for a quarter of an hour, serve for an hour of bad luck, and hours of each part: seven in all

@@ -72,7 +72,7 @@ def test_another_cause_is_said_without_a_call(begin, monkeypatch):
             spoken.set()
             return True
 
-        one.may_say(deliver)
+        one.may_say(deliver, lambda: True)
         await say(one, robots, alert())
         judged.verdict.causes = (replace(cause("inspect", "a bad deploy"), check="bad_deploy"),)
         await asyncio.wait_for(spoken.wait(), 10)
@@ -162,3 +162,25 @@ async def resumed(one):
         if one._talks:
             return
         await asyncio.sleep(0.05)
+
+
+def test_who_delivers_no_more_forgets_what_fires(begin):
+    """Its ends come to another process; a board must not show it for days."""
+
+    async def test(one, robots):
+        leads = [True]
+
+        async def deliver(_robot, _alerts):
+            raise AssertionError
+
+        one.may_say(deliver, lambda: leads[0])
+        await say(one, robots, alert())
+        before = len(one.incidents)
+        leads[0] = False
+        for _ in range(200):
+            if not one.incidents:
+                break
+            await asyncio.sleep(0.05)
+        return before, len(one.incidents), sum(1 for family in one.series.collect() for _ in family.samples)
+
+    assert begin(Judged(cause()), test) == (1, 0, 2)

@@ -62,7 +62,7 @@ class Daemon:
             sieve=next((part.sieve for part in self.parts if part.sieve), None),
         )
         for part in self.parts:
-            part.may_say(self._say)
+            part.may_say(self._say, lambda: self.leading.here)
         self.supervisor.keep("fleet file", Watcher(path, served, self.apply, self.metrics).watch)
         self.leading = Leading(lease, self.delivery.begin)
         if lease:

@@ -31,8 +31,8 @@ class Part(Protocol):
     def series(self) -> Collector | None:
         """What it shows on the metrics page of `serve`; None for nothing."""
 
-    def may_say(self, say: Say) -> None:
-        """A way to the robots for news that no call brings, given once."""
+    def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
+        """A way to the robots for news that no call brings, and whether this process delivers; given once."""
 
     def routes(self) -> list[Route]:
         """Its routes, asked for once."""

@@ -60,7 +60,7 @@ _LEAD_SECONDS = 30.0
 _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
 _JOIN_SECONDS = 5.0
-_SIFT_SECONDS, _RECALL_SECONDS = 1.5, 1.0
+_SIFT_SECONDS, _RECALL_SECONDS = 1.7, 1.0
 _SERVER_SECONDS = 2.0
 _MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
@@ -104,6 +104,7 @@ class Incidents:
         self._talks: dict[str, Talk] = {}
         self._sifted = frozenset[State]()
         self._say: Say | None = None
+        self._leads: Callable[[], bool] = lambda: True
         self._speaking: asyncio.Task[None] | None = None
         self.apply(plan)
         supervisor.keep("incidents", self._round)
@@ -138,9 +139,9 @@ class Incidents:
         """Itself; none where the fleet file wants every alert sent at once."""
         return self
 
-    def may_say(self, say: Say) -> None:
+    def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
         """Deliver with this what no call brings."""
-        self._say = say
+        self._say, self._leads = say, leads
 
     def routes(self) -> list[Route]:
         """The pages of incidents."""
@@ -173,17 +174,19 @@ class Incidents:
         if not self._manner.policy.update_seconds:
             return Sifted()
         try:
-            if self._state.open and not self._state.alerts:
-                await self._recall()
-            talk, manner = self._talks.get(robot, Talk()), self._manner
-            step = await asyncio.wait_for(self._joined(alerts), _SIFT_SECONDS)
-            now = time.time()
-            self._talks[robot], sifted = await self._join_threads.run(
-                lambda: sift(talk, alerts, step.incidents, now, manner), seconds=_SIFT_SECONDS
-            )
+            return await asyncio.wait_for(self._sift(robot, alerts), _SIFT_SECONDS)
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
             _log.info("nothing is known of these alerts in time: %s: %s", type(error).__name__, error)
             return Sifted()
+
+    async def _sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
+        if self._state.open and not self._state.alerts:
+            await self._recall()
+        step, now = await self._joined(alerts), time.time()
+        talk, manner = self._talks.get(robot, Talk()), self._manner
+        self._talks[robot], sifted = await self._join_threads.run(
+            lambda: sift(talk, alerts, step.incidents, now, manner), seconds=_SIFT_SECONDS
+        )
         self._sifted = frozenset(one.state for one in alerts)
         return sifted
 
@@ -287,6 +290,11 @@ class Incidents:
     async def _round(self) -> None:
         """Look again while an incident lasts, and keep what changed; incidents end without a call, too."""
         await asyncio.sleep(_ROUND_SECONDS)
+        if not self._leads() and self._state.alerts:
+            # Their ends come to another process from now on.
+            self._state, self._step, self._talks = Known(), None, {}
+            self._began = time.time()
+            self.series.show(())
         if self._folder and not self._state.alerts:
             # Also again and again: the process that delivers meanwhile may be another one.
             found = await self._folder.resumed(time.time())

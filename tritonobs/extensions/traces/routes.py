@@ -119,7 +119,7 @@ class Traced:
         """Its page is another one."""
         return None
 
-    def may_say(self, say: Say) -> None:
+    def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
         """It has no news."""
 
     def routes(self) -> list[Route]:
