@@ -7,6 +7,7 @@ import pytest
 from tritonobs.delivery.payload import Alert
 from tritonobs.extensions.incidents.join import State, join
 from tritonobs.extensions.incidents.pages import incident_page
+from tritonobs.extensions.incidents.pictures import Picture
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Recorded, entry_of
 from tritonobs.extensions.incidents.words import LANGUAGES
@@ -14,6 +15,13 @@ from tritonobs.timings.cause import Cause
 
 pytestmark = pytest.mark.e2e
 BEGAN = 1_780_000_000.0
+PICTURES = tuple(
+    Picture(
+        title=title,
+        svg=b"<svg xmlns='http://www.w3.org/2000/svg' width='380' height='200' viewBox='0 0 380 200'/>",
+    )
+    for title in ("Requests a second and their limit, 1 min", "Outcomes, 1 min", "Requests waiting, 5 min")
+)
 LONG = "inspect_" + "x" * 120
 
 
@@ -52,12 +60,18 @@ def test_nothing_is_wider_than_the_screen_and_everything_can_be_read(
     """No sideways scrolling; text and background differ enough (WCAG AA asks for 4.5 to 1)."""
     page = browser.new_page(viewport={"width": width, "height": 700}, color_scheme=scheme)
     try:
-        page.set_content(incident_page(recorded, words=LANGUAGES[language]))
+        text = incident_page(
+            recorded, words=LANGUAGES[language], pictures=PICTURES, silence="http://alertmanager.shop/"
+        )
+        page.set_content(text)
 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator("h1").inner_text().startswith("inspect_")
         assert page.locator("h2").count() == 3
         assert page.locator("td.at").count() == 4
+        assert page.evaluate("[...document.images].map(image => image.naturalWidth)") == [380] * 3
+        tops = page.evaluate("[...document.images].map(image => image.getBoundingClientRect().top)")
+        assert len(set(tops)) == (3 if width == 360 else 1), "side by side where there is room"
         ratio = page.evaluate(
             """() => {
               const light = (text) => {
