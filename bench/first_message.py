@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
+from tritonobs.extensions.incidents.words import ENGLISH
 from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import Session
@@ -119,6 +120,8 @@ def _above(text: str) -> str:
 
 def _same(said: str, sentence: str) -> bool:
     """Whether both are sentences of one check about one place: they begin alike, but for numbers."""
+    # A drill that follows another within minutes can be of its incident.
+    said = said.removeprefix(ENGLISH.other_cause.format(""))
     words = [_NUMBER.sub("#", text).partition(", since ")[0].casefold().split() for text in (said, sentence)]
     begins = [[word.rstrip(",.;") for word in each[:_BEGINNING]] for each in words]
     return bool(begins[0]) and begins[0] == begins[1]
