@@ -93,6 +93,31 @@ def test_a_slow_look_delays_no_message_and_is_in_the_next(begin, monkeypatch):
     assert judged.asked == 1
 
 
+@pytest.mark.parametrize(
+    ("seconds", "begins"),
+    [
+        pytest.param(0.0, "replica triton-1 is gone", id="in time"),
+        pytest.param(2.0, "It belongs to an incident that goes on since 04:26:40 CST", id="too late"),
+    ],
+)
+def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, seconds, begins):
+    """One look more, also where a cause is known; without its answer nothing is claimed."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.5)
+    judged = Judged(cause(sentence="a worker died"))
+
+    async def test(one, robots):
+        first = await one.above([alert()], robots["oncall"])
+        judged.verdict.causes = (cause(sentence="replica triton-1 is gone"),)
+        judged.seconds = seconds
+        return first, await one.above([alert("TritonServerDown")], robots["oncall"])
+
+    first, second = begin(judged, test)
+
+    assert texts(first)[0].startswith("a worker died")
+    assert texts(second)[0].startswith(begins)
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a slip"), OSError("no route")])
 def test_a_look_that_fails_leaves_the_message_as_it_was(begin, error):
     """And is not repeated at once."""

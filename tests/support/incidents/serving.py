@@ -53,14 +53,14 @@ class Judged:
         self.verdict = type("Verdict", (), {"causes": causes, "following": ()})()
         self.asked = 0
         self.saved: list[str] = []
-        self._seconds, self._error = seconds, error
+        self.seconds, self._error = seconds, error
 
     def __call__(self, *_servers: object, incident: Span, called: Mapping[str, str]) -> Judged:
         """A look, as triage answers it."""
         assert incident.end > incident.start
         assert called["127.0.0.1:1"] == "triton-1"
         self.asked += 1
-        time.sleep(self._seconds)
+        time.sleep(self.seconds)
         if self._error:
             raise self._error
         return self

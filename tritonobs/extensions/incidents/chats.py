@@ -126,13 +126,18 @@ def sift(
     )
 
 
-def telling(talk: Talk, incidents: Iterable[Incident]) -> Talk:
-    """The talk whose digest says what is known now: a look for the cause may have ended meanwhile."""
+def telling(talk: Talk, incidents: Iterable[Incident], stale: Collection[str] = ()) -> Talk:
+    """The talk whose digest says what is known now: a look for the cause may have ended meanwhile.
+
+    Of the `stale` ones it says no cause.
+    """
     now_is = {one.id: one for one in incidents}
     messages = dict(talk.messages)
     for ident, message in messages.items():
         incident = now_is.get(ident)
-        if incident is None or incident.cause is None:
+        if ident in stale:
+            messages[ident] = replace(message, cause=None, corrects=False)
+        if ident in stale or incident is None or incident.cause is None:
             continue
         told = talk.chat.told.get(ident)
         heard_of = told.causes if told else frozenset()

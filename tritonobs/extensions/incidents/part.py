@@ -98,6 +98,8 @@ class Incidents:
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
         self._began_at = self._heard_at = -_LOOK_AGAIN_SECONDS
+        self._judged_at = 0.0
+        """When the last look that found something began, a Unix time."""
         self._asked: _Asked | None = None
         self._tasks: set[asyncio.Task[Step]] = set()
         self._folder: Folder | None = None
@@ -250,7 +252,8 @@ class Incidents:
         """The causes of the incidents that these alerts belong to, as far as they are known in time."""
         step = await self._joined(alerts)
         firing = {alert.fingerprint for alert in alerts if alert.firing}
-        if any(one.cause is None for one in _of(step.incidents, firing)) and self._may_look():
+        asks = [one for one in _of(step.incidents, firing) if one.cause is None or self._has_news(one)]
+        if asks and self._may_look():
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
         incidents = _of(self.incidents, {alert.fingerprint for alert in alerts})
@@ -258,13 +261,18 @@ class Incidents:
         ended = [one for one in incidents if one.ended is not None and one.id not in bills]
         if ended:
             await self._add_up(ended[:_MOST_BILLS])
-        self._talks = {name: telling(talk, incidents) for name, talk in self._talks.items()}
+        stale = frozenset(one.id for one in incidents if self._has_news(one))
+        self._talks = {name: telling(talk, incidents, stale) for name, talk in self._talks.items()}
         bills, plan, news = self.bills, self._plan, self._messages(robot.name)
         # Time zones are files.
         return await self._join_threads.run(
-            lambda: said(incidents, bills, plan, robot, news=news, running_since=self._began),
+            lambda: said(incidents, bills, plan, robot, news=news, stale=stale, running_since=self._began),
             seconds=_JOIN_SECONDS,
         )
+
+    def _has_news(self, one: Incident) -> bool:
+        """Whether an alert of it began after the last look: what that found need not explain it."""
+        return any(alert.firing and max(alert.seen, alert.latest) > self._judged_at for alert in one.alerts)
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
@@ -342,6 +350,7 @@ class Incidents:
         try:
             self._looked = await self._look_threads.run(look, seconds=_LOOK_SECONDS)
             await self._heard((), self._looked.verdict)
+            self._judged_at = now
         except Exception as error:  # noqa: BLE001 (messages do without)
             _log.info("no cause was found: %s: %s", type(error).__name__, error)
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
@@ -34,6 +34,7 @@ class Words:
     cause: str
     since: str
     other_cause: str
+    goes_on: str
     eased: str
     took_over: str
     next_step: str
@@ -76,6 +77,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         cause="{}",
         since="{}, since {}",
         other_cause="Another cause than before: {}",
+        goes_on="It belongs to an incident that goes on since {}",
         eased="It is going back: no page fires any more, {} alerts still do",
         took_over="It may have been reported before: tritonobs serve has run since {} only",
         next_step="Next: {}",
@@ -116,6 +118,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         cause="诊断：{}",
         since="{}（自 {} 起）",
         other_cause="诊断有变：{}",
+        goes_on="属于自 {} 起持续的事件",
         eased="正在恢复：已无紧急告警，仍有 {} 条告警触发",
         took_over="此前可能已通知：tritonobs serve 自 {} 起运行",
         next_step="下一步：{}",
@@ -164,6 +167,7 @@ class _Voice:
     url: str
     bills: Mapping[str, Cost]
     news: Mapping[str, Message]
+    stale: Collection[str]
     running_since: float
 
     def lines(self, one: Incident) -> Sequence[Said]:
@@ -182,6 +186,9 @@ class _Voice:
         notes = [Said(text) for text in self._notes(one, news)]
         if one.cause is None:
             return notes
+        if one.id in self.stale:
+            since = words.goes_on.format(format_clock(one.began, self.zone))
+            return (Said(since, words.incident, url), *notes)
         sentence = words.other_cause if news and news.corrects else words.cause
         sentence = sentence.format(one.cause.sentence)
         if one.cause.since is not None:
@@ -208,13 +215,15 @@ def said(
     robot: Robot,
     *,
     news: Mapping[str, Message] = MappingProxyType({}),
+    stale: Collection[str] = (),
     running_since: float = 0.0,
 ) -> tuple[Said, ...]:
     """Lines above the alerts of a message: of each incident its cause, since when, and what to do.
 
     An incident in which nothing fires any more says how long it lasted, and what it cost where that is among
     the `bills`, by id. One without a cause says nothing while it goes on, but for what is new. `news` are the
-    messages that go with these alerts, by the incident's id. A process knows nothing of messages from before
+    messages that go with these alerts, by the incident's id. What explained those that are `stale` need not
+    explain the alerts that came since, and is not said again. A process knows nothing of messages from before
     `running_since`, and says so.
     """
     voice = _Voice(
@@ -223,6 +232,7 @@ def said(
         url=plan.addresses.serve_link,
         bills=bills,
         news=news,
+        stale=stale,
         running_since=running_since,
     )
     return tuple(line for one in tuple(incidents)[:_MOST_INCIDENTS] for line in voice.lines(one))
