@@ -110,12 +110,25 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
         first = await one.above([alert()], robots["oncall"])
         judged.verdict.causes = (cause(sentence="replica triton-1 is gone"),)
         judged.seconds = seconds
-        return first, await one.above([alert("TritonServerDown")], robots["oncall"])
+        late = alert("TritonServerDown", began=time.time() + 5)
+        return first, await one.above([late], robots["oncall"])
 
     first, second = begin(judged, test)
 
     assert texts(first)[0].startswith("a worker died")
     assert texts(second)[0].startswith(begins)
+
+
+def test_a_cause_explains_what_began_before_it_was_found(begin):
+    """The twin: two alerts of one moment, of which the second comes seconds later; no other look is needed."""
+    judged = Judged(cause())
+
+    async def test(one, robots):
+        await one.above([alert()], robots["oncall"])
+        return await one.above([alert("TritonErrorBudgetBurnFast")], robots["oncall"])
+
+    assert texts(begin(judged, test))[0].startswith("inspect gets")
+    assert judged.asked == 1
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a slip"), OSError("no route")])

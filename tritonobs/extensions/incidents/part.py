@@ -272,7 +272,7 @@ class Incidents:
 
     def _has_news(self, one: Incident) -> bool:
         """Whether an alert of it began after the last look: what that found need not explain it."""
-        return any(alert.firing and max(alert.seen, alert.latest) > self._judged_at for alert in one.alerts)
+        return any(alert.firing and alert.latest > self._judged_at for alert in one.alerts)
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
