@@ -4,8 +4,8 @@ python bench/first_message.py [NAME...] [--json] [--write]
 
 Every drill is rehearsed by itself on a practice stack whose rules run five times as fast. A message is about
 a drill if it names one of its alerts. The cause counts as named where the words above the alerts begin as
-those of triage at the end of the fault; numbers move from look to look and are left out. All drills take two
-hours.
+those of triage at the end of the fault; numbers move from look to look and are left out. All drills take
+five hours.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
+from tritonobs.extensions.incidents.incident import QUIET_SECONDS
 from tritonobs.extensions.incidents.words import ENGLISH
 from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
@@ -69,7 +70,9 @@ def main() -> None:
             None, Folders(root=Path(folder)), lambda _: None, move_ports=True, drills_speed=SPEED
         )
         try:
-            for name in wanted.names:
+            for place, name in enumerate(wanted.names):
+                # What follows within minutes can be of the same incident.
+                time.sleep(QUIET_SECONDS if place else 0)
                 heard.append(listen(running.folders, DRILLS[name]))
                 print(heard[-1], file=sys.stderr, flush=True)
         finally:
@@ -120,7 +123,6 @@ def _above(text: str) -> str:
 
 def _same(said: str, sentence: str) -> bool:
     """Whether both are sentences of one check about one place: they begin alike, but for numbers."""
-    # A drill that follows another within minutes can be of its incident.
     said = said.removeprefix(ENGLISH.other_cause.format(""))
     words = [_NUMBER.sub("#", text).partition(", since ")[0].casefold().split() for text in (said, sentence)]
     begins = [[word.rstrip(",.;") for word in each[:_BEGINNING]] for each in words]

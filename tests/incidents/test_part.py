@@ -119,6 +119,26 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
     assert texts(second)[0].startswith(begins)
 
 
+@pytest.mark.parametrize(
+    ("status", "seconds"),
+    [pytest.param("firing", 630, id="it goes on"), pytest.param("resolved", 150, id="it is over")],
+)
+def test_a_look_begins_with_what_still_fires(begin, monkeypatch, status, seconds):
+    """What is over must not explain what began after it."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    judged = Judged(cause())
+
+    async def test(one, robots):
+        now = time.time()
+        await one.above([alert(began=now - 600)], robots["oncall"])
+        await one.above([alert(status=status, began=now - 600)], robots["oncall"])
+        await one.above([alert("TritonServerDown", began=now - 120)], robots["oncall"])
+
+    begin(judged, test)
+
+    assert judged.spans[-1].seconds == pytest.approx(seconds, abs=30)
+
+
 def test_a_cause_explains_what_began_before_it_was_found(begin):
     """The twin: two alerts of one moment, of which the second comes later; no other look is needed."""
     judged = Judged(cause())

@@ -53,6 +53,7 @@ class Judged:
         self.verdict = type("Verdict", (), {"causes": causes, "following": ()})()
         self.asked = 0
         self.saved: list[str] = []
+        self.spans: list[Span] = []
         self.seconds, self._error = seconds, error
 
     def __call__(self, *_servers: object, incident: Span, called: Mapping[str, str]) -> Judged:
@@ -60,6 +61,7 @@ class Judged:
         assert incident.end > incident.start
         assert called["127.0.0.1:1"] == "triton-1"
         self.asked += 1
+        self.spans.append(incident)
         time.sleep(self.seconds)
         if self._error:
             raise self._error

@@ -338,7 +338,9 @@ class Incidents:
         assert self._judge is not None  # noqa: S101 (`_may_look`)
         asked, judge = self._asked, self._judge
         now = time.time()
-        began = min((one.began for one in self.incidents if not one.closed), default=now) - _LEAD_SECONDS
+        # What is over must not explain what began after it.
+        alerts = [alert for one in self.incidents if not one.closed for alert in one.alerts if alert.firing]
+        began = min((alert.latest for alert in alerts), default=now) - _LEAD_SECONDS
         span = Span(start=max(now - _LONGEST_SECONDS, min(began, now - _SHORTEST_SECONDS)), end=now)
 
         def look() -> Any:  # noqa: ANN401 (what the answer gives)
