@@ -147,7 +147,6 @@ CASES = {
     "quantile-without-buckets": (
         [
             query(f"histogram_quantile(0.9, {DURATION})"),
-            query("histogram_quantile(0.9, rate(nv_inference_queue_duration_us_bucket[5m]))"),
             query(f"histogram_quantile(0.9, sum by (model) ({FIRST}))"),
         ],
         [query(f"histogram_quantile(0.9, sum by (model, le) ({FIRST}))")],
@@ -218,9 +217,13 @@ CASES = {
             query(f"{DURATION} / clamp_min({SUCCESS}, 1)"),
             query(f"{DURATION} / ({SUCCESS} + 0.001)"),
             query(f"{DURATION} / ({SUCCESS} or vector(1))"),
+            alert(f"{SUCCESS} / clamp_min({SUCCESS} + {FAILURE}, 1e-9) < 0.99"),
         ],
         [query(MEAN)],
         [
+            # No real rate is near it, and a graph shows 0 where nothing is.
+            query(f"{DURATION} / clamp_min({SUCCESS}, 1e-9)"),
+            alert(f"{FAILURE} / clamp_min({SUCCESS} + {FAILURE}, 1e-9) > 0.01"),
             query(f"{DURATION} / ({SUCCESS} > 0)"),
             query(f"{SHARE} > 0"),
             query("a / (1 + b)"),

@@ -33,6 +33,7 @@ _SERIES = re.compile(
 )
 _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
+_REMARK = re.compile(r"^[ \t]*#(.*)", re.MULTILINE)
 _REPEATED: Final = re.compile(r"[*+{]")
 _NESTED: Final = re.compile(r"\)[*+?{]")
 _LONGEST, _MOST_REPEATED = 200, 3
@@ -244,15 +245,21 @@ class Linter:
             return
         for block in _BLOCK.finditer(text):
             piece = part(text, block.start(), block.end())
-            lines = [part(piece, one.start(), one.end()) for one in _LINE.finditer(piece)]
+            lines = list(_LINE.finditer(piece))
+            queries = [part(piece, one.start(), one.end()) for one in lines]
             if not lines:
                 continue
-            each = len(lines) > 1 and not _parses(piece) and all(map(_parses, lines))
-            for one in lines if each else [piece]:
-                self._plain(one, words)
+            if len(lines) == 1 or _parses(piece) or not all(map(_parses, queries)):
+                self._plain(piece, words)
+                continue
+            # A remark above a query says what it is.
+            ends = [0, *(one.end() for one in lines)]
+            for line, query, end in zip(lines, queries, ends, strict=False):
+                self._plain(query, f"{words}\n{piece[end : line.start()]}")
 
     def _plain(self, text: Located, words: str) -> None:
         begin = text.place()[0]
+        words = "\n".join((words, *_REMARK.findall(text)))
         self._found.expressions.append(
             Expression(text=text, use="plain", words=words, grafana=True, begin=begin)
         )
