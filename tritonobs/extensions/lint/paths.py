@@ -15,13 +15,23 @@ _SKIPPED: Final = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__
 
 
 def files_of(
-    paths: Iterable[Path], *, exclude: Iterable[str] = (), markdown: bool = False
+    paths: Iterable[Path],
+    *,
+    whole: Iterable[Path] = (),
+    exclude: Iterable[str] = (),
+    markdown: bool = False,
 ) -> Iterator[tuple[Path, bool]]:
-    """Each file once, with whether it was named itself. Folders are searched in the order of names."""
+    """Each file once, with whether it was named itself. Folders are searched in the order of names.
+
+    Files of the folders `whole` count as named: each of them should be readable, also without a word of Triton.
+    """
     wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
+    folders = [((file, True) for file, _ in _below(one, wanted)) for one in whole]
     for path in paths:
-        for file, named in _below(path, wanted) if path.is_dir() else ((path, True),):
+        folders.append(_below(path, wanted) if path.is_dir() else iter(((path, True),)))
+    for found in folders:
+        for file, named in found:
             if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):
                 continue
             real = os.path.realpath(file)
