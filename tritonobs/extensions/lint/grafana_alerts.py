@@ -50,7 +50,7 @@ def expressions(rule: Mapping[str, Value]) -> list[Expression]:
                 words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
                 settings={
                     "for": text_of(rule.get("for")),
-                    # Grafana has an alert of its own for a query without a result, unless it is told not to.
+                    # Grafana has an alert of its own for a query without a result, unless noDataState says OK.
                     "watched": "" if text_of(rule.get("noDataState")).lower() in ("ok", "keeplast") else "yes",
                 },
                 grafana=True,
