@@ -74,9 +74,10 @@ def asked(server: Any, tool: str, arguments: dict[str, Any], **client: Any) -> A
 
 
 class Served:
-    """`tritonobs mcp --transport http` in a process; a context manager."""
+    """`tritonobs mcp --transport http` in a process, by this Python or another; a context manager."""
 
-    def __init__(self, fleet, *options):
+    def __init__(self, fleet, *options, python=sys.executable):
+        self._python = python
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.log = fleet.parent / "mcp.log"
@@ -85,7 +86,11 @@ class Served:
     def __enter__(self):
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tritonobs", "mcp", *self._words], stdout=log, stderr=log
+                [self._python, "-m", "tritonobs", "mcp", *self._words],
+                stdout=log,
+                stderr=log,
+                # Where no checkout is found by accident.
+                cwd=self.log.parent,
             )
         deadline = time.monotonic() + 60
         while not self._listens():
