@@ -158,7 +158,9 @@ def _printed(explain: str | None, form: str) -> int:
     return 0
 
 
-def _options(paths: Sequence[str], grafana: Sequence[Path], **asked: Any) -> tuple[Options, list[tuple[Path, bool]]]:  # noqa: ANN401 (as above)
+def _options(
+    paths: Sequence[str], grafana: Sequence[Path], **asked: Any
+) -> tuple[Options, list[tuple[Path, bool]]]:  # noqa: ANN401 (as above)
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
     from tritonobs.extensions.lint.configuration import Misconfigured, configuration, known_ids  # noqa: PLC0415

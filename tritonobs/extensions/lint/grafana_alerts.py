@@ -51,7 +51,9 @@ def expressions(rule: Mapping[str, Value]) -> list[Expression]:
                 settings={
                     "for": text_of(rule.get("for")),
                     # Grafana has an alert of its own for a query without a result, unless noDataState says OK.
-                    "watched": "" if text_of(rule.get("noDataState")).lower() in ("ok", "keeplast") else "yes",
+                    "watched": ""
+                    if text_of(rule.get("noDataState")).lower() in ("ok", "keeplast")
+                    else "yes",
                 },
                 grafana=True,
                 begin=expr.place()[0],
