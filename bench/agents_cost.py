@@ -1,9 +1,10 @@
-"""What `tritonobs mcp` costs at 1,000 models of two versions: memory, time to the first answer, time of each tool.
+"""What `tritonobs mcp` costs at 1,000 models of two versions: memory, first answer, time of each tool.
 
 python bench/agents_cost.py [--models 1000] [--json] [--write]
 
-A page of that many models, made here, is scraped by a Prometheus with the product's rules, with `tritonobs serve`
-beside it. Each tool is called three times over HTTP, and the median counts: a call starts a process of its own.
+A page of that many models, made here, is scraped by a Prometheus with the product's rules, with
+`tritonobs serve` beside it. Each tool is called three times over HTTP, and the median counts: a call starts a
+process of its own.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def _page(models: int) -> Callable[[int], str]:
 
 
 def _first(fleet: Path) -> dict[str, float]:
-    """Over standard streams, as an editor starts it: seconds until it lists its tools, and until it answered."""
+    """Over standard streams, as an editor starts it: seconds until it lists tools, and until it answered."""
     program = StdioServerParameters(
         command=sys.executable, args=["-m", "tritonobs", "mcp", str(fleet)], env=dict(os.environ)
     )
@@ -204,8 +205,8 @@ def _text(values: dict[str, Any], models: int) -> str:
             f"{models:,} models of {len(VERSIONS)} versions, {QPS} requests/s each, in one Prometheus.",
             "",
             f"Idle: {values['idle_mib']:.0f} MiB; after all calls: {values['after_mib']:.0f} MiB.",
-            f"Tools are listed {values['listed_seconds']:.1f} s after the start, the first answer (limits) is there "
-            f"after {values['first_seconds']:.1f} s.",
+            f"After the start tools are listed in {values['listed_seconds']:.1f} s, "
+            + f"and the first answer (limits) is there in {values['first_seconds']:.1f} s.",
             "",
             table(("tool", "time", "bytes", "pages"), rows),
         )

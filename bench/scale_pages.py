@@ -126,6 +126,7 @@ def _template(models: range) -> bytes:
 
 
 def rows_of(own: str, worker: str) -> Iterator[str]:
+    """The lines of one model version, `own` its labels, with a place for each number of `values_of`."""
     for name in (names.TRITON_SUCCESS, names.TRITON_INFERENCES, names.TRITON_EXECUTIONS):
         yield f"{name}{{{own}}} %d"
     for reason in _REASONS:

@@ -1,4 +1,4 @@
-"""Programs of others: the protocol's own inspector and conformance tests, and HolmesGPT with our toolset file.
+"""Programs of others: the protocol's inspector and conformance tests, HolmesGPT with our toolset file.
 
 `tools/setup_tests.sh` installs the first two where there is npm.
 """

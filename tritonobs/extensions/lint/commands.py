@@ -159,8 +159,10 @@ def _printed(explain: str | None, form: str) -> int:
 
 
 def _options(
-    paths: Sequence[str], grafana: Sequence[Path], **asked: Any
-) -> tuple[Options, list[tuple[Path, bool]]]:  # noqa: ANN401 (as above)
+    paths: Sequence[str],
+    grafana: Sequence[Path],
+    **asked: Any,  # noqa: ANN401 (as above)
+) -> tuple[Options, list[tuple[Path, bool]]]:
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
     from tritonobs.extensions.lint.configuration import Misconfigured, configuration, known_ids  # noqa: PLC0415

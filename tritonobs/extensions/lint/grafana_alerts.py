@@ -41,6 +41,8 @@ def expressions(rule: Mapping[str, Value]) -> list[Expression]:
         if name in own or not isinstance(expr, Located) or not expr.strip():
             continue
         condition = _condition(models, text_of(rule.get("condition")), name)
+        # Grafana has an alert of its own for a query without a result, unless this says otherwise.
+        silent = text_of(rule.get("noDataState")).lower() in ("ok", "keeplast")
         title = text_of(rule.get("title"))
         found.append(
             Expression(
@@ -50,10 +52,7 @@ def expressions(rule: Mapping[str, Value]) -> list[Expression]:
                 words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
                 settings={
                     "for": text_of(rule.get("for")),
-                    # Grafana has an alert of its own for a query without a result, unless noDataState says OK.
-                    "watched": ""
-                    if text_of(rule.get("noDataState")).lower() in ("ok", "keeplast")
-                    else "yes",
+                    "watched": "" if silent else "yes",
                 },
                 grafana=True,
                 begin=expr.place()[0],

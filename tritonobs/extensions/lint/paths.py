@@ -23,13 +23,12 @@ def files_of(
 ) -> Iterator[tuple[Path, bool]]:
     """Each file once, with whether it was named itself. Folders are searched in the order of names.
 
-    Files of the folders `whole` count as named: each of them should be readable, also without a word of Triton.
+    Files of the folders `whole` count as named: each should be readable, also without a word of Triton.
     """
     wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
     folders = [((file, True) for file, _ in _below(one, wanted)) for one in whole]
-    for path in paths:
-        folders.append(_below(path, wanted) if path.is_dir() else iter(((path, True),)))
+    folders += (_below(path, wanted) if path.is_dir() else iter(((path, True),)) for path in paths)
     for found in folders:
         for file, named in found:
             if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):

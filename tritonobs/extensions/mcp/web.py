@@ -45,8 +45,8 @@ class Door:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = {key: value.decode("latin-1") for key, value in scope.get("headers", ())}
-        # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.) The
-        # server's own origin belongs to no page: it serves none, and the name of its host is known here.
+        # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.)
+        # The server's own origin belongs to no page: it serves none, and its host's name is known here.
         own = f"http://{headers.get(b'host', '')}"
         if headers.get(b"origin", own) != own:
             return PlainTextResponse("requests of browsers are not answered\n", 403)

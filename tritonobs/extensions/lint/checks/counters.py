@@ -16,7 +16,6 @@ from tritonobs.extensions.lint.tree import (
     Number,
     Selector,
     Subquery,
-    selectors,
     walk,
 )
 from tritonobs.findings import Severity
