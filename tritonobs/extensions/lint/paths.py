@@ -27,8 +27,10 @@ def files_of(
     """
     wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
-    folders = [((file, True) for file, _ in _below(one, wanted)) for one in whole]
-    folders += (_below(path, wanted) if path.is_dir() else iter(((path, True),)) for path in paths)
+    folders: list[Iterable[tuple[Path, bool]]] = [
+        ((file, True) for file, _ in _below(one, wanted)) for one in whole
+    ]
+    folders += (_below(path, wanted) if path.is_dir() else ((path, True),) for path in paths)
     for found in folders:
         for file, named in found:
             if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):

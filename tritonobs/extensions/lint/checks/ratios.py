@@ -157,8 +157,8 @@ def _judged(above: frozenset[str], below: frozenset[str], *, says_batch: bool) -
     if above and above <= _DURATIONS:
         reason = _OF_DURATIONS.get(below, "")
         return (reason, f"divide by {_SUCCESS}") if reason else None
-    upside_down = ({_EXECUTIONS}, {_SUCCESS}), ({_EXECUTIONS}, {_COUNT}), ({_SUCCESS}, {_COUNT})
-    if (above, below) in upside_down and says_batch:
+    upside_down = (_EXECUTIONS, _SUCCESS), (_EXECUTIONS, _COUNT), (_SUCCESS, _COUNT)
+    if says_batch and any(above == {one} and below == {other} for one, other in upside_down):
         return "upside down: this is at most 1", f"the mean batch is {_COUNT} over {_EXECUTIONS}"
     return _OTHERS.get((above, below))
 
