@@ -205,8 +205,10 @@ def _text(values: dict[str, Any], models: int) -> str:
             f"{models:,} models of {len(VERSIONS)} versions, {QPS} requests/s each, in one Prometheus.",
             "",
             f"Idle: {values['idle_mib']:.0f} MiB; after all calls: {values['after_mib']:.0f} MiB.",
-            f"After the start tools are listed in {values['listed_seconds']:.1f} s, "
-            f"and the first answer (limits) is there in {values['first_seconds']:.1f} s.",
+            (
+                f"After the start tools are listed in {values['listed_seconds']:.1f} s, "
+                f"and the first answer (limits) is there in {values['first_seconds']:.1f} s."
+            ),
             "",
             table(("tool", "time", "bytes", "pages"), rows),
         )
