@@ -275,7 +275,7 @@ def _added(seen: Context, below: Binary, number: Number) -> tuple[Hit, float]:
         edit = Edit(start=number.start, end=below.op_end + len(rest) - len(rest.lstrip()), text="")
     else:
         edit = Edit(start=len(text[: below.op_start].rstrip()), end=number.end, text="")
-    return _guard(number.start, f"{number.value:g} +", number.value, (edit,))
+    return _guard(number.start, f"{number.value:g} +", _weight(seen, below, number.value), (edit,))
 
 
 def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
@@ -286,7 +286,14 @@ def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
         Edit(start=comma, end=bound.end, text=""),
     )
     value = bound.value if isinstance(bound, Number) else 1.0
-    return _guard(below.start, "clamp_min", value, edits if comma > 0 else ())
+    weight = _weight(seen, below.args[0], value)
+    return _guard(below.start, "clamp_min", weight, edits if comma > 0 else ())
+
+
+def _weight(seen: Context, guarded: Node, number: float) -> float:
+    """The number beside a count, or in seconds beside a time: a microsecond a second is next to nothing."""
+    shape = seen.shape(guarded)
+    return number * shape.factor if shape.dimension.startswith("time") else number
 
 
 def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> tuple[Hit, float]:
