@@ -222,9 +222,7 @@ CASES = {
         [query(MEAN)],
         [
             # One microsecond a second beside the time of all requests.
-            query(
-                "rate(nv_inference_queue_duration_us[1m]) / clamp_min(rate(nv_inference_compute_infer_duration_us[1m]), 1)"
-            ),
+            query(f"{DURATION} / clamp_min({DURATION.replace('queue', 'compute_infer')}, 1)"),
             # No real rate is near it, and a graph shows 0 where nothing is.
             query(f"{DURATION} / clamp_min({SUCCESS}, 1e-9)"),
             alert(f"{FAILURE} / clamp_min({SUCCESS} + {FAILURE}, 1e-9) > 0.01"),
