@@ -16,6 +16,7 @@ from tritonobs.cli import group
 from tritonobs.extensions.history.backtest import Backtest
 from tritonobs.extensions.lint import catalogue
 from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.mcp.fields import markdown
 from tritonobs.extensions.mcp.tools import OFFERED
 from tritonobs.extensions.traces.slowest import Slow, to_json
 from tritonobs.extensions.triage import judge
@@ -84,6 +85,19 @@ def test_what_is_printed_is_what_is_promised(words, promised):
     )
 
     assert TypeAdapter(promised).validate_python(json.loads(done.stdout), extra="forbid")
+
+
+def test_the_page_of_the_answers_is_made_of_the_schemas():
+    """`tritonobs mcp --answers` prints docs/answers.md; every part of every answer is in it."""
+    page = (Path(__file__).parents[2] / "docs" / "answers.md").read_text(encoding="utf-8")
+    parts = {
+        one.__name__
+        for one in vars(schemas).values()
+        if isinstance(one, type) and issubclass(one, schemas.Part) and one is not schemas.Part
+    }
+
+    assert page == markdown() + "\n"
+    assert sorted(one for one in parts if f"### {one}\n" not in page) == []
 
 
 TOOLS = {
