@@ -26,9 +26,9 @@ _INTRODUCTION: Final = """\
 # Answers
 
 The fields of what [the tools for agents](agents.md) answer, and of `--format json` of the command of the same
-data. Every tool publishes them as JSON Schema, too. `form` in an answer names the tool and the version of its
-fields, which is {version} now. A field that has nothing to say is left out. Durations are seconds, rates are a
-second, times are Unix seconds in UTC, where a field does not say otherwise.
+data. Every tool publishes them as JSON Schema, too. `form` in an answer names the tool and the version of the
+fields, which is {version} now. A field that has nothing to say is left out. Durations are seconds, rates are
+a second, times are Unix seconds in UTC, where a field does not say otherwise.
 """
 
 
