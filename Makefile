@@ -81,7 +81,9 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/drills.py --write
 	$(BIN)/python bench/compared.py --write
 	$(BIN)/python bench/lint_errors.py --write
+	$(BIN)/python bench/lint_cost.py --write
 	$(BIN)/python bench/agents.py --write
+	$(BIN)/python bench/agents_cost.py --write
 
 pictures: setup ## the message of README, and the boards of docs/dashboards.md from a quarter of an hour of a busy stack
 	$(BIN)/python tools/message_picture.py
