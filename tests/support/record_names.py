@@ -63,7 +63,10 @@ _RECORDS: Final = (
         for breath in ("breath", "breath5m", "breath_step", "breath5m_step")
     ),
     "subject:triton_requests_pending:sum",
-    *(f"subject:tritonobs_{what}:info" for what in ("queue_waits", "queue_full", "limit_kept", "limit_again")),
+    *(
+        f"subject:tritonobs_{what}:info"
+        for what in ("queue_waits", "queue_full", "limit_kept", "limit_again")
+    ),
     # What comes and goes, and when it began.
     "subject:tritonobs_limit_exceeded_begins:info",
     *(f"subject:tritonobs_model_unloaded{ends}:info" for ends in ("", "_lasts", "_begins")),
