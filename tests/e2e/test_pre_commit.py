@@ -49,7 +49,16 @@ def _released(tmp_path_factory):
     _git(folder, "init", "--quiet")
     _git(folder, "add", "--all", "--force")
     _git(folder, "commit", "--quiet", "--no-verify", "--message", "all of it")
-    return folder
+    yield folder
+    # The practice stack's code holds the secrets that it makes up; they are searched for after all tests.
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(name="cache")
+def _cache(tmp_path):
+    """Where pre-commit keeps its copy of the release."""
+    yield tmp_path / "cache"
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)
 
 
 @pytest.fixture(name="repository")
@@ -67,9 +76,9 @@ def _repository(released, tmp_path):
     return folder
 
 
-def test_a_commit_with_a_finding_is_stopped_and_a_right_one_is_made(repository, tmp_path):
+def test_a_commit_with_a_finding_is_stopped_and_a_right_one_is_made(repository, cache):
     """In an environment that pre-commit makes of the release; other files do not start it."""
-    held = {"PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    held = {"PRE_COMMIT_HOME": str(cache)}
     rules = repository / "deploy" / "triton.rules.yaml"
     rules.parent.mkdir()
     (repository / "main.py").write_text("pass\n")
