@@ -81,7 +81,9 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/drills.py --write
 	$(BIN)/python bench/compared.py --write
 	$(BIN)/python bench/lint_errors.py --write
+	$(BIN)/python bench/lint_cost.py --write
 	$(BIN)/python bench/agents.py --write
+	$(BIN)/python bench/agents_cost.py --write
 
 pictures: setup ## the message and the incident of README, and the boards of docs/dashboards.md, from 20 minutes of busy stacks
 	$(BIN)/python tools/message_picture.py

@@ -79,7 +79,7 @@ class Pages:
         values: list[float] = [server, 30 + server % 50, server, 10**9, server, 4 * 10**9, 10**9, 4 * 10**9]
         for model in range(self._models):
             done, bad = self.counted(server, model, now)
-            values += _values(done, bad, server, int(now))
+            values += values_of(done, bad, server, int(now))
         return self._templates[server % len(self._templates)] % tuple(values)
 
     def counted(self, server: int, model: int, now: float) -> tuple[int, int]:
@@ -116,16 +116,17 @@ class _Connection(asyncio.Protocol):
 
 
 def _template(models: range) -> bytes:
-    """The page with a place for each number of `_values`, after those of the server itself."""
+    """The page with a place for each number of `values_of`, after those of the server itself."""
     rows = ['nv_gpu_utilization{gpu_uuid="GPU-%d"} 0.%d']
     rows += [f'nv_gpu_memory_{one}_bytes{{gpu_uuid="GPU-%d"}} %d' for one in ("used", "total")]
     rows += [f"nv_cpu_memory_{one}_bytes %d" for one in ("used", "total")]
     for model in models:
-        rows += _rows(f'model="m{model}",version="1"', f"m{model}_0_0-100-1a2b3c")
+        rows += rows_of(f'model="m{model}",version="1"', f"m{model}_0_0-100-1a2b3c")
     return ("\n".join(rows) + "\n").encode()
 
 
-def _rows(own: str, worker: str) -> Iterator[str]:
+def rows_of(own: str, worker: str) -> Iterator[str]:
+    """The lines of one model version, `own` its labels, with a place for each number of `values_of`."""
     for name in (names.TRITON_SUCCESS, names.TRITON_INFERENCES, names.TRITON_EXECUTIONS):
         yield f"{name}{{{own}}} %d"
     for reason in _REASONS:
@@ -149,8 +150,8 @@ def _rows(own: str, worker: str) -> Iterator[str]:
         yield f"{names.STAGE_DURATION}_sum{{{timed}}} %.3f"
 
 
-def _values(done: int, bad: int, server: int, now: int) -> Iterator[float]:
-    """The numbers of one model after so many requests, in the order of `_rows`."""
+def values_of(done: int, bad: int, server: int, now: int) -> Iterator[float]:
+    """The numbers of one model after so many requests, in the order of `rows_of`."""
     good = done - bad
     yield from (good, good, good // 2, 0, 0, bad, 0)
     for each in _MICROSECONDS.values():

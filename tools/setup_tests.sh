@@ -1,8 +1,22 @@
 #!/usr/bin/env bash
 # What some tests need beyond `make setup`: a Docker engine, docker-compose and debootstrap for docker-compose.yml,
-# Chromium for the boards, zsh and fish for completion, from the distribution's packages. Never fails: without root,
-# without apt or without the packages it says what is missing; tests that need it are skipped with the same words.
+# Chromium for the boards, zsh and fish for completion, from the distribution's packages; the inspector and the
+# conformance tests of the Model Context Protocol by npm. Never fails: without root, without apt, without npm or without
+# the packages it says what is missing; tests that need it are skipped with the same words.
 set -uo pipefail
+
+protocol="${TRITONOBS_TOOLS:-$(cd "$(dirname "$0")/.." && pwd)/.tools}/mcp"
+if ! [ -d "$protocol/node_modules/node" ]; then
+  if command -v npm >/dev/null; then
+    echo "installing the inspector of the Model Context Protocol for the tests"
+    # Its conformance tests need a newer Node than distributions have.
+    mkdir -p "$protocol" && npm install --silent --no-save --prefix "$protocol" node@22 \
+      @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 >/dev/null \
+      || echo "the inspector could not be installed; its tests are skipped" >&2
+  else
+    echo "missing for the tests of agents: npm" >&2
+  fi
+fi
 
 missing() {
   for pair in dockerd:docker.io docker:docker.io docker-compose:docker-compose debootstrap:debootstrap \

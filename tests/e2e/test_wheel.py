@@ -1,5 +1,6 @@
 """A release works from its artifacts; its wheel is enough: installed anywhere, working from any folder."""
 
+import asyncio
 import email
 import os
 import platform
@@ -15,8 +16,10 @@ import pytest
 import try_release
 from releasing import wheels
 from releasing.archives import SUMS, write_sums
+from support.agents import Served
 from tritonobs import __version__
 from tritonobs.cli import COMMANDS
+from tritonobs.extensions.mcp.tools import OFFERED, is_there
 from tritonobs.programs.binaries import tools_folder
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
@@ -219,6 +222,37 @@ def test_the_command_line_works_on_the_oldest_and_newest_python_with_its_own_ext
     assert list((work / "out" / "prometheus" / "rules").glob("*.rules.yml"))
     assert {name: done.returncode for name, done in lacking.items()} == dict.fromkeys(lacking, 3)
     assert all("pip install 'tritonobs[stack]'" in done.stderr for done in lacking.values())
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_an_agent_is_answered_by_the_wheel_alone(wheel, tmp_path, transport):
+    """With its own extra and nothing else, outside of the checkout; pages and files come with the wheel."""
+    mcp = pytest.importorskip("mcp", reason="the SDK's client is not here; run: make setup")
+    python = _environment(tmp_path / "mcp", f"{wheel}[mcp]")
+    fleet = tmp_path / "empty" / "fleet.yaml"
+    fleet.parent.mkdir()
+    fleet.write_bytes((ROOT / "examples" / "fleet.yaml").read_bytes())
+
+    async def asked(where):
+        async with mcp.Client(where, read_timeout_seconds=60) as agent:
+            tools = {one.name for one in (await agent.list_tools()).tools}
+            calls = (("limits", {}), ("runbook", {"name": "TritonQpsAboveLimit"}))
+            found = [await agent.call_tool(*call) for call in calls]
+            pages = await agent.read_resource("tritonobs://checks")
+            return tools, found, pages.contents[0].text
+
+    if transport == "stdio":
+        words = ["-m", "tritonobs", "mcp", str(fleet)]
+        where = mcp.StdioServerParameters(command=str(python), args=words, cwd=fleet.parent)
+        tools, found, pages = asyncio.run(asked(where))
+    else:
+        with Served(fleet, python=str(python)) as served:
+            tools, found, pages = asyncio.run(asked(served.url))
+
+    assert tools == {name for name, one in OFFERED.items() if is_there(one.needs)}
+    assert [one.is_error for one in found] == [False, False]
+    assert "inspect" in {one["model"] for one in found[0].structured_content["data"]}
+    assert "slow_stage" in pages.split("\n")
 
 
 def test_the_declared_pythons_are_those_that_are_tried(described):

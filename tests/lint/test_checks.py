@@ -147,7 +147,6 @@ CASES = {
     "quantile-without-buckets": (
         [
             query(f"histogram_quantile(0.9, {DURATION})"),
-            query("histogram_quantile(0.9, rate(nv_inference_queue_duration_us_bucket[5m]))"),
             query(f"histogram_quantile(0.9, sum by (model) ({FIRST}))"),
         ],
         [query(f"histogram_quantile(0.9, sum by (model, le) ({FIRST}))")],
@@ -218,9 +217,17 @@ CASES = {
             query(f"{DURATION} / clamp_min({SUCCESS}, 1)"),
             query(f"{DURATION} / ({SUCCESS} + 0.001)"),
             query(f"{DURATION} / ({SUCCESS} or vector(1))"),
+            alert(f"{SUCCESS} / clamp_min({SUCCESS} + {FAILURE}, 1e-9) < 0.99"),
         ],
         [query(MEAN)],
         [
+            # One microsecond a second beside the time of all requests.
+            query(
+                f"{DURATION} / clamp_min({DURATION.replace('request_duration', 'compute_infer_duration')}, 1)"
+            ),
+            # No real rate is near it, and a graph shows 0 where nothing is.
+            query(f"{DURATION} / clamp_min({SUCCESS}, 1e-9)"),
+            alert(f"{FAILURE} / clamp_min({SUCCESS} + {FAILURE}, 1e-9) > 0.01"),
             query(f"{DURATION} / ({SUCCESS} > 0)"),
             query(f"{SHARE} > 0"),
             query("a / (1 + b)"),
@@ -464,34 +471,3 @@ def test_what_is_right_is_left_alone(name, text, file):
 def test_what_is_near_the_border_is_left_alone(name, text, file):
     """A finding on a right expression is worse than one that is missing."""
     assert name not in ids(text, file)
-
-
-def test_a_release_decides_what_exists():
-    """Series, and the label reason, before their first release."""
-    split = "rate(nv_inference_request_failure[5m]) / rate(nv_inference_request_success[5m])"
-
-    assert "other-release" in ids("nv_model_load_duration_secs", "q.promql", triton_version="24.10")
-    assert "other-release" not in ids("nv_model_load_duration_secs", "q.promql", triton_version="24.11")
-    assert "unmatched-join" not in ids(split, "q.promql", triton_version="24.06")
-    assert "unmatched-join" in ids(split, "q.promql", triton_version="24.07")
-
-
-def test_the_scrape_interval_decides_which_window_is_short():
-    """Also the interval of a group of rules, which no one evaluates more often than it is scraped."""
-    rules = "groups: [{name: g, interval: 5s, rules: [{record: a, expr: 'rate(nv_inference_count[15s])'}]}]"
-
-    assert "short-window" in ids("rate(nv_inference_count[1m])", "q.promql", scrape_seconds=60)
-    assert "short-window" not in ids("rate(nv_inference_count[10s])", "q.promql", scrape_seconds=5)
-    assert "short-window" not in ids(rules)
-    assert "short-window" in ids(rules.replace("interval: 5s, ", ""))
-
-
-def test_a_series_that_the_rules_record_exists():
-    """Whatever it is called."""
-    rules = (
-        "groups: [{name: g, rules: [{record: nv_inference_mean_us, expr: up},"
-        " {alert: A, expr: nv_inference_mean_us > 1}]}]"
-    )
-
-    assert ids(rules) == set()
-    assert ids(rules.replace("record: nv_inference_mean_us", "record: other")) == {"unknown-series"}

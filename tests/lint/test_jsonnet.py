@@ -251,7 +251,47 @@ def test_what_only_its_user_knows_is_not_guessed_at(text):
     ((_, name, message),) = _said("a.jsonnet")
 
     assert name == "template"
-    assert message.endswith("; evaluate it first, as with `jsonnet … | tritonobs lint -`")
+    assert message.endswith("evaluate it first, as with `jsonnet … | tritonobs lint -`")
+    assert ("--ext-str" in message) == ("extVar" in text)
+
+
+EXTERNAL = """{ prometheusAlerts:: { groups: [{ name: 'g', rules: [
+  { alert: 'Busy', expr: 'nv_gpu_utilization{job="%s"} > %d' % [std.extVar('job'), std.extVar('most')] }
+] }] } }"""
+
+
+def test_external_variables_are_given_as_jsonnets_own_command_takes_them(monkeypatch):
+    """A text or code; one without a value is that of the environment."""
+    _write(a_jsonnet=EXTERNAL)
+    monkeypatch.setenv("job", "triton")
+
+    for words in (("--ext-str", "job=triton"), ("--ext-str", "job"), ("--ext-code", "job='a' + 'b'")):
+        code, stdout, _ = command(*words, "--ext-code", "most=40 + 40", "a.jsonnet")
+        assert (code, "> 80 is never true" in stdout) == (1, True), words
+        assert command(*words, "--ext-code", "most=0.8", "a.jsonnet")[0] == 0, words
+    assert "Undefined external variable: most" in command("--ext-str", "job", "a.jsonnet")[1]
+
+
+def test_an_external_variable_without_a_value_is_wrong_usage():
+    """And code that is none is a finding of the file that asks for it."""
+    _write(a_jsonnet=EXTERNAL)
+
+    assert command("--ext-str", "nowhere", "a.jsonnet")[0] == 2
+    assert command("--ext-str", "=x", "a.jsonnet")[0] == 2
+    code, stdout, _ = command("--ext-str", "job=a", "--ext-code", "most=(", "a.jsonnet")
+    assert (code, "unreadable" in stdout) == (1, True)
+
+
+def test_code_of_an_external_variable_reads_nothing_else(tmp_path):
+    """An import of it is bounded as any other."""
+    (tmp_path / "secret.txt").write_text("hunter2")
+    _write(m__a_jsonnet="{ a: std.extVar('most') }")
+
+    code, stdout, _ = command("--ext-code", f"most=importstr '{tmp_path / 'secret.txt'}'", "m/a.jsonnet")
+
+    assert code == 1
+    assert "is outside the given paths" in stdout
+    assert "hunter2" not in stdout
 
 
 def test_what_a_file_without_a_value_imports_is_read_by_itself():

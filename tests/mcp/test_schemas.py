@@ -8,12 +8,16 @@ import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+import click
 import pytest
 from pydantic import TypeAdapter
 
+from tritonobs.cli import group
 from tritonobs.extensions.history.backtest import Backtest
 from tritonobs.extensions.lint import catalogue
 from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.mcp.fields import markdown
+from tritonobs.extensions.mcp.tools import OFFERED
 from tritonobs.extensions.traces.slowest import Slow, to_json
 from tritonobs.extensions.triage import judge
 from tritonobs.limits.log import Entry
@@ -81,6 +85,57 @@ def test_what_is_printed_is_what_is_promised(words, promised):
     )
 
     assert TypeAdapter(promised).validate_python(json.loads(done.stdout), extra="forbid")
+
+
+def test_the_page_of_the_answers_is_made_of_the_schemas():
+    """`tritonobs mcp --answers` prints docs/answers.md; every part of every answer is in it."""
+    page = (Path(__file__).parents[2] / "docs" / "answers.md").read_text(encoding="utf-8")
+    parts = {
+        one.__name__
+        for one in vars(schemas).values()
+        if isinstance(one, type) and issubclass(one, schemas.Part) and one is not schemas.Part
+    }
+
+    assert page == markdown() + "\n"
+    assert sorted(one for one in parts if f"### {one}\n" not in page) == []
+
+
+TOOLS = {
+    "triage": "triage",
+    "stages": "stages",
+    "top": "models",
+    "traces slow": "slow_requests",
+    "incidents list": "incidents",
+    "incidents show": "incidents",
+    "limits list": "limits",
+    "limits history": "limit_history",
+    "limits set": "set_limit",
+    "limits backtest": "backtest",
+    "lint": "explain_series",
+}
+"""Commands that print JSON, and the tools of the same data."""
+WITHOUT_A_TOOL = {
+    "validate": "the fleet file is its author's",
+    "build": "it writes files",
+    "limits suggest": "it sends load",
+    "limits verify": "the log is on the machine of serve",
+    "load": "it sends load",
+    "drill": "it breaks a model",
+}
+
+
+def test_every_command_that_prints_json_has_a_tool_or_a_reason_for_none():
+    """A new one shows here."""
+
+    def found(command, path):
+        if isinstance(command, click.Group):
+            for name in command.list_commands(click.Context(command)):
+                yield from found(command.get_command(click.Context(command), name), (*path, name))
+        elif any("json" in (getattr(one.type, "choices", None) or ()) for one in command.params):
+            yield " ".join(path)
+
+    assert set(found(group, ())) <= {*TOOLS, *WITHOUT_A_TOOL}
+    assert set(TOOLS.values()) <= {*OFFERED, "set_limit"}
 
 
 def test_a_field_that_is_not_promised_is_seen():

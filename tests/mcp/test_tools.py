@@ -13,6 +13,7 @@ from mcp import Client
 
 from support.agents import Recorded, asked
 from support.evil import Evil, EvilServer
+from tritonobs.extensions.mcp.ask import Commands, Unanswered
 from tritonobs.extensions.mcp.schemas import NOTE
 from tritonobs.extensions.mcp.server import make_server
 from tritonobs.extensions.mcp.tools import OFFERED, is_there
@@ -289,3 +290,23 @@ def test_nothing_changes_without_the_option(fleet_file):
 
     assert "set_limit" not in names
     assert found.failed
+
+
+@pytest.mark.parametrize(("scraped", "models", "stages"), [("5s", "30s", "1m"), ("30s", "2m", "2m")])
+def test_windows_hold_enough_scrapes(fleet_file, scraped, models, stages):
+    """A fleet that is scraped every half minute is not one without requests."""
+    asked_for = []
+
+    class Noted(Commands):
+        async def json(self, *words, **_):
+            asked_for.append([one for one in words if one.startswith("--window")])
+            raise Unanswered("noted")
+
+    text = fleet_file.read_text().replace("scrape_interval: 5s", f"scrape_interval: {scraped}")
+    fleet_file.write_text(text.replace("evaluation_interval: 5s", f"evaluation_interval: {scraped}"))
+    server = make_server(Fleet(fleet_file), commands=Noted())
+    for tool in ("models", "stages"):
+        asked(server, tool, {})
+    asked(server, "stages", {"window": "5m"})
+
+    assert asked_for == [[f"--window={models}"], [f"--window={stages}"], ["--window=5m"]]

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,70 +14,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from support.agents import Answered
+from support.agents import HEADERS, HELLO, Answered, Served
 from support.evil import Evil, EvilServer
-from support.programs import free_port
 
 SECRET = "hunter2-hunter2"
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-
-
-class Served:
-    """`tritonobs mcp --transport http` in a process; a context manager."""
-
-    def __init__(self, fleet, *options):
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self.log = fleet.parent / "mcp.log"
-        self._words = [str(fleet), "--transport", "http", "--port", str(self.port), "-v", *options]
-
-    def __enter__(self):
-        with self.log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tritonobs", "mcp", *self._words], stdout=log, stderr=log
-            )
-        deadline = time.monotonic() + 60
-        while not self._listens():
-            assert self.process.poll() is None, self.log.read_text()
-            assert time.monotonic() < deadline, self.log.read_text()
-            time.sleep(0.1)
-        return self
-
-    def __exit__(self, *_):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            assert self.process.wait(20) == 0, self.log.read_text()
-        finally:
-            self.process.kill()
-
-    def _listens(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
-        except OSError:
-            return False
-        return True
-
-    def post(self, body, path="/mcp", method="POST", **headers):
-        """The status and the text of an answer to a request by hand."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        connection.request(method, path, body=text, headers={**HEADERS, **named})
-        answer = connection.getresponse()
-        # An answer that streams has no end while its connection lasts.
-        text = answer.read(2000).decode()
-        connection.close()
-        return answer.status, text
 
 
 def _called(where, tool, arguments, **client):
@@ -214,13 +151,17 @@ def test_credentials_are_those_of_serve(auth):
         pytest.param({"Host": "evil.example"}, 421, id="DNS rebinding"),
         pytest.param({"Host": "127.0.0.1.evil.example:9920"}, 421, id="a name like ours"),
         pytest.param({"Content_Type": "text/plain"}, 400, id="a form of a page"),
+        pytest.param({"Origin": "http://evil.example", "Host": "evil.example"}, 421, id="both"),
+        pytest.param({"Origin": "https://127.0.0.1:{port}"}, 403, id="our name with another scheme"),
+        pytest.param({"Origin": "http://127.0.0.1:{port}"}, 200, id="a program that says where it asks"),
         pytest.param({}, 200, id="a program"),
     ],
 )
 def test_browsers_are_refused(fleet_file, headers, status):
     """By each header that shows one; a program is answered."""
     with Served(fleet_file) as served:
-        assert served.post(HELLO, **headers)[0] == status
+        sent = {name: value.format(port=served.port) for name, value in headers.items()}
+        assert served.post(HELLO, **sent)[0] == status
 
 
 def test_odd_requests_are_refused(fleet_file):

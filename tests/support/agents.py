@@ -1,16 +1,37 @@
-"""An agent: the SDK's own client of a server in this process, and commands that read a saved snapshot."""
+"""Agents: the SDK's client, commands that read a saved snapshot, and the server as a process over HTTP."""
 
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from mcp import Client
 
+from support.programs import free_port
 from tritonobs.extensions.mcp.ask import Commands, Said
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
 
 class Answered:
@@ -50,3 +71,56 @@ def asked(server: Any, tool: str, arguments: dict[str, Any], **client: Any) -> A
             return Answered(await agent.call_tool(tool, arguments))
 
     return asyncio.run(call())
+
+
+class Served:
+    """`tritonobs mcp --transport http` in a process, by this Python or another; a context manager."""
+
+    def __init__(self, fleet, *options, python=sys.executable):
+        self._python = python
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.log = fleet.parent / "mcp.log"
+        self._words = [str(fleet), "--transport", "http", "--port", str(self.port), "-v", *options]
+
+    def __enter__(self):
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [self._python, "-m", "tritonobs", "mcp", *self._words],
+                stdout=log,
+                stderr=log,
+                # Where no checkout is found by accident.
+                cwd=self.log.parent,
+            )
+        deadline = time.monotonic() + 60
+        while not self._listens():
+            assert self.process.poll() is None, self.log.read_text()
+            assert time.monotonic() < deadline, self.log.read_text()
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            assert self.process.wait(20) == 0, self.log.read_text()
+        finally:
+            self.process.kill()
+
+    def _listens(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    def post(self, body, path="/mcp", method="POST", **headers):
+        """The status and the text of an answer to a request by hand."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        text = body if isinstance(body, bytes) else json.dumps(body).encode()
+        connection.request(method, path, body=text, headers={**HEADERS, **named})
+        answer = connection.getresponse()
+        # An answer that streams has no end while its connection lasts.
+        text = answer.read(2000).decode()
+        connection.close()
+        return answer.status, text

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +45,17 @@ _PLACE = re.compile(
     r"(?P<file>[^\t\n]+?):(?:(?P<line>\d+):(?P<column>\d+)(?:-\d+)?|\((?P<first>\d+):(?P<at>\d+)\)-\(\d+:\d+\))(?=\s|$)"
 )
 _UNKNOWN = re.compile(r"Undefined external variable|Missing argument", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """Variables that a file asks for with `std.extVar`: texts, and code that is evaluated."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    codes: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING: Final = External()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +98,13 @@ def evaluate(file: Path, codes: Mapping[str, str]) -> str:
 
 
 def evaluate_apart(
-    file: str, text: str, *, within: Sequence[Path], libraries: Sequence[Path] = (), seconds: float = SECONDS
+    file: str,
+    text: str,
+    *,
+    within: Sequence[Path],
+    libraries: Sequence[Path] = (),
+    external: External = NOTHING,
+    seconds: float = SECONDS,
 ) -> Evaluated | Refused:
     """What `text`, which stands in `file`, evaluates to: a mixin's rules and boards, or else all of it.
 
@@ -99,6 +116,8 @@ def evaluate_apart(
         "text": text,
         "within": [os.path.realpath(folder) for folder in (*within, *libraries)],
         "libraries": [str(folder) for folder in libraries],
+        "texts": dict(external.texts),
+        "codes": dict(external.codes),
         "seconds": seconds,
         "memory": MEMORY_BYTES,
         "most": MOST_BYTES,
@@ -147,7 +166,13 @@ def _answered(asked: Mapping[str, Any], snippet: str, fields: Sequence[str]) -> 
     importer = _Importer(asked)
     question = snippet % (json.dumps(asked["file"]), json.dumps(fields))
     try:
-        text = _gojsonnet.evaluate_snippet(_ITSELF, question, import_callback=importer)
+        text = _gojsonnet.evaluate_snippet(
+            _ITSELF,
+            question,
+            ext_vars=asked["texts"],
+            ext_codes=asked["codes"],
+            import_callback=importer,
+        )
         result = {"text": text}
         if len(text) > asked["most"]:
             result = {"error": f"gives more than {asked['most']} characters, the most that is read"}

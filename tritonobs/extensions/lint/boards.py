@@ -42,6 +42,8 @@ def expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
     for row in entries(board.get("rows")):
         yield from _panels(mapping(row).get("panels"), 0)
     yield from _panels(board.get("panels"), 0)
+    # An export has the panels of the library beside the board.
+    yield from _panels([mapping(one).get("model") for one in mapping(board.get("__elements")).values()], 0)
     yield from _panels([_element(one) for one in mapping(board.get("elements")).values()], 0)
     for variable in entries(mapping(board.get("templating")).get("list")):
         yield from _variable(mapping(variable))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -49,6 +50,23 @@ _ROUNDS = 5
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="A folder where jsonnet looks for imports, as vendor/ is; can be repeated.",
 )
+@click.option(
+    "--ext-str",
+    "texts",
+    multiple=True,
+    metavar="NAME[=TEXT]",
+    help="An external variable of jsonnet, from the environment without a text; can be repeated.",
+)
+@click.option(
+    "--ext-code", "codes", multiple=True, metavar="NAME[=CODE]", help="The same as code; can be repeated."
+)
+@click.option(
+    "--grafana",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="A folder of Grafana's files, all of which are read; can be repeated.",
+)
 @click.option("--markdown", is_flag=True, help="Also read blocks of code in Markdown files.")
 @click.option(
     "--prometheus",
@@ -77,6 +95,7 @@ _ROUNDS = 5
 def lint(
     *,
     paths: Sequence[str],
+    grafana: Sequence[Path],
     form: str,
     prometheus_url: str | None,
     history: float,
@@ -94,13 +113,13 @@ def lint(
     """
     if explain or catalogue:
         return _printed(explain, form)
-    if not paths:
+    if not paths and not grafana:
         raise click.UsageError("Missing argument 'PATH...'.")
-    options, files = _options(paths, **asked)
+    options, files = _options(paths, grafana, **asked)
     from tritonobs.extensions.lint.linter import lint_files  # noqa: PLC0415 (brings the parser)
 
     stdin = _STDIN in paths
-    if stdin and (mend or len(paths) > 1):
+    if stdin and (mend or grafana or len(paths) > 1):
         raise click.UsageError("- stands alone, and --fix needs files.")
     live = _live(prometheus_url, history) if prometheus_url else None
     # What can be mended is asked about when it is.
@@ -139,12 +158,17 @@ def _printed(explain: str | None, form: str) -> int:
     return 0
 
 
-def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Path, bool]]]:  # noqa: ANN401 (as above)
+def _options(
+    paths: Sequence[str],
+    grafana: Sequence[Path],
+    **asked: Any,  # noqa: ANN401 (as above)
+) -> tuple[Options, list[tuple[Path, bool]]]:
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
     from tritonobs.extensions.lint.configuration import Misconfigured, configuration, known_ids  # noqa: PLC0415
     from tritonobs.extensions.lint.linter import Options  # noqa: PLC0415
     from tritonobs.extensions.lint.paths import files_of  # noqa: PLC0415
+    from tritonobs.render.jsonnet import External  # noqa: PLC0415
 
     try:
         held: Configuration = configuration(Path.cwd())
@@ -161,15 +185,33 @@ def _options(paths: Sequence[str], **asked: Any) -> tuple[Options, list[tuple[Pa
         select=select or held.select,
         ignore=(held.ignore - select) | ignore,
         markdown=asked["markdown"] or held.markdown,
-        roots=tuple(one if one.is_dir() else one.parent for one in map(Path, paths)),
+        roots=tuple(one if one.is_dir() else one.parent for one in (*map(Path, paths), *grafana)),
         libraries=asked["jpath"],
+        external=External(
+            texts=_external(asked["texts"], "--ext-str"), codes=_external(asked["codes"], "--ext-code")
+        ),
     )
     files = files_of(
         [Path(path) for path in paths if path != _STDIN],
+        whole=grafana,
         exclude=(*held.exclude, *asked["exclude"]),
         markdown=options.markdown,
     )
     return options, list(files)
+
+
+def _external(written: Sequence[str], option: str) -> dict[str, str]:
+    """Variables as jsonnet's own command takes them."""
+    held: dict[str, str] = {}
+    for one in written:
+        name, equals, value = one.partition("=")
+        if not name or not (equals or name in os.environ):
+            raise click.BadParameter(
+                f"{one!r} has no value, and no variable of the environment is called so; write NAME=VALUE",
+                param_hint=option,
+            )
+        held[name] = value if equals else os.environ[name]
+    return held
 
 
 def _live(prometheus_url: str, history: float) -> Asked:

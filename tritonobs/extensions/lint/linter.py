@@ -23,7 +23,7 @@ from tritonobs.extensions.lint.suppressions import suppressed, suppressions
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
-from tritonobs.render.jsonnet import Refused
+from tritonobs.render.jsonnet import NOTHING, External, Refused
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 # Series of vLLM and of cards alone are another system's: such a file is read only if it is named.
@@ -33,6 +33,7 @@ _SERIES = re.compile(
 )
 _BLOCK = re.compile(r"(?:^[ \t]*\S.*\n?)+", re.MULTILINE)
 _LINE = re.compile(r"^[ \t]*[^\s#].*", re.MULTILINE)
+_REMARK = re.compile(r"^[ \t]*#(.*)", re.MULTILINE)
 _REPEATED: Final = re.compile(r"[*+{]")
 _NESTED: Final = re.compile(r"\)[*+?{]")
 _LONGEST, _MOST_REPEATED = 200, 3
@@ -79,7 +80,8 @@ class Asked(Protocol):
 class Options:
     """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out.
 
-    Jsonnet reads files below `roots` (none: beside the file), and below `libraries`, where it looks for them.
+    Jsonnet reads files below `roots` (none: beside the file), and below `libraries`, where it looks for them;
+    `external` are its variables.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -88,6 +90,7 @@ class Options:
     markdown: bool = False
     roots: tuple[Path, ...] = ()
     libraries: tuple[Path, ...] = ()
+    external: External = NOTHING
 
     def wants(self, name: str) -> bool:
         """Whether a check or a finding of this id is asked for."""
@@ -141,7 +144,7 @@ class Linter:
     def __init__(self, options: Options) -> None:
         self._options, self._catalogue = options, catalogue()
         self._found, self._files = Found(), 0
-        self._mixins = Mixins(options.roots, options.libraries, _MENTIONS)
+        self._mixins = Mixins(options.roots, options.libraries, _MENTIONS, options.external)
         self._problems: list[Problem] = []
 
     def read_file(self, path: Path, *, named: bool) -> None:
@@ -232,7 +235,8 @@ class Linter:
         place = Place(file=outcome.file, line=outcome.line, column=outcome.column)
         reason = outcome.reason if outcome.file == file else f"evaluating {file}: {outcome.reason}"
         if outcome.incomplete:
-            reason += "; evaluate it first, as with `jsonnet … | tritonobs lint -`"
+            given = "give it with --ext-str or --ext-code, or " if "external variable" in reason else ""
+            reason += f"; {given}evaluate it first, as with `jsonnet … | tritonobs lint -`"
         # A library found in a folder need not have a value of its own.
         library = not value.named and Path(file).suffix.lower() == ".libsonnet"
         self._say("template" if outcome.incomplete or library else "unreadable", place, reason)
@@ -244,15 +248,21 @@ class Linter:
             return
         for block in _BLOCK.finditer(text):
             piece = part(text, block.start(), block.end())
-            lines = [part(piece, one.start(), one.end()) for one in _LINE.finditer(piece)]
+            lines = list(_LINE.finditer(piece))
+            queries = [part(piece, one.start(), one.end()) for one in lines]
             if not lines:
                 continue
-            each = len(lines) > 1 and not _parses(piece) and all(map(_parses, lines))
-            for one in lines if each else [piece]:
-                self._plain(one, words)
+            if len(lines) == 1 or _parses(piece) or not all(map(_parses, queries)):
+                self._plain(piece, words)
+                continue
+            # A remark above a query says what it is.
+            ends = [0, *(one.end() for one in lines)]
+            for line, query, end in zip(lines, queries, ends, strict=False):
+                self._plain(query, f"{words}\n{piece[end : line.start()]}")
 
     def _plain(self, text: Located, words: str) -> None:
         begin = text.place()[0]
+        words = "\n".join((words, *_REMARK.findall(text)))
         self._found.expressions.append(
             Expression(text=text, use="plain", words=words, grafana=True, begin=begin)
         )

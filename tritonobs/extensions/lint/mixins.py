@@ -22,7 +22,7 @@ from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.located import Located, Source
 from tritonobs.files import read_text
 from tritonobs.render import jsonnet
-from tritonobs.render.jsonnet import Evaluated, Refused
+from tritonobs.render.jsonnet import NOTHING, Evaluated, External, Refused
 
 SUFFIXES: Final = frozenset((".jsonnet", ".libsonnet"))
 MOST_SECONDS: Final = 60.0
@@ -94,8 +94,15 @@ class Value:
 class Mixins:
     """The jsonnet files of a run: gathered first, because a file that another imports is a part of it."""
 
-    def __init__(self, roots: Sequence[Path], libraries: Sequence[Path], mentions: re.Pattern[str]) -> None:
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        libraries: Sequence[Path],
+        mentions: re.Pattern[str],
+        external: External = NOTHING,
+    ) -> None:
         self._roots, self._libraries, self._mentions = tuple(roots), tuple(libraries), mentions
+        self._external = external
         self._files: dict[str, tuple[str, bool]] = {}
         self._texts: dict[str, str] = {}
         self._imported: dict[str, list[str]] = {}
@@ -134,6 +141,7 @@ class Mixins:
             text,
             within=self._roots or (Path(file).parent,),
             libraries=self._found_libraries(file),
+            external=self._external,
             seconds=min(jsonnet.SECONDS, left),
         )
         if isinstance(outcome, Refused):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tritonobs.extensions.lint import boards
+from tritonobs.extensions.lint import boards, grafana_alerts
 from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.located import (
@@ -92,6 +92,11 @@ class _Walk:
         """A mapping, by the keys that it has."""
         if boards.is_board(value):
             self._found.expressions += boards.expressions(value)
+            return
+        if grafana_alerts.is_rule(value):
+            found = grafana_alerts.expressions(value)
+            self._found.alerts |= {one.name for one in found}
+            self._found.expressions += found
             return
         if "expr" in value and ("alert" in value or "record" in value):
             self.rule(value)

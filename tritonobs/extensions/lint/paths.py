@@ -15,13 +15,24 @@ _SKIPPED: Final = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__
 
 
 def files_of(
-    paths: Iterable[Path], *, exclude: Iterable[str] = (), markdown: bool = False
+    paths: Iterable[Path],
+    *,
+    whole: Iterable[Path] = (),
+    exclude: Iterable[str] = (),
+    markdown: bool = False,
 ) -> Iterator[tuple[Path, bool]]:
-    """Each file once, with whether it was named itself. Folders are searched in the order of names."""
+    """Each file once, with whether it was named itself. Folders are searched in the order of names.
+
+    Files of the folders `whole` count as named: each should be readable, also without a word of Triton.
+    """
     wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
-    for path in paths:
-        for file, named in _below(path, wanted) if path.is_dir() else ((path, True),):
+    folders: list[Iterable[tuple[Path, bool]]] = [
+        ((file, True) for file, _ in _below(one, wanted)) for one in whole
+    ]
+    folders += (_below(path, wanted) if path.is_dir() else ((path, True),) for path in paths)
+    for found in folders:
+        for file, named in found:
             if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):
                 continue
             real = os.path.realpath(file)

@@ -45,6 +45,7 @@ from tritonobs.serve.logs import log_handler
 @click.option(
     "--allow-changes", is_flag=True, help="Offer a tool that sets limits; a person must agree to each change."
 )
+@click.option("--answers", is_flag=True, help="Print the fields of every answer in Markdown, and end.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
 def mcp(
     *,
@@ -57,6 +58,7 @@ def mcp(
     prometheus_url: str | None,
     cluster: str,
     allow_changes: bool,
+    answers: bool,
     verbose: bool,
 ) -> None:
     """Answer agents over the Model Context Protocol: triage, stages, limits, runbooks and more, as tools.
@@ -64,6 +66,11 @@ def mcp(
     FLEET is a fleet file; the default is the stack running here. It reads only, unless --allow-changes. It
     ends with its client, or with http at Ctrl-C.
     """
+    if answers:
+        from tritonobs.extensions.mcp.fields import markdown  # noqa: PLC0415 (brings the SDK)
+
+        say(markdown())
+        return
     from tritonobs.extensions.mcp.server import make_server, quiet  # noqa: PLC0415 (brings the SDK)
     from tritonobs.extensions.mcp.where import Fleet  # noqa: PLC0415
 

@@ -82,7 +82,12 @@ class Evidence(Part):
 
 
 class Cause(Part):
-    """One explanation of what is wrong. `check` is the name of its page: `runbook` shows it."""
+    """One explanation of what is wrong. `check` is the name of its page: `runbook` shows it.
+
+    `place` is model, version and the path to a stage, as far as they apply. `trend` names the numbers whose
+    change says `since` when, `ends` that they ended, `falls` that they fell. `asked` names questions of the
+    verdict.
+    """
 
     check: str = ""
     place: tuple[str, ...] = ()
@@ -117,7 +122,12 @@ class Slowdown(Part):
 
 
 class Verdict(Part):
-    """The judgement: `status` is wrong, healthy or blind; the first cause is the one to look at."""
+    """The judgement: `status` is wrong, healthy or blind; the first cause is the one to look at.
+
+    `following` are consequences of `causes`. `incident` is compared with `baseline`, the time before.
+    `firing` are alerts; `still_burning` are budgets whose alerts fire for what was before. `questions` are
+    the PromQL that was asked.
+    """
 
     lists: ClassVar = (
         "causes",
@@ -184,7 +194,12 @@ class StageTable(Part):
 
 
 class ModelRow(Part):
-    """A model version now. `mean` is a whole request; `p99` is without the wait in Triton's queue."""
+    """A model version now. `mean` is a whole request; `p99` is without the wait in Triton's queue.
+
+    `stages` are seconds of a request, `bounds` the lowest and highest bucket; where `p99` is none it is
+    `known` or more. `invalid_ratio` is the share that was the caller's fault. Silent workers were not
+    replaced.
+    """
 
     model: str = ""
     version: str = ""

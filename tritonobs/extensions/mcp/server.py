@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -59,7 +60,15 @@ def quiet(*, verbose: bool) -> None:
 
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
     """The tool; it refuses arguments that it does not have, which the SDK would pass over."""
-    made = Tool.from_function(call, name=name, title=title, annotations=annotations, structured_output=True)
+    made = Tool.from_function(
+        call,
+        name=name,
+        title=title,
+        # Without the indentation of the code, which each agent would read with each list.
+        description=inspect.getdoc(call) or "",
+        annotations=annotations,
+        structured_output=True,
+    )
     loose = made.fn_metadata.arg_model
     config = {"model_config": ConfigDict(extra="forbid"), "__module__": __name__}
     strict: Any = type(loose.__name__, (loose,), config)

@@ -40,6 +40,7 @@ from tritonobs.units import parse_duration
 _P = ParamSpec("_P")
 _LONGEST_REASON: Final = 600
 _DAY: Final = 86_400
+_MINUTE, _HALF_MINUTE = 60.0, 30.0
 _BRIEF, _USUAL, _LONG = 20.0, 60.0, 75.0
 """Seconds that a call may take: a command reads one file, asks servers, or reads days of history."""
 
@@ -175,7 +176,14 @@ class Tools:
         *,
         model: Model = "",
         version: Version = "",
-        window: Duration = "1m",
+        window: Annotated[
+            str,
+            Field(
+                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
+                max_length=24,
+                description="a duration like 10m; empty for the last minute, or four scrapes",
+            ),
+        ] = "",
         page: Page = 1,
         max_bytes: Bytes = USUAL_BYTES,
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.StageTable, ...]]]:
@@ -186,7 +194,7 @@ class Tools:
             *where.asked,
             f"--model={model}",
             f"--version={version}",
-            f"--window={at_most(window, 7 * _DAY, 'window')}",
+            f"--window={at_most(window, 7 * _DAY, 'window') if window else where.window(_MINUTE)}",
             seconds=_USUAL,
         )
         value = checked(said, tuple[schemas.StageTable, ...])
@@ -208,7 +216,7 @@ class Tools:
         """Show every model version now: requests, limit, errors, latency, queue, workers; busiest first."""
         where = await self._where()
         fleet = (str(where.fleet),) if where.fleet else ()
-        asked = where.asked if source == "prometheus" else ()
+        asked = (*where.asked, f"--window={where.window(_HALF_MINUTE)}") if source == "prometheus" else ()
         said = await self._commands.json("top", *fleet, *asked, "--once", seconds=_USUAL)
         value = checked(said, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]

@@ -45,8 +45,10 @@ class Door:
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = {key: value.decode("latin-1") for key, value in scope.get("headers", ())}
-        # Pages send their origin, programs do not. (A page of this machine is as foreign as any other.)
-        if b"origin" in headers:
+        # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.)
+        # The server's own origin belongs to no page: it serves none, and its host's name is known here.
+        own = f"http://{headers.get(b'host', '')}"
+        if headers.get(b"origin", own) != own:
             return PlainTextResponse("requests of browsers are not answered\n", 403)
         if scope["path"] != PATH:
             return PlainTextResponse(f"it is served at {PATH}\n", 404)

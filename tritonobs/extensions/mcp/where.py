@@ -10,14 +10,21 @@ from tritonobs.cli.asking import plan_cluster
 from tritonobs.cli.fleet_file import WrongFile, asked_plan
 from tritonobs.cli.values import running_fleet, running_url
 from tritonobs.extensions.mcp.ask import Unanswered
+from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
 
+_SCRAPES = 4
+"""Of a window: a rate needs two samples, and one may be missed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """The servers of one moment; "" where no one names them. `named` are the options that name Prometheus."""
+    """The servers of one moment; "" where no one names them. `named` are the options that name Prometheus.
+
+    `scrape_seconds` is how often they are scraped, 0 where no fleet file says it.
+    """
 
     fleet: Path | None
     prometheus: str
@@ -25,11 +32,16 @@ class Where:
     alertmanager: str
     receiver: str
     named: tuple[str, ...]
+    scrape_seconds: float = 0.0
 
     @property
     def asked(self) -> tuple[str, ...]:
         """Options of a command that asks Prometheus alone."""
         return (f"--prometheus={self.prometheus}", *((f"--cluster={self.cluster}",) if self.cluster else ()))
+
+    def window(self, least_seconds: float) -> str:
+        """A window with enough scrapes for a rate, even where one is missed."""
+        return format_duration(max(least_seconds, _SCRAPES * self.scrape_seconds))
 
     def file(self) -> str:
         """The fleet file.
@@ -97,4 +109,5 @@ class Fleet:
             alertmanager=plan.addresses.alertmanager_url if plan else running_url("alertmanager", ""),
             receiver=plan.traces.receiver_url if plan else running_url("serve", "http://127.0.0.1:9900"),
             named=named,
+            scrape_seconds=float(plan.prometheus.scrape_interval_seconds) if plan else 0.0,
         )

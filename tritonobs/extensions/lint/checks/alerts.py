@@ -89,7 +89,7 @@ def nan_fires(seen: Context) -> Iterator[Hit]:
 )
 def silent_when_gone(seen: Context) -> Iterator[Hit]:
     """Alerts below a threshold, where no alert of the files asks for absent series."""
-    if seen.expression.use != "alert" or seen.known.watched:
+    if seen.expression.use != "alert" or seen.known.watched or seen.expression.settings.get("watched"):
         return
     if any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in seen.nodes):
         return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
+from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
 from tritonobs.extensions.lint.shapes import COMPARISONS, FLOWS
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -15,7 +16,6 @@ from tritonobs.extensions.lint.tree import (
     Number,
     Selector,
     Subquery,
-    selectors,
     walk,
 )
 from tritonobs.findings import Severity
@@ -28,7 +28,6 @@ _OVER_TIME: Final = frozenset(
     ("max_over_time", "min_over_time", "avg_over_time", "sum_over_time", "quantile_over_time")
 )
 _TRITON: Final = frozenset(("model", "server", "vllm", "trtllm"))
-_ALTERNATIVES: Final = "divide by the requests for a mean, or switch summary_latencies on"
 _RATE_WORDS: Final = r"rate|avg|average|mean|latency|qps|per.?second|ratio|throughput"
 
 
@@ -187,17 +186,12 @@ def quantile_without_buckets(seen: Context) -> Iterator[Hit]:
         if not isinstance(node, Call) or node.func != "histogram_quantile" or len(node.args) != 2:  # noqa: PLR2004 (φ and buckets)
             continue
         shape = seen.shape(node.args[1])
-        for one in selectors(node.args[1]):
-            base = seen.catalogue.find(one.name.removesuffix("_bucket"))
-            if base and one.name.endswith("_bucket") and base.series.type != "histogram":
-                message = f"{base.series.name} is a {base.series.type} and has no buckets"
-                yield Hit(start=node.start, message=message, hint=_ALTERNATIVES)
         if not shape.triton:
             continue
         if not any(one.part == "_bucket" for one in shape.series):
             name = shape.series[0].series.name
             kind = shape.series[0].series.type
-            hint = "read its _bucket series" if kind == "histogram" else ""
+            hint = "read its _bucket series" if kind == "histogram" else INSTEAD_OF_BUCKETS
             yield Hit(start=node.start, message=f"{name} has no buckets: it is a {kind}", hint=hint)
             continue
         labels = shape.labels

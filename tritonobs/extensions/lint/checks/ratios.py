@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
+from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.shapes import ARITHMETIC, COMPARISONS, SETS, Labels, Shape
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -19,6 +20,7 @@ from tritonobs.extensions.lint.tree import (
     Unary,
     is_scalar,
     selectors,
+    walk,
 )
 from tritonobs.findings import Severity
 
@@ -155,7 +157,8 @@ def _judged(above: frozenset[str], below: frozenset[str], *, says_batch: bool) -
     if above and above <= _DURATIONS:
         reason = _OF_DURATIONS.get(below, "")
         return (reason, f"divide by {_SUCCESS}") if reason else None
-    if above == {_EXECUTIONS} and below in ({_SUCCESS}, {_COUNT}) and says_batch:
+    upside_down = (_EXECUTIONS, _SUCCESS), (_EXECUTIONS, _COUNT), (_SUCCESS, _COUNT)
+    if says_batch and any(above == {one} and below == {other} for one, other in upside_down):
         return "upside down: this is at most 1", f"the mean batch is {_COUNT} over {_EXECUTIONS}"
     return _OTHERS.get((above, below))
 
@@ -212,7 +215,8 @@ def inferences_as_requests(seen: Context) -> Iterator[Hit]:
     why="`1 +` or `clamp_min(…, 1)` makes every mean too small when there are few requests: at one in ten "
     "seconds it is a tenth or less. PromQL gives NaN for 0 / 0, which a panel does not draw and which "
     "is neither above nor below any threshold. Where a sum or an average comes after the division, add "
-    "up first.",
+    "up first. A guard of a millionth or less changes no real value, but makes 0 of a time without traffic: "
+    "it is found where an alert then fires.",
     wrong="sum by (model) (rate(nv_inference_queue_duration_us[5m]))"
     " / (1 + sum by (model) (rate(nv_inference_request_success[5m])))",
     right="sum by (model) (rate(nv_inference_queue_duration_us[5m]))"
@@ -227,11 +231,27 @@ def guarded_denominator(seen: Context) -> Iterator[Hit]:
         # One series that is not a number spoils a sum or an average of all, and a scaler has no use for it.
         summed = any(isinstance(one, Aggregate) and one.op not in ("max", "min", "topk") for one in above)
         certain = not summed and seen.expression.use != "scaler"
-        for hit in _guards(seen, node.rhs):
-            yield hit if certain else replace(hit, edits=(), hint="add up each side first, and leave it out")
+        for hit, value in _guards(seen, node.rhs):
+            told = hit if certain else replace(hit, edits=(), hint="add up each side first, and leave it out")
+            if value > _TINY:
+                yield told
+            elif _fires_at_zero(seen, node):
+                message = "the guard makes 0 of a time without traffic, and the alert fires"
+                yield replace(told, message=message)
 
 
-def _guards(seen: Context, below: Node) -> Iterator[Hit]:
+def _fires_at_zero(seen: Context, ratio: Node) -> bool:
+    """Whether an alert asks for less than a number of this ratio."""
+    if seen.expression.use != "alert":
+        return False
+    return any(
+        op in ("<", "<=") and number > 0 and any(one is ratio for one, _ in walk(node))
+        for node, op, number, _ in compared(seen.tree)
+    )
+
+
+def _guards(seen: Context, below: Node) -> Iterator[tuple[Hit, float]]:
+    """Each guard, and the number that it puts below the line."""
     if isinstance(below, Call) and below.func == "clamp_min" and _counts(seen, below.args[0]):
         yield _clamped(seen, below)
     elif isinstance(below, Aggregate):
@@ -242,23 +262,23 @@ def _guards(seen: Context, below: Node) -> Iterator[Hit]:
             yield _added(seen, below, number)
         elif below.op == "or" and not list(selectors(below.rhs)) and _counts(seen, below.lhs):
             message = "or vector(…) in the denominator invents a request where there is none"
-            yield Hit(start=below.op_start, message=message, hint=_UNGUARDED)
+            yield Hit(start=below.op_start, message=message, hint=_UNGUARDED), 1.0
         elif below.op in ("+", "*", "/"):
             for one in (below.lhs, below.rhs):
                 yield from _guards(seen, one)
 
 
-def _added(seen: Context, below: Binary, number: Number) -> Hit:
+def _added(seen: Context, below: Binary, number: Number) -> tuple[Hit, float]:
     text = seen.expression.text
     if number is below.lhs:
         rest = text[below.op_end :]
         edit = Edit(start=number.start, end=below.op_end + len(rest) - len(rest.lstrip()), text="")
     else:
         edit = Edit(start=len(text[: below.op_start].rstrip()), end=number.end, text="")
-    return _guard(number.start, f"{number.value:g} +", number.value, (edit,))
+    return _guard(number.start, f"{number.value:g} +", _weight(seen, below, number.value), (edit,))
 
 
-def _clamped(seen: Context, below: Call) -> Hit:
+def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
     bound = below.args[1]
     comma = seen.expression.text.rfind(",", below.args[0].end, bound.start)
     edits = (
@@ -266,15 +286,19 @@ def _clamped(seen: Context, below: Call) -> Hit:
         Edit(start=comma, end=bound.end, text=""),
     )
     value = bound.value if isinstance(bound, Number) else 1.0
-    return _guard(below.start, "clamp_min", value, edits if comma > 0 else ())
+    weight = _weight(seen, below.args[0], value)
+    return _guard(below.start, "clamp_min", weight, edits if comma > 0 else ())
 
 
-def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> Hit:
-    if value <= _TINY:
-        message = f"{what} in the denominator makes 0 of what is not a number"
-        return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits, severity=Severity.INFO)
+def _weight(seen: Context, guarded: Node, number: float) -> float:
+    """The number beside a count, or in seconds beside a time: a microsecond a second is next to nothing."""
+    shape = seen.shape(guarded)
+    return number * shape.factor if shape.dimension.startswith("time") else number
+
+
+def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> tuple[Hit, float]:
     message = f"{what} in the denominator makes the result too small at low traffic"
-    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits)
+    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits), value
 
 
 def _counts(seen: Context, node: Node) -> bool:

@@ -24,6 +24,8 @@ _OF_FAILURES: Final = frozenset(
     ("error", "error_type", "error_code", "failure_reason", "status", "status_code", "code")
 )
 _OWN: Final = frozenset(("model", "version", "reason", "le", "quantile", "gpu_uuid", "response_metric_type"))
+INSTEAD_OF_BUCKETS: Final = "divide by the requests for a mean, or switch summary_latencies on"
+"""What to read where buckets are wanted and Triton has none."""
 _PLAIN = re.compile(r"[\w|.+-]+")
 _TRITON: Final = frozenset(("model", "server", "cache", "trtllm"))
 
@@ -59,6 +61,8 @@ def unknown_series(seen: Context) -> Iterator[Hit]:
         start = one.start
         edits = (Edit(start=start, end=start + len(name), text=meant.instead),) if certain else ()
         hint = f"did you mean {meant.instead}?" if meant.instead else ""
+        if name.endswith("_bucket") and seen.catalogue.find(meant.instead):
+            hint = INSTEAD_OF_BUCKETS
         yield Hit(start=start, message=f"{name} does not exist: {meant.why}", hint=hint, edits=edits)
 
 

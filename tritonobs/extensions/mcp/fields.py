@@ -1,0 +1,122 @@
+"""The fields of every answer in Markdown, made of the schemas that the tools publish."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.mcp.changes import Changes
+from tritonobs.extensions.mcp.tools import OFFERED, Tools
+
+_WORDS: Final = {
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "yes or no",
+    datetime: "text, RFC 3339",
+}
+_INTRODUCTION: Final = """\
+# Answers
+
+The fields of what [the tools for agents](agents.md) answer, and of `--format json` of the command of the same
+data. Every tool publishes them as JSON Schema, too. `form` in an answer names the tool and the version of the
+fields, which is {version} now. A field that has nothing to say is left out. Durations are seconds, rates are
+a second, times are Unix seconds in UTC, where a field does not say otherwise.
+"""
+
+
+def markdown() -> str:
+    """The page, `docs/answers.md`."""
+    return "\n".join(_page())
+
+
+def _page() -> Iterator[str]:
+    yield _INTRODUCTION.format(version=schemas.VERSION)
+    yield "## Every answer"
+    yield ""
+    yield from _table(schemas.Answer[Any], without=("data",))
+    told: set[type[BaseModel]] = {schemas.Unread, schemas.Next}
+    for shared in (schemas.Unread, schemas.Next):
+        yield from _part(shared)
+    for name, call in _calls():
+        data = _data(call)
+        yield ""
+        yield f"## {name}"
+        yield ""
+        yield f"{inspect.cleandoc(call.__doc__ or '').splitlines()[0]} `data` is {_type(data)}."
+        for model in _models(data):
+            if model not in told:
+                told.add(model)
+                yield from _part(model)
+
+
+def _part(model: type[BaseModel]) -> Iterator[str]:
+    yield ""
+    yield f"### {model.__name__}"
+    yield ""
+    yield " ".join(inspect.cleandoc(model.__doc__ or "").split())
+    yield ""
+    yield from _table(model)
+
+
+def _calls() -> Iterator[tuple[str, Any]]:
+    yield from ((name, getattr(Tools, name)) for name in OFFERED)
+    yield "set_limit", Changes.set_limit
+
+
+def _data(call: Any) -> Any:  # noqa: ANN401 (a method, and the type of its data)
+    """The type that stands in `Annotated[CallToolResult, Answer[…]]`."""
+    hints = get_type_hints(inspect.unwrap(call), include_extras=True)
+    (answer,) = get_args(hints["return"])[1:]
+    return answer.model_fields["data"].annotation
+
+
+def _table(model: type[BaseModel], without: tuple[str, ...] = ()) -> Iterator[str]:
+    yield "| field | type | what it is |"
+    yield "|---|---|---|"
+    for name, field in model.model_fields.items():
+        if name not in without:
+            yield f"| `{name}` | {_type(field.annotation)} | {_description(field)} |"
+
+
+def _description(field: FieldInfo) -> str:
+    return (field.description or "").replace("|", "\\|")
+
+
+def _type(kind: Any) -> str:  # noqa: ANN401 (any annotation)
+    """In words; a part is named as its heading is."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if inspect.isclass(kind) and issubclass(kind, BaseModel):
+        return f"[{kind.__name__}](#{kind.__name__.lower()})"
+    if origin is tuple:
+        others = [one for one in inner if one is not Ellipsis]
+        if Ellipsis in inner:
+            return f"list of {_type(others[0])}"
+        return f"pair of {' and '.join(map(_type, others))}"
+    if origin is dict:
+        return f"{_type(inner[1])} by name"
+    if origin in (Union, types.UnionType):
+        return " or ".join(_type(one) for one in inner if one is not type(None))
+    return _WORDS.get(kind, "anything")
+
+
+def _models(kind: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 (any annotation)
+    """Every part that a type holds, the outer ones first."""
+    seen: list[type[BaseModel]] = []
+    waiting = [kind]
+    while waiting:
+        one = waiting.pop(0)
+        if inspect.isclass(one) and issubclass(one, BaseModel):
+            if one not in seen:
+                seen.append(one)
+                waiting += [field.annotation for field in one.model_fields.values()]
+        else:
+            waiting += [inner for inner in get_args(one) if inner is not Ellipsis]
+    yield from seen
