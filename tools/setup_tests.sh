@@ -10,7 +10,7 @@ if ! [ -d "$protocol/node_modules/node" ]; then
   if command -v npm >/dev/null; then
     echo "installing the inspector of the Model Context Protocol for the tests"
     # Its conformance tests need a newer Node than distributions have.
-    mkdir -p "$protocol" && npm install --silent --no-save --prefix "$protocol" node@22 \
+    mkdir -p "$protocol" && timeout 300 npm install --silent --no-save --prefix "$protocol" node@22 \
       @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.1.16 >/dev/null \
       || echo "the inspector could not be installed; its tests are skipped" >&2
   else

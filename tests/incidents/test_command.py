@@ -108,3 +108,16 @@ def test_a_fleet_file_that_keeps_none_says_so(tmp_path):
 
     assert "incidents.folder names no folder" in run("list", "--fleet", fleet).output
     assert "there is no such folder" in run("list", "--folder", tmp_path / "none").output
+
+
+def test_before_the_first_incident_nothing_is_kept(tmp_path):
+    """The folder of a fleet file is made by serve, with the first incident."""
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(
+        f"fleet: a\nincidents: {{folder: {tmp_path / 'kept'}}}\n"
+        'replicas: [{name: b, url: "http://c:1"}]\nmodels: {m: {}}\n'
+    )
+
+    done = CliRunner().invoke(incidents, ["list", "--fleet", str(fleet)], standalone_mode=False)
+
+    assert (done.return_value, done.output) == (0, "no incident is kept\n")

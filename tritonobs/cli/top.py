@@ -25,6 +25,8 @@ _SMOOTH_SECONDS = 10.0
 """Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
 _FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
 """The length of the first of several readings, and of the only one: longer than a worker may be silent."""
+_LEAST_SECONDS, _SCRAPES, _UNTOLD_SECONDS = 30.0, 4, 60.0
+"""The window of rates: at least this, and four scrapes; without a fleet file their interval is unknown."""
 # Those of `timings.top`, whose import brings requests and would slow --help.
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
@@ -42,7 +44,9 @@ _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
     "--interval", type=Duration(), default="1s", show_default=True, help="Time between two readings."
 )
 @click.option(
-    "--window", type=Duration(), default="30s", show_default=True, help="Window of the rates from Prometheus."
+    "--window",
+    type=Duration(),
+    help="Window of the rates from Prometheus; 30s or four scrapes of FLEET when left out, without FLEET 1m.",
 )
 @click.option(
     "--sort", type=click.Choice(_SORTS), default="qps", show_default=True, help="Column to sort by."
@@ -57,7 +61,7 @@ def top(
     prometheus_url: str | None,
     cluster: str,
     interval: float,
-    window: float,
+    window: float | None,
     sort: str,
     chosen: str,
     once: bool,
@@ -76,7 +80,7 @@ def top(
     # The live view reads keys from stdin, so a terminal behind stdout alone is not enough.
     live = not once and form != "json" and sys.stdin.isatty() and sys.stdout.isatty()
     look = (
-        _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window)
+        _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window or _window(fleet))
         if prometheus_url
         else _pages(*_replicas(fleet, pages), interval, live=live)
     )
@@ -100,6 +104,15 @@ def top(
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def _window(fleet: Path | None) -> float:
+    """Seconds with enough scrapes for a rate, even where one is missed."""
+    if fleet is None:
+        return _UNTOLD_SECONDS
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
+
+    return max(_LEAST_SECONDS, _SCRAPES * float(asked_plan(fleet).prometheus.scrape_interval_seconds))
 
 
 def _refuse_unseen(view: TopView, chosen: str) -> None:

@@ -118,6 +118,8 @@ def _recorder(fleet: Path | None, folder: Path | None) -> Recorder:
         folder = asked_plan(fleet).incidents.folder
         if folder is None:
             raise click.UsageError(f"{fleet} keeps no incidents: incidents.folder names no folder")
+        # Before the first incident serve has not made it.
+        return Recorder(folder)
     if not folder.is_dir():
         raise click.UsageError(f"{folder}: there is no such folder; serve makes it with the first incident")
     return Recorder(folder)
