@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.incidents.sieve import PureSieve
-from tritonobs.clients.dingtalk import Markdown, Reply
+from tritonobs.chats.chat import Reply, Verdict
+from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
@@ -47,7 +48,7 @@ class Vendor:
         judgement, _ = self.rules.judge({"access_token": ""}, message.body(), now)
         if judgement.errcode == 0:
             self.shown.append((now, message.text))
-        return Reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
+        return reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
 
 
 class PerGroup:
@@ -61,8 +62,8 @@ class PerGroup:
     async def webhook(self, payload: Payload) -> int:
         """Send and pass the verdict on."""
         text = "\n".join(alert.labels["model"] for alert in payload.alerts)
-        reply = await self._vendor.send(Markdown(title="alerts", text=text))
-        return 200 if reply.errcode == 0 else 400
+        answer = await self._vendor.send(Markdown(title="alerts", text=text))
+        return 200 if answer.verdict is Verdict.ACCEPTED else 400
 
 
 class PerAlert:

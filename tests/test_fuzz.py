@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.fuzz import NUMBERS, spoiled, texts
-from tritonobs.clients.dingtalk import MOST_BYTES
+from tritonobs.chats.dingtalk import MOST_BYTES
 from tritonobs.clients.exposition import parse_page
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload

@@ -1,4 +1,7 @@
-"""A hook of mkdocs: the address of the repository. Links from a page to files outside docs/ lead there."""
+"""A hook of mkdocs: the address of the repository, and a page for each chat.
+
+Links from a page to files outside docs/ lead to the repository.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,20 @@ _LINK = re.compile(r"\]\((\.\./[^)\s#]+)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The configuration with the address of the repository, from pyproject.toml."""
+    """The configuration with the address of the repository, from pyproject.toml, and the pages of chats."""
     config.repo_url = forge(Path(config.config_file_path).parent)
     config.repo_name = "/".join(config.repo_url.split("/")[3:])
+    chats = sorted((Path(config.docs_dir) / "chats").glob("*.md"))
+    pages = [{_title(page): f"chats/{page.name}"} for page in chats]
+    for section in config.nav or ():
+        for entries in section.values():
+            if isinstance(entries, list) and {"Delivery": "delivery.md"} in entries:
+                entries.insert(entries.index({"Delivery": "delivery.md"}) + 1, {"Chats": pages})
     return config
+
+
+def _title(page: Path) -> str:
+    return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: Any) -> str:  # noqa: ANN401 (mkdocs')

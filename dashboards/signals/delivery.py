@@ -52,7 +52,7 @@ BUDGET = Signal(
     expr=f"min by (robot) (tritonobs_robot_budget_remaining{_SERVE})",
     legend="{{robot}}",
     description=(
-        "Messages a robot may still send in this minute before DingTalk mutes it for ten. Good: above 0; at "
+        "Messages a robot may still send in this minute before its chat mutes it. Good: above 0; at "
         "0 alerts wait and go out together. From `tritonobs_robot_budget_remaining`."
     ),
     steps=(
@@ -66,9 +66,20 @@ BUDGET = Signal(
 MUTED = Signal(
     title="Robot",
     unit="none",
-    expr=f"max by (robot) (tritonobs_robot_muted{_SERVE})",
-    legend="{{robot}}",
-    description="Whether DingTalk mutes the robot. Good: delivering. From `tritonobs_robot_muted`.",
+    expr=(
+        "max by (robot, chat) (\n"
+        f"  tritonobs_robot_muted{_SERVE}\n"
+        "    * on (instance, robot) group_left (chat)\n"
+        f"  tritonobs_robot_info{_SERVE}\n"
+        ")\n"
+        "or on (robot)\n"
+        f"max by (robot) (tritonobs_robot_muted{_SERVE})"
+    ),
+    legend="{{chat}} {{robot}}",
+    description=(
+        "Whether the robot's chat mutes it. Good: delivering. From `tritonobs_robot_muted` and "
+        "`tritonobs_robot_info`."
+    ),
     says=((0, "delivering", palette.GOOD), (1, "muted", palette.CRITICAL)),
     steps=(Step(value=None, colour=palette.GOOD), Step(value=1, colour=palette.CRITICAL)),
 )
@@ -118,7 +129,7 @@ ERRORS = Signal(
     ),
     legend="{{robot}} {{code}}",
     description=(
-        "Messages that the robot refused, by DingTalk's error code or the kind of failure. Good: 0. From "
+        "Messages that the robot refused, by its chat's code or the kind of failure. Good: 0. From "
         "`tritonobs_delivery_errors_total`."
     ),
 )

@@ -90,7 +90,7 @@ function(config)
       max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
     |||, {
       summary: 'No tritonobs serve delivers alerts.',
-      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no DingTalk message is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
+      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no message of its robots is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
       summary_zh: '没有 tritonobs serve 在发送告警。',
       description_zh: '有回答的 tritonobs serve 中 {{ $value }} 个在发送：每个都在等待 Lease 的持有者，并回答 503：没有任何钉钉消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会保留等待的告警。',
       board: delivery,

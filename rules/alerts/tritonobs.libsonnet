@@ -30,9 +30,9 @@ function(config)
       (up{%(serve)s} == 1)
     |||, {
       summary: 'Prometheus gets no answer from tritonobs serve.',
-      description: 'Prometheus cannot scrape {{ $labels.instance }}: no DingTalk message is sent, and limits stay in force for an hour. Start `tritonobs serve` again; Alertmanager repeats the alerts.',
+      description: 'Prometheus cannot scrape {{ $labels.instance }}: no message of its robots is sent, and limits stay in force for an hour. Start `tritonobs serve` again; Alertmanager repeats the alerts.',
       summary_zh: 'tritonobs serve 没有应答。',
-      description_zh: 'Prometheus 无法抓取 {{ $labels.instance }}：钉钉消息发不出去，限额保留一小时。请重新启动 `tritonobs serve`；等待的消息由 Alertmanager 保留。',
+      description_zh: 'Prometheus 无法抓取 {{ $labels.instance }}：机器人的消息发不出去，限额保留一小时。请重新启动 `tritonobs serve`；等待的消息由 Alertmanager 保留。',
       board: board,
     }, wait='1m'),
     text.alert('TritonobsFleetFileInvalid', 'warning', 'tritonobs_config_valid{%(serve)s} == 0', {
@@ -48,16 +48,16 @@ function(config)
       (tritonobs_delivery_waiting_calls{%(serve)s} > 0)
     |||, {
       summary: 'Messages to a robot are not delivered.',
-      description: 'DingTalk robot {{ $labels.robot }} refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
+      description: 'Robot {{ $labels.robot }} refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code, tritonobs_robot_info the chat; `tritonobs notify test {{ $labels.robot }}` repeats it.',
       summary_zh: '发给机器人 {{ $labels.robot }} 的消息无法送达。',
-      description_zh: '有告警在等待，而钉钉机器人 {{ $labels.robot }} 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码；`tritonobs notify test {{ $labels.robot }}` 可复现。',
+      description_zh: '有告警在等待，而机器人 {{ $labels.robot }} 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码，tritonobs_robot_info 写明平台；`tritonobs notify test {{ $labels.robot }}` 可复现。',
       board: board,
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
-      summary: 'DingTalk mutes a robot.',
-      description: 'Robot {{ $labels.robot }} sent more than 20 messages in a minute, those of its other users included, and is muted for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
-      summary_zh: '钉钉已禁言机器人 {{ $labels.robot }}。',
-      description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）一分钟内发送超过 20 条消息，被禁言十分钟；告警在等待。请给告警单独的机器人，或再加一个。',
+      summary: 'A robot is muted by its chat.',
+      description: 'Robot {{ $labels.robot }} sent more messages than its chat allows, those of its other users included, and is muted, by DingTalk for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
+      summary_zh: '机器人 {{ $labels.robot }} 被平台禁言。',
+      description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）发送的消息超过平台的限额，被禁言（钉钉为十分钟）；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,
     }),
     // A task that fails right after each start is down. A task that works in between and fails again is counted, too.

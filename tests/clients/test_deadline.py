@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.evil import Evil, EvilServer
-from tritonobs.clients import dingtalk, kubernetes, kubernetes_api, relay, transport
+from tritonobs.chats.dingtalk import CHAT, Markdown
+from tritonobs.clients import chat, kubernetes, kubernetes_api, relay, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.dingtalk import DingTalk, Markdown
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.exposition import ServeClient, read_page
 from tritonobs.clients.kubernetes import Kind, KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
@@ -41,8 +42,8 @@ CLIENTS = {
     "Prometheus": lambda url, _: PrometheusClient(url, timeout_seconds=PATIENCE_SECONDS).query("up"),
     "Alertmanager": lambda url, _: AlertmanagerClient(url, timeout_seconds=PATIENCE_SECONDS).alerts(),
     "serve": lambda url, _: ServeClient(url).alerts_named("oncall"),
-    "DingTalk": lambda url, _: DingTalk(timeout_seconds=PATIENCE_SECONDS).send(
-        Secret(f"{url}/robot/send?access_token=t"), None, Markdown(title="t", text="t")
+    "DingTalk": lambda url, _: ChatClient(timeout_seconds=PATIENCE_SECONDS).send(
+        CHAT, Secret(f"{url}/robot/send?access_token=t"), None, Markdown(title="t", text="t")
     ),
     "a relayed webhook": lambda url, _: Relay(timeout_seconds=PATIENCE_SECONDS).post(
         Secret(f"{url}/x"), b"{}"
@@ -62,7 +63,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no parameter is shortened; what would be large is made small."""
     for module in (kubernetes, kubernetes_api):
         monkeypatch.setattr(module, "ANSWER_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(dingtalk, "_CONNECT_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(chat, "_CONNECT_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(relay, "_CONNECT_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr("tritonobs.clients.exposition._POST_SECONDS", PATIENCE_SECONDS)
     for module in (transport, kubernetes_api):

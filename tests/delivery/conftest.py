@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.clients.dingtalk import MOST_BYTES, Markdown, Reply
+from tritonobs.chats.chat import Reply
+from tritonobs.chats.dingtalk import MOST_BYTES, Markdown, reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tritonobs.delivery.payload import Alert
     from tritonobs.plan.notify import Robot
 
-ACCEPTED = Reply(errcode=0, errmsg="ok")
+ACCEPTED = reply(errcode=0, errmsg="ok")
 
 
 class AnswerLost(TimedOut):

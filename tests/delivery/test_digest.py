@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tritonobs.clients.dingtalk import MOST_BYTES
+from tritonobs.chats.dingtalk import CHAT, MOST_BYTES
 from tritonobs.delivery.composer import Line, Style, compose
 from tritonobs.delivery.template import compile_template
 from tritonobs.delivery.view import LANGUAGES, Link, view
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tritonobs.delivery.view import AlertView
 
-EN = Style(words=LANGUAGES["en"], place="shop")
+EN = Style(chat=CHAT, words=LANGUAGES["en"], place="shop")
 
 
 @pytest.fixture

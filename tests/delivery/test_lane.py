@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.virtual_time import run_virtual
-from tritonobs.clients.dingtalk import Markdown, Reply
+from tritonobs.chats.chat import Reply
+from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tritonobs.plan.notify import Robot
 
 MESSAGE = Markdown(title="t", text="x")
-OK = Reply(errcode=0, errmsg="ok")
+OK = reply(errcode=0, errmsg="ok")
 
 
 class _Vendor:
@@ -37,7 +38,7 @@ class _Vendor:
         self.times.append(now)
         if not self.answers:
             judgement, _ = self.rules.judge({"access_token": ""}, message.body(), now)
-            return Reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
+            return reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -100,7 +101,7 @@ def test_first_message_goes_at_once(lane) -> None:
 
 def test_mute_silences_for_ten_minutes(lane) -> None:
     """After 130101 nothing goes for 600 s and a margin, and the budget says 0."""
-    vendor = _Vendor(Reply(errcode=130101, errmsg="send too fast"))
+    vendor = _Vendor(reply(errcode=130101, errmsg="send too fast"))
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -121,11 +122,11 @@ def test_mute_silences_for_ten_minutes(lane) -> None:
 @pytest.mark.parametrize(
     ("answer", "trouble", "outcome"),
     [
-        pytest.param(Reply(errcode=-1, errmsg="busy"), "DingTalk said -1: busy", Outcome.REFUSED, id="busy"),
+        pytest.param(reply(errcode=-1, errmsg="busy"), "DingTalk said -1: busy", Outcome.REFUSED, id="busy"),
         pytest.param(
-            Reply(errcode=310000, errmsg="sign not match"), "310000", Outcome.REFUSED, id="signature"
+            reply(errcode=310000, errmsg="sign not match"), "310000", Outcome.REFUSED, id="signature"
         ),
-        pytest.param(Reply(errcode=987654, errmsg="?"), "987654", Outcome.REFUSED, id="an unknown errcode"),
+        pytest.param(reply(errcode=987654, errmsg="?"), "987654", Outcome.REFUSED, id="an unknown errcode"),
         pytest.param(Unreachable("refused"), "refused", Outcome.REFUSED, id="no connection"),
         pytest.param(SecretUnusable("missing"), "missing", Outcome.REFUSED, id="secret taken away"),
         pytest.param(TimedOut("no answer"), "no answer", Outcome.UNKNOWN, id="timeout"),
@@ -160,7 +161,7 @@ def test_too_long_is_tried_shorter_at_once(lane) -> None:
     """When the vendor counts bytes otherwise than we do, the next message gets less room, and no pause."""
 
     async def main() -> None:
-        one = lane(_Vendor(Reply(errcode=460101, errmsg="too long")))
+        one = lane(_Vendor(reply(errcode=460101, errmsg="too long")))
         long = Markdown(title="t", text="x" * 15_000)
         assert await one.send(long) is Outcome.REFUSED
         assert one.most_bytes < len(long.body())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.clients.dingtalk import MOST_BYTES
+from tritonobs.chats.dingtalk import MOST_BYTES
 from tritonobs.delivery import composer
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from support.virtual_time import run_virtual
-from tritonobs.clients.dingtalk import Reply
+from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.lane import Sent
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
 
@@ -105,9 +105,9 @@ def test_an_end_is_told_though_its_beginning_is_dated_anew(bench, alert, payload
     [
         pytest.param(Unreachable("no connection"), id="no connection"),
         pytest.param(SecretUnusable("no webhook"), id="nowhere to send to"),
-        pytest.param(Reply(errcode=-1, errmsg="busy"), id="busy"),
-        pytest.param(Reply(errcode=130101, errmsg="too fast"), id="muted"),
-        pytest.param(Reply(errcode=310000, errmsg="sign not match"), id="signature refused"),
+        pytest.param(reply(errcode=-1, errmsg="busy"), id="busy"),
+        pytest.param(reply(errcode=130101, errmsg="too fast"), id="muted"),
+        pytest.param(reply(errcode=310000, errmsg="sign not match"), id="signature refused"),
     ],
 )
 def test_what_was_certainly_not_told_is_not_told_once_over(bench, alert, payload, refusal) -> None:
@@ -190,7 +190,7 @@ def test_both_chats_hear_the_end_when_the_first_lost_only_its_answer(
 def test_an_end_that_one_chat_still_waits_for_is_not_settled(bench, alert, payload) -> None:
     """Both were sent the beginning, one at the repetition; the first is mute at its end and gets it later."""
     firing, resolved = _pair(alert, "m")
-    mute = Reply(errcode=130101, errmsg="too fast")
+    mute = reply(errcode=130101, errmsg="too fast")
 
     async def main() -> None:
         one = bench("oncall", "backup")

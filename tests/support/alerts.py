@@ -48,9 +48,9 @@ def make_payload(*alerts: Alert, group: str = "g") -> Payload:
     return Payload.model_validate({"groupKey": group, "alerts": alerts})
 
 
-def make_robot(name: str = "oncall", **more: object) -> Robot:
+def make_robot(name: str = "oncall", *, chat: str = "dingtalk", **more: object) -> Robot:
     """A robot whose secrets are nowhere."""
-    return Robot(name=name, webhook=SecretSource(env="NOWHERE"), **more)
+    return Robot(chat=chat, name=name, webhook=SecretSource(env="NOWHERE"), **more)
 
 
 def body_of(*alerts: Alert, group: str = "g") -> bytes:

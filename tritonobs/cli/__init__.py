@@ -55,7 +55,7 @@ _HEART = (
     Command(
         under="Configure",
         name="serve",
-        help="Serve limits as series and deliver alerts to DingTalk.",
+        help="Serve limits as series and deliver alerts to chats.",
         at="tritonobs.cli.serve:serve",
         order=50,
     ),

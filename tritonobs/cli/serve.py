@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
+from tritonobs.chats.registry import robot_chats
 from tritonobs.cli.fleet_file import load_plan
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Group
@@ -15,6 +18,8 @@ from tritonobs.serve import trial
 from tritonobs.serve.daemon import run
 from tritonobs.serve.logs import log_handler
 from tritonobs.serve.server import Listen
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
 
 # As Kubernetes names them: a namespace is a DNS label, a Lease a DNS subdomain.
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
@@ -27,13 +32,30 @@ def _lease(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
+def _chat_urls(help_text: str) -> Callable[[_Command], _Command]:
+    """An option `--CHAT-url` for each chat with robots."""
+
+    def add(command: _Command) -> _Command:
+        for chat in reversed(tuple(robot_chats())):
+            option = click.option(
+                f"--{chat.name}-url", default="", metavar="BASE", help=help_text.format(chat.title)
+            )
+            command = option(command)
+        return command
+
+    return add
+
+
+def _given(urls: Mapping[str, str]) -> dict[str, str]:
+    """By chat, what was given."""
+    return {name.removesuffix("_url"): url for name, url in urls.items() if url}
+
+
 @click.command(epilog="Example: tritonobs serve fleet.yaml")
 @click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of addresses.serve]")
-@click.option(
-    "--dingtalk-url", default="", metavar="BASE", help="Send to this address instead of DingTalk's."
-)
+@_chat_urls("Send to this address instead of {}'s.")
 @click.option("--without-auth", is_flag=True, help="Accept alerts from every machine that reaches HOST.")
 @click.option("--name", "names", multiple=True, help="Another host name under which clients reach it.")
 @click.option(
@@ -49,13 +71,13 @@ def serve(
     fleet: Path,
     host: str,
     port: int | None,
-    dingtalk_url: str,
     without_auth: bool,
     names: tuple[str, ...],
     lease: str,
     verbose: bool,
+    **urls: str,
 ) -> None:
-    """Serve limits as series, and deliver alerts to DingTalk."""
+    """Serve limits as series, and deliver alerts to chats."""
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[log_handler()])
     # Its debug lines carry the robots' tokens.
     logging.getLogger("urllib3").setLevel(logging.WARNING)
@@ -66,7 +88,7 @@ def serve(
         names=frozenset(name.lower() for name in names),
         lease=lease,
     )
-    run(fleet, listen, dingtalk_url=dingtalk_url, ready=lambda url: say(f"serving at {url}", err=True))
+    run(fleet, listen, chat_urls=_given(urls), ready=lambda url: say(f"serving at {url}", err=True))
 
 
 @click.group(cls=Group, epilog="Example: tritonobs notify test oncall")
@@ -90,10 +112,8 @@ def notify() -> None:
     show_default=True,
     help="Where the message starts: as an alert, in the running daemon, or in this process.",
 )
-@click.option(
-    "--dingtalk-url", default="", metavar="BASE", help="With `direct`: this address instead of DingTalk's."
-)
-def test(*, robot: str, fleet: Path, via: trial.Via, dingtalk_url: str) -> None:
-    """Send a test message to ROBOT and wait until DingTalk has accepted it."""
-    trial.try_robot(load_plan(fleet), robot, via, dingtalk_url=dingtalk_url)
+@_chat_urls("With `direct`: this address instead of {}'s.")
+def test(*, robot: str, fleet: Path, via: trial.Via, **urls: str) -> None:
+    """Send a test message to ROBOT and wait until its chat has accepted it."""
+    trial.try_robot(load_plan(fleet), robot, via, chat_urls=_given(urls))
     say(f"robot {robot} accepted a test message")

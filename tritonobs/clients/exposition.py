@@ -122,13 +122,15 @@ class ServeClient:
         headers = {"Authorization": authorization.reveal()} if authorization else {}
         self._transport = Transport(url, timeout_seconds=_POST_SECONDS, retries=0, headers=headers)
 
-    def post_alerts(self, robot: str, payload: bytes) -> str:
-        """Post a webhook call; "" when it was delivered, else why it was not (yet).
+    def post_alerts(self, receiver: str, payload: bytes) -> str:
+        """Post a webhook call for `dingtalk/oncall` and the like.
+
+        "" when it was delivered, else why it was not (yet).
 
         Raises:
             ClientError: serve was not reached, or refused the call.
         """
-        answer = self._transport.post_json(f"/alertmanager/dingtalk/{robot}", json.loads(payload))
+        answer = self._transport.post_json(f"/alertmanager/{receiver}", json.loads(payload))
         if answer.status == _SERVICE_UNAVAILABLE:
             return " ".join(answer.text.split())
         answer.required()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import requests
 
 from tritonobs.clients.deadline import TooLarge, read, session, within
-from tritonobs.clients.secrets import Secret
+from tritonobs.clients.secrets import Secret, without
 from tritonobs.clients.transport import translated
 from tritonobs.errors import BadAnswer, SecretUnusable, TimedOut
 
@@ -46,7 +46,7 @@ class Relay:
             except requests.RequestException as error:
                 if not limit.expired:
                     clear = translated(error, request, self._timeout[1])
-                    raise type(clear)(_without(str(clear), parts.path, parts.query)) from None
+                    raise type(clear)(without(str(clear), parts.path, parts.query)) from None
             except TooLarge as error:
                 raise BadAnswer(f"{request} answered {error}") from None
         if limit.expired:
@@ -57,11 +57,3 @@ class Relay:
     def close(self) -> None:
         """Give the connections back."""
         self._session.close()
-
-
-def _without(text: str, *secrets: str) -> str:
-    """Some errors quote the whole address; its path and query are the secret."""
-    for secret in secrets:
-        # A path that is only `/` hides nothing, and is in every address.
-        text = text.replace(secret, "…") if len(secret) > 1 else text
-    return text

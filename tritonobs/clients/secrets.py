@@ -42,6 +42,14 @@ class Secret:
         raise TypeError("a secret does not leave the process")
 
 
+def without(text: str, *secrets: str) -> str:
+    """The text without the parts of an address that are secret; some errors quote the whole address."""
+    for secret in secrets:
+        # A path that is only `/` hides nothing, and is in every address.
+        text = text.replace(secret, "…") if len(secret) > 1 else text
+    return text
+
+
 def read_secret(*, file: Path | None, env: str, owner: str) -> Secret:
     """The secret of `owner` (words for the reader, such as `robot oncall: signing secret`).
 

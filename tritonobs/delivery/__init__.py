@@ -1,1 +1,1 @@
-"""Alerts as messages of DingTalk robots: grouped, within the vendor's budget, acknowledged once accepted."""
+"""Alerts as messages of robots: grouped, within the budget of their chat, acknowledged once accepted."""

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tritonobs.clients.dingtalk import Markdown
+from tritonobs.chats.chat import Message
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert, Payload
@@ -277,7 +277,7 @@ class Page(Protocol):
     """One message of a digest and the alerts it names."""
 
     @property
-    def message(self) -> Markdown:
+    def message(self) -> Message:
         """What to send."""
 
     @property

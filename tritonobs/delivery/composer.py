@@ -1,6 +1,7 @@
-"""Alerts → one robot's messages: every alert is named, the worst first, in as few as 20,000 bytes allow.
+"""Alerts → one robot's messages: every alert is named, the worst first, in as few as its chat allows.
 
-A robot has its language, its template and mentions, its links and evidence.
+A robot has its chat, its language, its template and mentions, its links and evidence. The text is composed
+once, for all chats; the markup and the escapes are the chat's.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ from datetime import datetime, timezone
 from jinja2 import Template
 
 from tritonobs import names
-from tritonobs.clients.dingtalk import Markdown
+from tritonobs.chats.chat import Digest, Link, Message, RobotChat
+from tritonobs.chats.registry import robot_chat
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.template import fill, house_template
 from tritonobs.delivery.view import (
     LANGUAGES,
     AlertView,
-    Link,
     Reader,
     Words,
     bare_view,
     called,
+    escaped,
     plain,
     view,
     web_address,
@@ -37,7 +39,6 @@ Shares = Mapping[tuple[str, str, str], str]
 _ANY_SIZE = 2**31
 _log = logging.getLogger(__name__)
 
-_HOUSE = house_template()
 _MOST_TITLE = 120
 _MOST_LINES, _LONGEST_LINE = 6, 300
 
@@ -71,7 +72,7 @@ class Composer:
 
         An alert that cannot be shown is written by its name; the others are not affected.
         """
-        words = LANGUAGES[robot.language]
+        words, chat = LANGUAGES[robot.language], robot_chat(robot.chat)
         reader = Reader(
             words=words,
             zone=zoneinfo.ZoneInfo(self.plan.notify.timezone),
@@ -81,14 +82,16 @@ class Composer:
             chinese=robot.language == "zh",
             mentions=robot.mentions,
             replica_label=self.plan.rules.replica_label,
+            longest_link=chat.longest_link,
         )
         fleet, cluster = self.plan.fleet, self.plan.cluster
         style = Style(
+            chat=chat,
             words=words,
-            place=fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}",
+            place=chat.escape(fleet if cluster in {"", "default", fleet} else f"{fleet} / {cluster}"),
             template=self.templates.get(robot.name),
             keyword=robot.keyword,
-            above=tuple(line for said in above[:_MOST_LINES] if (line := _line(said)).text),
+            above=tuple(line for said in above[:_MOST_LINES] if (line := _line(said, chat)).text),
         )
         views = [self._view(alert, shares, reader, robot) for alert in alerts]
         try:
@@ -98,13 +101,15 @@ class Composer:
         return compose(self._showable(alerts, views, style, reader, robot), style, most_bytes)
 
     def _view(self, alert: Alert, shares: Shares, reader: Reader, robot: Robot) -> AlertView:
+        escape = robot_chat(robot.chat).escape
         try:
             if not alert.damaged:
-                return view(alert, reader, _evidence(alert, shares, reader, self.plan.rules.cluster_label))
+                label = self.plan.rules.cluster_label
+                return escaped(view(alert, reader, _evidence(alert, shares, reader, label)), escape)
         except Exception as error:  # noqa: BLE001 (as above)
             _log.warning("an alert cannot be shown in full: %s: %s", type(error).__name__, error)
         self.unshown(robot)
-        return bare_view(alert, reader)
+        return escaped(bare_view(alert, reader), escape)
 
     def _showable(
         self,
@@ -121,7 +126,7 @@ class Composer:
                 shown.append(one)
             else:
                 self.unshown(robot)
-                shown.append(bare_view(alert, reader))
+                shown.append(escaped(bare_view(alert, reader), style.chat.escape))
         return shown
 
 
@@ -164,17 +169,18 @@ class Line:
     links: tuple[Link, ...] = ()
 
 
-def _line(said: Said) -> Line:
+def _line(said: Said, chat: RobotChat) -> Line:
     url = web_address(said.url)
-    links = (Link(word=plain(said.word, _LONGEST_LINE), url=url),) if said.word and url else ()
-    return Line(text=plain(said.text, _LONGEST_LINE), links=links)
+    shown = bool(said.word and url and len(url) <= chat.longest_link)
+    links = (Link(word=chat.escape(plain(said.word, _LONGEST_LINE)), url=url),) if shown else ()
+    return Line(text=chat.escape(plain(said.text, _LONGEST_LINE)), links=links)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestPage:
     """One message of a digest and the alerts it names."""
 
-    message: Markdown
+    message: Message
     states: frozenset[tuple[str, str, str]]
 
 
@@ -185,6 +191,7 @@ class Style:
     `above` are lines above the alerts, safe inside a line of Markdown.
     """
 
+    chat: RobotChat
     words: Words
     place: str
     template: Template | None = None
@@ -245,20 +252,17 @@ def _shortened(alerts: Sequence[AlertView], full: int) -> list[AlertView]:
     return [replace(alert, full=position < full) for position, alert in enumerate(alerts)]
 
 
-def _message(alerts: Sequence[AlertView], style: Style) -> Markdown:
+def _message(alerts: Sequence[AlertView], style: Style) -> Message:
     people = called(alerts)
     headline = _headline(alerts, style)
-    text = _filled(alerts, headline, people.text, style)
+    text = _filled(alerts, headline, style.chat.mention(people), style)
     first = alerts[0]
     # What a telephone shows of a message.
     about = (style.above[0].text,) if style.above else (first.name, first.subject)
     title = " ".join(part for part in (style.keyword, headline, *about) if part)
-    return Markdown(
-        title=title[:_MOST_TITLE],
-        text=text,
-        mobiles=people.mobiles,
-        user_ids=people.user_ids,
-        at_all=people.everyone,
+    links = (*(style.above[0].links if style.above else ()), *(first.links if first.full else ()))
+    return style.chat.write(
+        Digest(title=title[:_MOST_TITLE], text=text, people=people, icon=first.icon, links=links)
     )
 
 
@@ -270,7 +274,8 @@ def _filled(alerts: Sequence[AlertView], headline: str, mentions: str, style: St
             )
         except ValueError as error:
             _log.warning("the message template failed, ours is used instead: %s", error)
-    return fill(_HOUSE, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
+    house = house_template(style.chat)
+    return fill(house, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
 
 
 def _headline(alerts: Sequence[AlertView], style: Style) -> str:

@@ -1,6 +1,6 @@
 """The sending budget of one robot: what it may send in this minute, and when it may send again.
 
-The vendor mutes a robot for ten minutes after 20 messages in one. Nothing about it is kept on disk: a
+Vendors mute a robot that sends too fast, some of them for ten minutes. Nothing about it is kept on disk: a
 process uses at most 70 % of a minute's messages, and the other 30 % in its first minute, so that the last
 minute of a killed process and the first of its successor stay within the vendor's limit together.
 """
@@ -14,19 +14,21 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta, timezone
 
-from tritonobs.clients.dingtalk import MOST_BYTES, MUTE_SECONDS, Markdown, Reply, Verdict
+from tritonobs.chats.chat import Message, Reply, RobotChat, Verdict
+from tritonobs.chats.registry import robot_chat
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert
 from tritonobs.errors import BadAnswer, ConnectionBroken, TimedOut, TritonobsError, Unreachable
 from tritonobs.plan.notify import Robot
 
-Send = Callable[[Robot, Markdown], Awaitable[Reply]]
+Send = Callable[[Robot, Message], Awaitable[Reply]]
 
 _log = logging.getLogger(__name__)
 _MINUTE = 60.0
 _SHARE_OF_FIRST_MINUTE = 0.3
-# DingTalk does not document how it counts messages to a muted robot, so none is sent too early.
-_MUTE_MARGIN_SECONDS = 5.0
+# Vendors do not document how they count messages to a muted robot, so none is sent too early. Where one says
+# how long, it is within a second.
+_MUTE_MARGIN_SECONDS, _SAID_MARGIN_SECONDS = 5.0, 1.0
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 2.0, 60.0
 _SHRINK = 0.5
 # A loop may wake a little before the time it was asked for.
@@ -53,7 +55,7 @@ class Lane:
 
     def __init__(self, robot: Robot, send: Send, metrics: DeliveryMetrics, *, now: float) -> None:
         self.robot = robot
-        self.most_bytes = MOST_BYTES
+        self.most_bytes = self.chat.most_bytes
         self.trouble = ""
         since = datetime.now(timezone.utc)
         self._chats: defaultdict[str, Sent] = defaultdict(lambda: Sent(since=since))
@@ -64,6 +66,11 @@ class Lane:
         self._muted_until = self._paused_until = now
         self._failures = 0
         self._busy = asyncio.Lock()
+
+    @property
+    def chat(self) -> RobotChat:
+        """Its chat."""
+        return robot_chat(self.robot.chat)
 
     def sent(self, robot: str) -> Sent:
         """What this robot's chat was sent of the alerts for `robot`: itself, or one that it replaces."""
@@ -80,14 +87,15 @@ class Lane:
         return 0 if now < self._muted_until else max(0, self.allowed(now) - len(self._sent))
 
     def muted(self, now: float) -> bool:
-        """Whether the vendor muted it less than ten minutes ago."""
+        """Whether the vendor mutes it."""
         return now < self._muted_until
 
     def open_at(self, now: float) -> float:
         """The first moment from `now` on at which the vendor would take a message."""
         self._forget(now)
         allowed, used = self.allowed(now), len(self._sent)
-        opens = max(now, self._muted_until, self._paused_until)
+        last = self._sent[-1] + self.chat.spacing_seconds if self._sent else now
+        opens = max(now, self._muted_until, self._paused_until, last)
         if used < allowed:
             return opens
         freed = self._sent[used - allowed] + _MINUTE
@@ -108,7 +116,7 @@ class Lane:
         rest = self._sent[0] + _MINUTE - self._sent[-1]
         return max(opens, self._sent[-1] + rest / (allowed - used))
 
-    async def send(self, message: Markdown) -> Outcome:
+    async def send(self, message: Message) -> Outcome:
         """Send a message. If it was not accepted, `trouble` says why and `ready_at` when to try again."""
         async with self._busy:
             # Callers before us in the queue may have used the rest of the budget meanwhile.
@@ -131,7 +139,7 @@ class Lane:
             self._spent()
             return self._judge(reply, message)
 
-    def _judge(self, reply: Reply, message: Markdown) -> Outcome:
+    def _judge(self, reply: Reply, message: Message) -> Outcome:
         now = asyncio.get_running_loop().time()
         verdict = reply.verdict
         if verdict is Verdict.ACCEPTED:
@@ -139,9 +147,11 @@ class Lane:
             self._metrics.accepted(self.robot.name)
             _log.info("robot %s accepted a message of %d bytes", self.robot.name, len(message.body()))
             return Outcome.TAKEN
-        self._pause(f"DingTalk said {reply.errcode}: {reply.errmsg}", str(reply.errcode))
+        self._pause(f"{self.chat.title} said {reply.said}", reply.code)
         if verdict is Verdict.TOO_FAST:
-            self._muted_until = now + MUTE_SECONDS + _MUTE_MARGIN_SECONDS
+            said = reply.pause_seconds
+            margin = _MUTE_MARGIN_SECONDS if said is None else _SAID_MARGIN_SECONDS
+            self._muted_until = now + (self.chat.mute_seconds if said is None else said) + margin
             self._metrics.muted(self.robot.name)
         elif verdict is Verdict.TOO_LONG:
             # The vendor counts bytes otherwise than we do: a shorter message may go at once.

@@ -29,9 +29,9 @@ class DeliveryMetrics:
         )
         self._messages = self._counter(names.DELIVERY_MESSAGES, "Messages the robot accepted.", robot)
         self._errors = self._counter(
-            names.DELIVERY_ERRORS, "Messages not accepted, by errcode or trouble.", (*robot, "code")
+            names.DELIVERY_ERRORS, "Messages not accepted, by the chat's code or trouble.", (*robot, "code")
         )
-        self._mutes = self._counter(names.ROBOT_MUTES, "Times DingTalk muted the robot.", robot)
+        self._mutes = self._counter(names.ROBOT_MUTES, "Times the chat muted the robot.", robot)
         self._refused = self._counter(
             names.DELIVERY_REFUSED, "Webhook calls answered 4xx, which Alertmanager drops.", ("reason",)
         )
@@ -49,7 +49,9 @@ class DeliveryMetrics:
         self.budget = self._gauge(
             names.ROBOT_BUDGET, "Messages the robot may still send in this minute.", robot
         )
-        self.mute = self._gauge(names.ROBOT_MUTED, "1 while DingTalk mutes the robot.", robot)
+        self.mute = self._gauge(names.ROBOT_MUTED, "1 while the chat mutes the robot.", robot)
+        self._info = self._gauge(names.ROBOT_INFO, "1; the label says which chat it is in.", (*robot, "chat"))
+        self._chats: dict[str, str] = {}
         self.generation = self._gauge(names.CONFIG_GENERATION, "Fleet files loaded since the start.")
         self.valid = self._gauge(names.CONFIG_VALID, "1 when the current fleet file is in use.")
         self.loaded = self._gauge(names.CONFIG_LOADED, "When the fleet file in use was loaded.")
@@ -69,8 +71,11 @@ class DeliveryMetrics:
         ).set(1)
         self._codes: set[str] = set()
 
-    def known(self, robot: str) -> None:
+    def known(self, robot: str, chat: str) -> None:
         """Let the robot's series begin at zero, so that a first failure is an increase."""
+        self._forget_chat(robot)
+        self._chats[robot] = chat
+        self._info.labels(robot, chat).set(1)
         for answer in ("accepted", "come_again"):
             self._calls.labels(robot, answer)
         for status in ("firing", "resolved"):
@@ -81,10 +86,16 @@ class DeliveryMetrics:
         self._wait.labels(robot)
 
     def forget(self, robot: str) -> None:
-        """Remove the gauges of a robot that is gone: that it is muted, that calls wait."""
+        """Remove the gauges of a robot that is gone: its chat, that it is muted, that calls wait."""
+        self._forget_chat(robot)
         for gauge in (self.waiting, self.budget, self.mute):
             with contextlib.suppress(KeyError):
                 gauge.remove(robot)
+
+    def _forget_chat(self, robot: str) -> None:
+        chat = self._chats.pop(robot, "")
+        if chat:
+            self._info.remove(robot, chat)
 
     def answered(self, robot: str, *, accepted: bool, seconds: float) -> None:
         """One call has its answer."""
@@ -108,7 +119,7 @@ class DeliveryMetrics:
         self._errors.labels(robot, code).inc()
 
     def muted(self, robot: str) -> None:
-        """DingTalk muted the robot."""
+        """The chat muted the robot."""
         self._mutes.labels(robot).inc()
 
     def relayed(self, webhook: str, *, passed: bool) -> None:

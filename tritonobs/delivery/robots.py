@@ -11,7 +11,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
 from jinja2 import Template
 
-from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply
+from tritonobs.chats.chat import Message, Reply
+from tritonobs.chats.registry import robot_chat
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer, DigestPage, Said
@@ -42,7 +44,7 @@ class Delivery:
         self,
         plan: Plan,
         templates: Mapping[str, Template],
-        dingtalk: DingTalk,
+        client: ChatClient,
         *,
         metrics: DeliveryMetrics,
         supervisor: Supervisor,
@@ -53,7 +55,7 @@ class Delivery:
         self._sieve = sieve
         self._supervisor = supervisor
         self._above = above
-        self._dingtalk = dingtalk
+        self._client = client
         self._metrics = metrics
         self._pace = pace or Pace()
         self._writing = Threads("messages")
@@ -72,14 +74,17 @@ class Delivery:
         now = asyncio.get_running_loop().time()
         robots = {robot.name: robot for robot in plan.notify.robots}
         for name, robot in robots.items():
-            if name in self._lanes:
-                self._lanes[name].robot = robot
-            else:
-                self._lanes[name] = Lane(robot, self._send, self._metrics, now=now)
+            lane = self._lanes.get(name)
+            if lane and lane.robot.chat == robot.chat:
+                lane.robot = robot
+                continue
+            # Also where the name is now that of a robot of another chat, which has a budget of its own.
+            self._lanes[name] = Lane(robot, self._send, self._metrics, now=now)
+            self._metrics.known(name, robot.chat)
+            if lane is None:
                 self._sending[name] = Threads(f"robot {name}")
                 self._committers[name] = self._committer(name)
                 self._supervisor.keep(_task(name), self._committers[name].deliver)
-                self._metrics.known(name)
         for name in self._committers.keys() - robots.keys():
             del self._lanes[name], self._sending[name]
             self._metrics.forget(name)
@@ -98,9 +103,10 @@ class Delivery:
         for name, lane in self._lanes.items():
             self._lanes[name] = Lane(lane.robot, self._send, self._metrics, now=now)
 
-    def committer(self, robot: str) -> Committer | None:
+    def committer(self, chat: str, robot: str) -> Committer | None:
         """Where calls for this robot go, if the fleet file has it."""
-        return self._committers.get(robot)
+        lane = self._lanes.get(robot)
+        return self._committers.get(robot) if lane and lane.robot.chat == chat else None
 
     def measure(self) -> None:
         """Bring the gauges up to now."""
@@ -129,9 +135,9 @@ class Delivery:
             return ()
         return (lane, *(self._lanes[other] for other in lane.robot.failover if other in self._lanes))
 
-    async def _send(self, robot: Robot, message: Markdown) -> Reply:
+    async def _send(self, robot: Robot, message: Message) -> Reply:
         def send() -> Reply:
-            return self._dingtalk.send(*robot_secrets(robot), message)
+            return self._client.send(robot_chat(robot.chat), *robot_secrets(robot), message)
 
         # The lane may have gone while its last message waited.
         threads = self._sending.get(robot.name) or Threads(f"robot {robot.name}")

@@ -6,12 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 from jinja2 import Environment, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from tritonobs.chats.chat import RobotChat
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.view import LANGUAGES, AlertView, Reader, view
 from tritonobs.errors import FileUnusable, SpecInvalid
@@ -40,10 +42,12 @@ def compile_template(text: str) -> Template:
         raise ValueError(f"line {line}: {error}" if line else str(error)) from None
 
 
-def house_template() -> Template:
-    """Ours, which needs no guard: that costs most of the time of a large digest."""
+@cache
+def house_template(chat: RobotChat) -> Template:
+    """Ours, in the markup of a chat. It needs no guard: that costs most of the time of a large digest."""
     file = resources.files("tritonobs.delivery") / "templates" / "digest.md.j2"
     environment = Environment(**_HOW)  # noqa: S701 (Markdown; every text in it was made plain)
+    environment.globals |= {"d": chat.dialect, "link_to": chat.link}
     return environment.from_string(file.read_text(encoding="utf-8"))
 
 
@@ -98,7 +102,7 @@ def load_templates(notify: Notify) -> Mapping[str, Template]:
             findings.append(
                 Finding(
                     place=Place(file=str(robot.template_file)),
-                    path=f"notify.dingtalk.{robot.name}.template_file",
+                    path=f"notify.{robot.chat}.{robot.name}.template_file",
                     message=f"the template cannot be used: {problem}",
                 )
             )

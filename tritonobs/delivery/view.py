@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import Final
@@ -18,6 +18,7 @@ from urllib.parse import quote, urlunsplit
 
 from tritonobs import names
 from tritonobs.addresses import web_parts
+from tritonobs.chats.chat import Link, People
 from tritonobs.delivery.payload import Alert
 from tritonobs.plan.notify import Mention
 from tritonobs.units import format_duration
@@ -28,7 +29,6 @@ _RANKS = {"critical": 0, "warning": 1, "info": 2, "none": 3}
 _ICONS = {"critical": "🔴", "warning": "🟠", "info": "🔵"}
 _RESOLVED_ICON = "✅"
 _LONGEST_NAME, _LONGEST_TEXT = 120, 400
-_LONGEST_LINK = 1500
 _OTHER_SUBJECTS = ("instance", names.ROBOT, "job")
 # A long label would make the link too long to be shown. A silence without it covers more alerts.
 _LONGEST_MATCHER = 200
@@ -36,7 +36,7 @@ _LONGEST_MATCHER = 200
 # Bidirectional overrides and isolates could show a text in another order than it is read in.
 _UNSEEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cs", "Zl", "Zp"))
 _JOINERS = "\u200c\u200d\ufe0f"
-# Look-alikes, because DingTalk documents no way to escape.
+# Look-alikes of what most chats take for markup, because not every one of them documents a way to escape.
 _LOOKS = str.maketrans(
     {
         "*": "\N{ASTERISK OPERATOR}",
@@ -62,14 +62,6 @@ _STARTS = str.maketrans(
 )
 # With %, because an address may be encoded already. Without brackets, which would end the link.
 _URL_SAFE = "%:/?#@!$&*+,;=~-._"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
-    """A word and where it leads."""
-
-    word: str
-    url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +99,7 @@ class Reader:
     chinese: bool = False
     mentions: tuple[Mention, ...] = ()
     replica_label: str = names.REPLICA
+    longest_link: int = 1500
 
 
 def view(alert: Alert, reader: Reader, evidence: str = "") -> AlertView:
@@ -130,6 +123,20 @@ def view(alert: Alert, reader: Reader, evidence: str = "") -> AlertView:
         labels={
             plain(key, _LONGEST_NAME): plain(value, _LONGEST_NAME) for key, value in alert.labels.items()
         },
+    )
+
+
+def escaped(one: AlertView, escape: Callable[[str], str]) -> AlertView:
+    """The view with every text of it as one chat takes it."""
+    return replace(
+        one,
+        name=escape(one.name),
+        subject=escape(one.subject),
+        severity=escape(one.severity),
+        text=escape(one.text),
+        time=escape(one.time),
+        evidence=escape(one.evidence),
+        labels={escape(key): escape(value) for key, value in one.labels.items()},
     )
 
 
@@ -199,7 +206,7 @@ def _links(alert: Alert, reader: Reader) -> tuple[Link, ...]:
     ]
     if alert.firing:
         wanted.append((words.silence, _silence(alert.labels, reader.alertmanager_url)))
-    return tuple(Link(word=word, url=url) for word, url in wanted if url and len(url) <= _LONGEST_LINK)
+    return tuple(Link(word=word, url=url) for word, url in wanted if url and len(url) <= reader.longest_link)
 
 
 def _runbook(url: str, reader: Reader) -> str:
@@ -219,20 +226,6 @@ def _silence(labels: Mapping[str, str], alertmanager_url: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
-    """The people, and the text that the message must contain for DingTalk to notify them."""
-
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    everyone: bool = False
-
-    @property
-    def text(self) -> str:
-        """`@138… @lee`."""
-        return " ".join(f"@{who}" for who in (*self.mobiles, *self.user_ids))
-
-
 def matching(rules: Iterable[Mention], labels: Mapping[str, str]) -> tuple[Mention, ...]:
     """The rules that mention people for an alert with these labels."""
     return tuple(
@@ -240,10 +233,10 @@ def matching(rules: Iterable[Mention], labels: Mapping[str, str]) -> tuple[Menti
     )
 
 
-def called(alerts: Iterable[AlertView]) -> Called:
+def called(alerts: Iterable[AlertView]) -> People:
     """The people to mention for these alerts, each once."""
     rules = [rule for alert in alerts for rule in alert.mentions]
-    return Called(
+    return People(
         mobiles=tuple(dict.fromkeys(mobile for rule in rules for mobile in rule.mobiles)),
         user_ids=tuple(dict.fromkeys(user for rule in rules for user in rule.user_ids)),
         everyone=any(rule.everyone for rule in rules),

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
 from tritonobs.findings import Finding, Severity, abridged
 from tritonobs.plan import graph
@@ -263,19 +264,23 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
             yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
-    for name, robot in notify.dingtalk.items():
-        others = [other for other in notify.dingtalk if other != name]
+    chat_of: dict[str, str] = {}
+    for chat, name, robot in notify.robots():
+        others = [other for _, other, _ in notify.robots() if other != name]
         for position, other in enumerate(robot.failover):
             yield from _known(
-                spec, ("notify", "dingtalk", name, "failover", position), other, others, "another robot"
+                spec, ("notify", chat.name, name, "failover", position), other, others, "another robot"
             )
+        if chat_of.setdefault(name, chat.name) != chat.name:
+            # Series, failover and `notify test` name a robot without its chat.
+            message = f"is the name of a robot of notify.{chat_of[name]}, too; give each a name of its own"
+            yield spec.source.finding(("notify", chat.name, name), message, key=True)
     yield from _clashes(spec)
 
 
 def receiver_names(notify: NotifySpec) -> list[str]:
     """`dingtalk/oncall` and the like, for every receiver there is."""
-    kinds = ("dingtalk", "slack", "webhook")
-    return [f"{kind}/{name}" for kind in kinds for name in getattr(notify, kind)]
+    return [f"{kind}/{name}" for kind in (*chats(), "webhook") for name in getattr(notify, kind)]
 
 
 def _known(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from tritonobs.spec.notify import (
-    AuthSpec,
-    DeadManSpec,
-    MentionSpec,
-    NotifySpec,
-    OwnAlertmanager,
-    RobotSpec,
-    WebhookSpec,
-)
+from tritonobs.chats.chat import Chat
+from tritonobs.chats.settings import Delivered, MentionSpec
+from tritonobs.spec.notify import AuthSpec, DeadManSpec, NotifySpec, OwnAlertmanager, WebhookSpec
 
 Language = Literal["en", "zh"]
 
@@ -29,13 +24,18 @@ class SecretSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slack:
-    """A Slack channel; its webhook is in a file that Alertmanager reads."""
+class Channel:
+    """A channel of a chat that Alertmanager sends to: the list of its receivers, and the entry there."""
 
+    chat: str
     name: str
-    webhook_file: Path
-    channel: str = ""
-    language: Literal["en", "zh"] = "en"
+    section: str
+    config: Mapping[str, Any]
+
+    @property
+    def receiver(self) -> str:
+        """`slack/vision`."""
+        return f"{self.chat}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +61,6 @@ NO_RECEIVER: Final = "nobody"
 """The receiver that sends nothing."""
 OWN: Final = "alertmanager/"
 """Stands before the name of a receiver of the user's own Alertmanager configuration."""
-
-
-def build_slacks(spec: NotifySpec, base: Path) -> tuple[Slack, ...]:
-    """The Slack channels."""
-    return tuple(
-        Slack(
-            name=name, webhook_file=base / slack.webhook_file, channel=slack.channel, language=spec.language
-        )
-        for name, slack in spec.slack.items()
-    )
 
 
 def build_webhook(name: str, spec: WebhookSpec, base: Path) -> Webhook:
@@ -104,12 +94,13 @@ class Mention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robot:
-    """A DingTalk custom robot. Its webhook and signing secret stay in their files or variables until sent.
+    """A robot of a chat. Its webhook and signing secret stay in their files or variables until sent.
 
     `secret` is None for a robot guarded by a keyword or an address list instead of a signature. `failover`
     names the robots that replace it, in this order.
     """
 
+    chat: str
     name: str
     webhook: SecretSource
     secret: SecretSource | None = None
@@ -119,6 +110,11 @@ class Robot:
     language: Language = "en"
     template_file: Path | None = None
     messages_per_minute: int = 20
+
+    @property
+    def receiver(self) -> str:
+        """`dingtalk/oncall`."""
+        return f"{self.chat}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +156,7 @@ class Notify:
     nightingale: Nightingale = Nightingale()
     auth: Auth | None = None
     robots: tuple[Robot, ...] = ()
-    slacks: tuple[Slack, ...] = ()
+    channels: tuple[Channel, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
     dead_man: DeadMan | None = None
     routes: tuple[Route, ...] = ()
@@ -183,8 +179,13 @@ def build_notify(spec: NotifySpec, own: OwnAlertmanager | None, base: Path) -> N
             data_sources=spec.nightingale.data_sources, notify_rules=spec.nightingale.notify_rules
         ),
         auth=_auth(spec.auth, base) if spec.auth else None,
-        robots=tuple(_robot(name, robot, spec, base) for name, robot in spec.dingtalk.items()),
-        slacks=build_slacks(spec, base),
+        robots=tuple(_robot(chat, name, robot, spec, base) for chat, name, robot in spec.robots()),
+        channels=tuple(
+            Channel(chat=chat.name, name=name, section=section, config=config)
+            for chat, name, written in spec.entries()
+            if not chat.through_serve(written)
+            for section, config in [chat.receiver(written, spec.language, base)]
+        ),
         webhooks=tuple(build_webhook(name, webhook, base) for name, webhook in spec.webhook.items()),
         dead_man=build_dead_man(spec.dead_man, base),
         routes=tuple(
@@ -195,13 +196,17 @@ def build_notify(spec: NotifySpec, own: OwnAlertmanager | None, base: Path) -> N
     )
 
 
-def _robot(name: str, robot: RobotSpec, spec: NotifySpec, base: Path) -> Robot:
-    signed = robot.secret_file or robot.secret_env
+def _robot(chat: Chat, name: str, robot: Delivered, spec: NotifySpec, base: Path) -> Robot:
+    webhook, secret = (
+        secret_source(getattr(robot, f"{field}_file", None), getattr(robot, f"{field}_env", ""), base)
+        for field in ("webhook", "secret")
+    )
     return Robot(
+        chat=chat.name,
         name=name,
-        webhook=secret_source(robot.webhook_file, robot.webhook_env, base),
-        secret=secret_source(robot.secret_file, robot.secret_env, base) if signed else None,
-        keyword=robot.keyword,
+        webhook=webhook,
+        secret=secret if secret.file or secret.env else None,
+        keyword=getattr(robot, "keyword", ""),
         failover=robot.failover,
         mentions=tuple(_mention(mention) for mention in robot.mention),
         language=robot.language or spec.language,
@@ -213,9 +218,9 @@ def _robot(name: str, robot: RobotSpec, spec: NotifySpec, base: Path) -> Robot:
 def _mention(mention: MentionSpec) -> Mention:
     return Mention(
         match=tuple(mention.match.items()),
-        mobiles=mention.mobiles,
-        user_ids=mention.users,
-        everyone=mention.everyone,
+        mobiles=getattr(mention, "mobiles", ()),
+        user_ids=getattr(mention, "users", ()),
+        everyone=getattr(mention, "everyone", False),
     )
 
 

@@ -5,6 +5,7 @@ One receiver for each combination of destinations that a route asks for.
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 from tritonobs import names
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, Auth, Notify, Route, Slack, Webhook
+from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, Auth, Notify, Route, Webhook
 from tritonobs.units import format_duration
 
 Config = dict[str, Any]
@@ -135,7 +136,7 @@ def _tests(notify: Notify) -> Iterator[Config]:
     for robot in notify.robots:
         yield {
             "matchers": [matcher("alertname", (TEST_ALERT,)), matcher("robot", (robot.name,))],
-            "receiver": receiver_name((f"dingtalk/{robot.name}",)),
+            "receiver": receiver_name((robot.receiver,)),
             # Alertmanager's word for all labels: a test waits for no group.
             "group_by": ["..."],
             "group_wait": "0s",
@@ -179,8 +180,8 @@ def all_destinations(plan: Plan) -> tuple[str, ...]:
     notify = plan.notify
     stand_ins = {name for robot in notify.robots for name in robot.failover}
     return (
-        *(f"dingtalk/{robot.name}" for robot in notify.robots if robot.name not in stand_ins),
-        *(f"slack/{slack.name}" for slack in notify.slacks),
+        *(robot.receiver for robot in notify.robots if robot.name not in stand_ins),
+        *(channel.receiver for channel in notify.channels),
         *(f"webhook/{webhook.name}" for webhook in notify.webhooks),
     )
 
@@ -219,10 +220,10 @@ def _destinations(plan: Plan) -> Iterator[tuple[str, str, Config]]:
     """Every destination with the section it belongs to; made again each time, so that YAML shares nothing."""
     notify = plan.notify
     for robot in notify.robots:
-        address = f"{plan.addresses.serve_url}/alertmanager/dingtalk/{robot.name}"
-        yield f"dingtalk/{robot.name}", "webhook_configs", _through_serve(address, plan)
-    for slack in notify.slacks:
-        yield f"slack/{slack.name}", "slack_configs", _slack(slack)
+        address = f"{plan.addresses.serve_url}/alertmanager/{robot.receiver}"
+        yield robot.receiver, "webhook_configs", _through_serve(address, plan)
+    for channel in notify.channels:
+        yield channel.receiver, channel.section, copy.deepcopy(dict(channel.config))
     for webhook in notify.webhooks:
         yield f"webhook/{webhook.name}", "webhook_configs", _webhook(webhook, plan)
 
@@ -244,20 +245,6 @@ def _webhook(webhook: Webhook, plan: Plan) -> Config:
     if webhook.secret:
         return _through_serve(f"{plan.addresses.serve_url}/alertmanager/webhook/{webhook.name}", plan)
     return {"url": webhook.url, "send_resolved": True}
-
-
-def _slack(slack: Slack) -> Config:
-    words = "tritonobs.zh" if slack.language == "zh" else "tritonobs"
-    return {
-        "api_url_file": str(slack.webhook_file),
-        **({"channel": slack.channel} if slack.channel else {}),
-        "send_resolved": True,
-        "color": '{{ template "tritonobs.slack.color" . }}',
-        "title": f'{{{{ template "{words}.title" . }}}}',
-        "title_link": "{{ .ExternalURL }}",
-        "fallback": f'{{{{ template "{words}.title" . }}}}',
-        "text": f'{{{{ template "{words}.slack.text" . }}}}',
-    }
 
 
 def matcher(label: str, values: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
 from tritonobs.files import read_text
 from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
-from tritonobs.spec.section import MOST_REPLICAS
+from tritonobs.section import MOST_REPLICAS
 
 _MOST_BYTES: Final = 32 * 2**20
 _RUNNING: Final = "Running"

@@ -1,1 +1,1 @@
-"""The daemon: limits and objectives as series, DingTalk delivery, service discovery."""
+"""The daemon: limits and objectives as series, delivery to chats, service discovery."""

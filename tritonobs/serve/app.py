@@ -17,6 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tritonobs import assets
+from tritonobs.chats.registry import robot_chats
 from tritonobs.errors import TimedOut
 from tritonobs.serve.server import KnownHosts, forgiving
 from tritonobs.serve.webhook import pass_on, receive
@@ -52,8 +53,11 @@ body {{ background: #111; color: #ddd; }} a {{ color: #8bf; }} pre, code {{ back
 def make_app(daemon: Daemon) -> ASGIApp:
     """The application of one daemon."""
 
-    async def dingtalk(request: Request) -> Response:
-        return await receive(request, daemon)
+    def robots_of(chat: str) -> Route:
+        async def receiver(request: Request) -> Response:
+            return await receive(request, daemon, chat)
+
+        return Route(f"/alertmanager/{chat}/{{robot}}", receiver, methods=["POST"])
 
     async def webhook(request: Request) -> Response:
         return await pass_on(request, daemon)
@@ -82,7 +86,7 @@ def make_app(daemon: Daemon) -> ASGIApp:
 
     app = Starlette(
         routes=[
-            Route("/alertmanager/dingtalk/{robot}", dingtalk, methods=["POST"]),
+            *(robots_of(chat.name) for chat in robot_chats()),
             Route("/alertmanager/webhook/{webhook}", webhook, methods=["POST"]),
             Route("/metrics", metrics),
             Route("/sd/triton", discovery),

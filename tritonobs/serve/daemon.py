@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from prometheus_client import disable_created_metrics
 
-from tritonobs.clients.dingtalk import DingTalk
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.kubernetes_api import Lease
 from tritonobs.clients.relay import Relay
 from tritonobs.delivery.composer import Said
@@ -41,7 +41,7 @@ _BODIES_AT_ONCE = 4
 class Daemon:
     """What the HTTP surface works with. Made inside the event loop."""
 
-    def __init__(self, path: Path, served: Served, dingtalk: DingTalk, lease: Lease | None = None) -> None:
+    def __init__(self, path: Path, served: Served, client: ChatClient, lease: Lease | None = None) -> None:
         self.names: frozenset[str] = frozenset()
         """Host names under which clients reach it, besides those of the fleet file."""
         self._loaded = served
@@ -55,7 +55,7 @@ class Daemon:
         self.delivery = Delivery(
             served.plan,
             served.templates,
-            dingtalk,
+            client,
             metrics=self.metrics,
             supervisor=self.supervisor,
             above=self._above,
@@ -77,7 +77,7 @@ class Daemon:
                 self.metrics.registry.register(part.series)
         self._objectives = ObjectivePage()
         self.relay = Relay()
-        self._dingtalk = dingtalk
+        self._client = client
         self.room = Room(MOST_BYTES, most=_BODIES_AT_ONCE * MOST_BYTES)
         self.reading, self.paging = Threads("webhook"), Threads("metrics page")
         self.relaying = Threads("relay", most=_RELAYED_AT_ONCE)
@@ -122,16 +122,22 @@ class Daemon:
         await self.leading.close()
         self.limits.close()
         self.supervisor.close()
-        self._dingtalk.close()
+        self._client.close()
         self.relay.close()
         for part in self.parts:
             part.close()
 
 
 def run(
-    path: Path, listen: Listen, *, dingtalk_url: str = "", ready: Callable[[str], None] = lambda _: None
+    path: Path,
+    listen: Listen,
+    *,
+    chat_urls: Mapping[str, str] | None = None,
+    ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; `ready` gets the address once it listens.
+
+    `chat_urls` are addresses that replace those of chats.
 
     Raises:
         SpecInvalid: the fleet file or a template cannot be used.
@@ -149,12 +155,12 @@ def run(
     with listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
         # It listens already: clients that connect from now on are answered as soon as the loop runs.
         ready(url_of(listener))
-        asyncio.run(_serve(path, served, DingTalk(base_url=dingtalk_url), listener, listen))
+        asyncio.run(_serve(path, served, ChatClient(base_urls=chat_urls or {}), listener, listen))
 
 
 async def _serve(
-    path: Path, served: Served, dingtalk: DingTalk, listener: socket.socket, listen: Listen
+    path: Path, served: Served, client: ChatClient, listener: socket.socket, listen: Listen
 ) -> None:
-    daemon = Daemon(path, served, dingtalk, lease_of(served.plan, listen.lease))
+    daemon = Daemon(path, served, client, lease_of(served.plan, listen.lease))
     daemon.names = listen.names
     await until_told(make_app(daemon), listener, dropped=daemon.metrics.dropped, close=daemon.close)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from typing import Final, Literal
 
+from tritonobs.chats.chat import Verdict
+from tritonobs.chats.registry import robot_chat
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.dingtalk import MOST_BYTES, DingTalk
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.exposition import ServeClient
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import Payload, read_payload
@@ -26,7 +29,7 @@ _LOOK_SECONDS = 0.5
 _LIFE = timedelta(minutes=1)
 
 
-def try_robot(plan: Plan, name: str, via: Via, *, dingtalk_url: str = "") -> None:
+def try_robot(plan: Plan, name: str, via: Via, *, chat_urls: Mapping[str, str] | None = None) -> None:
     """Return when the robot has accepted a test message.
 
     `direct` sends it from here, `serve` lets the running daemon send it, `alertmanager` begins with an alert.
@@ -40,30 +43,31 @@ def try_robot(plan: Plan, name: str, via: Via, *, dingtalk_url: str = "") -> Non
         names = ", ".join(one.name for one in plan.notify.robots) or "none"
         raise TritonobsError(f"the fleet file has no robot {name!r}; it has {names}")
     if via == "direct":
-        _send(plan, robot, dingtalk_url)
+        _send(plan, robot, chat_urls or {})
     elif via == "serve":
         _post(plan, robot)
     else:
         _raise(plan, robot)
 
 
-def _send(plan: Plan, robot: Robot, dingtalk_url: str) -> None:
+def _send(plan: Plan, robot: Robot, chat_urls: Mapping[str, str]) -> None:
+    chat = robot_chat(robot.chat)
     composer = Composer(plan=plan, templates=load_templates(plan.notify))
     payload: Payload = read_payload(trial_payload(robot.name))
-    (page,) = composer.write(payload.alerts, {}, robot, MOST_BYTES)
-    client = DingTalk(base_url=dingtalk_url)
+    (page,) = composer.write(payload.alerts, {}, robot, chat.most_bytes)
+    client = ChatClient(base_urls=chat_urls)
     try:
-        reply = client.send(*robot_secrets(robot), page.message)
+        reply = client.send(chat, *robot_secrets(robot), page.message)
     finally:
         client.close()
-    if reply.errcode:
-        raise BadAnswer(f"robot {robot.name}: DingTalk said {reply.errcode}: {reply.errmsg}")
+    if reply.verdict is not Verdict.ACCEPTED:
+        raise BadAnswer(f"robot {robot.name}: {chat.title} said {reply.said}")
 
 
 def _post(plan: Plan, robot: Robot) -> None:
     client = _serve(plan)
     try:
-        refusal = client.post_alerts(robot.name, trial_payload(robot.name))
+        refusal = client.post_alerts(robot.receiver, trial_payload(robot.name))
     finally:
         client.close()
     if refusal:

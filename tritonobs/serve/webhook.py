@@ -29,12 +29,12 @@ _GONE = 499
 """The caller has left and reads no answer; nginx uses the same number."""
 
 
-async def receive(request: Request, daemon: Daemon) -> Response:
-    """A call to be delivered to a robot."""
+async def receive(request: Request, daemon: Daemon, chat: str) -> Response:
+    """A call to be delivered to a robot of this chat."""
     refusal = _refused(request, daemon)
     if refusal:
         return refusal
-    committer = daemon.delivery.committer(request.path_params["robot"])
+    committer = daemon.delivery.committer(chat, request.path_params["robot"])
     if committer is None:
         daemon.metrics.refused("unknown_robot")
         return PlainTextResponse("the fleet file has no such robot\n", 404)

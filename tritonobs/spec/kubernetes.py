@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, WithJsonSchema, model_validator
 
 from tritonobs.names import MAX_QPS_ANNOTATION
-from tritonobs.spec.section import MOST_ENTRIES, File, Section
+from tritonobs.section import MOST_ENTRIES, File, Section
 from tritonobs.spec.values import (
     API_VERSION,
     DNS_NAME,

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, create_model, model_validator
 
-from tritonobs.spec.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section, Texts
+from tritonobs.chats.chat import Chat
+from tritonobs.chats.registry import chats
+from tritonobs.chats.settings import Delivered
+from tritonobs.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section, Texts
 from tritonobs.spec.values import Duration, Name, Url
 from tritonobs.spec.words import quoted
-
-
-class SlackSpec(Section):
-    """A Slack channel, through an incoming webhook."""
-
-    webhook_file: File = Field(description="File with the webhook, https://hooks.slack.com/services/….")
-    channel: str = Field(
-        default="", description="A channel such as #oncall; that of the webhook when left out."
-    )
 
 
 class WebhookSpec(Section):
@@ -102,73 +96,10 @@ class RouteSpec(Section):
         default_factory=dict, description="Labels, each with one value or a list; every alert when left out."
     )
     to: Texts = Field(
-        description="Receivers: dingtalk/NAME, slack/NAME, webhook/NAME, or alertmanager/NAME for one of "
-        "`alertmanager_file`."
+        description=f"Receivers: {', '.join(f'{name}/NAME' for name in chats())}, webhook/NAME, "
+        "or alertmanager/NAME for one of `alertmanager_file`."
     )
     continue_: bool = Field(default=False, alias="continue", description="Try the routes below as well.")
-
-
-class MentionSpec(Section):
-    """People who are mentioned by name, and for which alerts."""
-
-    match: Match = Field(
-        default_factory=dict,
-        description="Labels an alert must have, each with one value or a list; every alert when left out.",
-    )
-    mobiles: tuple[str, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Mobile numbers; +CC-number outside China."
-    )
-    users: tuple[str, ...] = Field(default=(), max_length=MOST_ENTRIES, description="DingTalk user ids.")
-    everyone: bool = Field(default=False, description="Mention everyone in the group.")
-
-    @model_validator(mode="after")
-    def _calls_somebody(self) -> MentionSpec:
-        if not (self.mobiles or self.users or self.everyone):
-            raise ValueError("mentions no one; write mobiles, users or everyone")
-        return self
-
-
-class RobotSpec(Section):
-    """A DingTalk custom robot: where its webhook and its signing secret are stored."""
-
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=….",
-    )
-    webhook_env: str = Field(default="", description="Environment variable with it, instead of a file.")
-    secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
-    secret_env: str = Field(default="", description="Environment variable with it, instead of a file.")
-    keyword: str = Field(
-        default="", description="The keyword of a robot that requires one; every message contains it."
-    )
-    failover: tuple[ReceiverName, ...] = Field(
-        default=(),
-        max_length=MOST_ENTRIES,
-        description="Robots that replace this one while it is muted or broken, in this order.",
-    )
-    mention: tuple[MentionSpec, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
-    language: Language | None = Field(
-        default=None, description="Language of the messages; `notify.language` when left out."
-    )
-    template_file: File | None = Field(default=None, description="Your own Jinja2 template for the messages.")
-    # The first minute of a process has a share of its own, at least 1 (delivery/lane.py); of 1 nothing
-    # would be left for the minutes after it.
-    messages_per_minute: int = Field(
-        default=20,
-        ge=2,
-        le=20,
-        description="The vendor's limit; write less if other programs use the robot too.",
-    )
-
-    @model_validator(mode="after")
-    def _one_source_each(self) -> RobotSpec:
-        if bool(self.webhook_file) == bool(self.webhook_env):
-            raise ValueError("webhook_file and webhook_env: write exactly one of them")
-        if self.secret_file and self.secret_env:
-            raise ValueError("secret_file and secret_env: write one of them, or none for an unsigned robot")
-        return self
 
 
 class AuthSpec(Section):
@@ -193,8 +124,8 @@ class AuthSpec(Section):
         return self
 
 
-class NotifySpec(Section):
-    """Receivers of alerts, and the messages they get."""
+class _Messages(Section):
+    """What holds for every receiver."""
 
     language: Language = Field(default="en", description="Language of the messages: en or zh.")
     timezone: Zone = Field(default="UTC", description="Time zone of the times in messages.")
@@ -206,12 +137,21 @@ class NotifySpec(Section):
         default=None,
         description="Your own `alertmanager.yml`: our receivers and routes are merged into it.",
     )
-    dingtalk: dict[ReceiverName, RobotSpec] = Field(
-        default_factory=dict, max_length=MOST_ENTRIES, description="DingTalk custom robots."
+
+
+_OF_CHATS: dict[str, Any] = {
+    chat.name: (
+        dict[ReceiverName, chat.section],  # type: ignore[name-defined] # a value, not a name
+        Field(default_factory=dict, max_length=MOST_ENTRIES, description=chat.summary),
     )
-    slack: dict[ReceiverName, SlackSpec] = Field(
-        default_factory=dict, max_length=MOST_ENTRIES, description="Slack channels."
-    )
+    for chat in chats().values()
+}
+"""A field for each chat of the registry."""
+
+
+class NotifySpec(create_model("_Chats", __base__=_Messages, **_OF_CHATS)):  # type: ignore[misc] # of the registry
+    """Receivers of alerts, and the messages they get."""
+
     webhook: dict[ReceiverName, WebhookSpec] = Field(
         default_factory=dict, max_length=MOST_ENTRIES, description="Other HTTP services."
     )
@@ -226,3 +166,13 @@ class NotifySpec(Section):
         max_length=MOST_ENTRIES,
         description="Which alerts go to which receivers; every alert to every receiver when left out.",
     )
+
+    def entries(self) -> Iterator[tuple[Chat, str, Any]]:
+        """Every entry of every chat: the chat, the name of the entry, and what is written."""
+        for chat in chats().values():
+            for name, written in getattr(self, chat.name).items():
+                yield chat, name, written
+
+    def robots(self) -> Iterator[tuple[Chat, str, Delivered]]:
+        """Those that `tritonobs serve` delivers to."""
+        return (entry for entry in self.entries() if entry[0].through_serve(entry[2]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from tritonobs.spec.section import MOST_REPLICAS, File, Section
+from tritonobs.section import MOST_REPLICAS, File, Section
 from tritonobs.spec.values import Name, Url
 from tritonobs.spec.words import found, listed
 

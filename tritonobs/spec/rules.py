@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from tritonobs import assets, names
-from tritonobs.spec.section import MOST_BOUNDS, LabelName, Section
+from tritonobs.section import MOST_BOUNDS, LabelName, Section
 from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
 from tritonobs.spec.words import found
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
+from tritonobs.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, File, Section
 from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec, OwnAlertmanager
 from tritonobs.spec.replicas import Replicas
 from tritonobs.spec.rules import RulesSpec
-from tritonobs.spec.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_SLOS, File, Section
 from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
 

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from tritonobs.section import NOTHING
+
 _PLAIN_WORD = re.compile(r"[\w-]+")
 _LONGEST = 60
 _LONGEST_NAME: Final = 255
@@ -16,10 +18,6 @@ _LONGEST_NAME: Final = 255
 _SHORTEST_PART = 3
 _MOST_LISTED = 16
 _MOST_COMPARED = 2_000
-
-
-NOTHING: Final = object()
-"""A value that was forgotten; None means a field that was left out."""
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:

@@ -7,13 +7,13 @@ import asyncio
 import pytest
 
 from support.virtual_time import run_virtual
-from tritonobs.clients.dingtalk import Reply
+from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.commit import Answer
 from tritonobs.errors import TimedOut
 
-OK, MUTED = Reply(errcode=0, errmsg="ok"), Reply(errcode=130101, errmsg="send too fast")
-REFUSED = Reply(errcode=310000, errmsg="sign not match")
-BUSY = Reply(errcode=-1, errmsg="busy")
+OK, MUTED = reply(errcode=0, errmsg="ok"), reply(errcode=130101, errmsg="send too fast")
+REFUSED = reply(errcode=310000, errmsg="sign not match")
+BUSY = reply(errcode=-1, errmsg="busy")
 
 
 def test_refused_message_is_answered_come_again(bench, alert, payload) -> None:

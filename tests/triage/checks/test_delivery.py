@@ -23,7 +23,7 @@ def test_a_muted_robot_is_a_cause(fleet: Fleet) -> None:
     """Ten minutes of silence after twenty messages."""
     fleet.now.put("robot_muted", 1.0, robot="oncall")
 
-    assert fleet.verdict().sentence == "DingTalk mutes robot oncall: more than 20 messages in a minute"
+    assert fleet.verdict().sentence == "robot oncall is muted by its chat: too many messages"
 
 
 def test_refused_messages_are_a_cause(fleet: Fleet) -> None:

@@ -64,7 +64,7 @@ def in_cluster(plan: Plan) -> Plan:
 
 def _named(spec: Spec) -> tuple[Path, ...]:
     """The plain files that the fleet file names by relative paths; others are the image's business."""
-    files = [robot.template_file for robot in spec.notify.dingtalk.values()]
+    files = [robot.template_file for _, _, robot in spec.notify.robots()]
     files.append(spec.notify.alertmanager_file)
     named = tuple(dict.fromkeys(file for file in files if file))
     for file in named:

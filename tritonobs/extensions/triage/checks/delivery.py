@@ -42,10 +42,10 @@ def judge(view: View) -> Iterator[Cause]:
     for (robot,), muted in view.rows("robot_muted", names.ROBOT).items():
         if muted:
             yield _cause(
-                f"DingTalk mutes robot {robot}: more than 20 messages in a minute",
+                f"robot {robot} is muted by its chat: too many messages",
                 robot,
                 (Evidence("muted", None, muted),),
-                "wait ten minutes; find who else sends through that robot, or give alerts one of their own",
+                "wait (ten minutes in DingTalk); find who else sends through it, or give alerts one of their own",
                 ("robot_muted",),
             )
     for (robot, code), errors in view.rows("delivery_errors", names.ROBOT, "code").items():

@@ -1,4 +1,4 @@
-"""The base of every section of the fleet file."""
+"""The base of every section of the fleet file, also of those that a chat brings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from pydantic import (
     model_validator,
 )
 
-from tritonobs.spec.words import NOTHING
-
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -35,6 +33,9 @@ MOST_BOUNDS: Final = 60
 """Of a histogram; `tritonobs.stage` takes no more."""
 
 Language = Literal["en", "zh"]
+
+NOTHING: Final = object()
+"""A value that was forgotten; None means a field that was left out."""
 
 
 def _usable_path(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The DingTalk client signs, sends once, and says in our words what came back."""
+"""The client of chats signs, sends once, and says in our words what came back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import traceback
 
 import pytest
 
-from tritonobs.clients.dingtalk import DingTalk, Markdown, Reply, Verdict
+from tritonobs.chats.chat import Reply, Verdict
+from tritonobs.chats.dingtalk import CHAT, Markdown, reply
+from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut
 from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
@@ -20,7 +22,7 @@ MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("l
 @pytest.fixture
 def client():
     """A client that soon gives up."""
-    client = DingTalk(timeout_seconds=0.3)
+    client = ChatClient(timeout_seconds=0.3)
     yield client
     client.close()
 
@@ -32,22 +34,22 @@ def robot():
         yield robot
 
 
-def _send(client: DingTalk, robot: RobotDouble, message: Markdown = MESSAGE) -> Reply:
-    return client.send(Secret(robot.webhook_url), Secret(robot.secret), message)
+def _send(client: ChatClient, robot: RobotDouble, message: Markdown = MESSAGE) -> Reply:
+    return client.send(CHAT, Secret(robot.webhook_url), Secret(robot.secret), message)
 
 
-def test_signed_message_arrives_whole(client: DingTalk, robot: RobotDouble) -> None:
+def test_signed_message_arrives_whole(client: ChatClient, robot: RobotDouble) -> None:
     """The strict robot accepts the signature; text and people arrive as they were."""
-    assert _send(client, robot) == Reply(errcode=0, errmsg="ok")
+    assert _send(client, robot) == reply(errcode=0, errmsg="ok")
     (seen,) = robot.messages
     assert (seen.title, seen.text) == ("t", "告警 @138")
     assert (seen.mobiles, seen.user_ids, seen.at_all) == (("138",), ("lee",), True)
 
 
-def test_unsigned_robot_gets_no_signature(client: DingTalk) -> None:
+def test_unsigned_robot_gets_no_signature(client: ChatClient) -> None:
     """A robot without a signing secret is sent to with its token alone."""
     with RobotDouble(secret="", keywords=("告警",)) as robot:
-        assert client.send(Secret(robot.webhook_url), None, MESSAGE).verdict is Verdict.ACCEPTED
+        assert client.send(CHAT, Secret(robot.webhook_url), None, MESSAGE).verdict is Verdict.ACCEPTED
 
 
 def test_body_counts_as_the_vendor_counts() -> None:
@@ -70,7 +72,7 @@ def test_body_counts_as_the_vendor_counts() -> None:
 )
 def test_errcode_has_a_meaning(errcode: int, verdict: Verdict) -> None:
     """Every errcode is a verdict; one nobody knows is `unknown`, never acceptance."""
-    assert Reply(errcode=errcode, errmsg="").verdict is verdict
+    assert reply(errcode=errcode, errmsg="").verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_errcode_has_a_meaning(errcode: int, verdict: Verdict) -> None:
     ],
 )
 def test_broken_answer_is_our_error(
-    client: DingTalk, robot: RobotDouble, fault: Fault, error: type[ClientError], words: str
+    client: ChatClient, robot: RobotDouble, fault: Fault, error: type[ClientError], words: str
 ) -> None:
     """No exception of requests escapes, and nothing is sent a second time."""
     robot.fail(fault)
@@ -93,7 +95,7 @@ def test_broken_answer_is_our_error(
     assert len(robot.attempts) == 1
 
 
-def test_errors_tell_no_secret(client: DingTalk, robot: RobotDouble) -> None:
+def test_errors_tell_no_secret(client: ChatClient, robot: RobotDouble) -> None:
     """Neither the token nor the signing secret is in an error, its traceback, or a `repr`."""
     secrets = (robot.rules.token, robot.secret)
     for fault in (Fault.RESET, Fault.STATUS_500, Fault.GARBAGE, Fault.TIMEOUT):
@@ -115,18 +117,18 @@ def test_errors_tell_no_secret(client: DingTalk, robot: RobotDouble) -> None:
         pytest.param("", id="nothing"),
     ],
 )
-def test_wrong_webhook_is_refused_unseen(client: DingTalk, webhook: str) -> None:
+def test_wrong_webhook_is_refused_unseen(client: ChatClient, webhook: str) -> None:
     """What is no webhook is never sent to, and the error does not quote it."""
     with pytest.raises(SecretUnusable, match="not DingTalk's") as caught:
-        client.send(Secret(webhook), None, MESSAGE)
+        client.send(CHAT, Secret(webhook), None, MESSAGE)
     assert not webhook or webhook not in str(caught.value)
 
 
 def test_base_url_stands_in_for_the_vendor(robot: RobotDouble) -> None:
     """With a base URL the vendor's webhook is sent to another host, token and path kept."""
-    client = DingTalk(base_url=robot.base_url)
+    client = ChatClient(base_urls={"dingtalk": robot.base_url})
     webhook = f"https://oapi.dingtalk.com/robot/send?access_token={robot.rules.token}"
-    assert client.send(Secret(webhook), Secret(robot.secret), MESSAGE).errcode == 0
+    assert client.send(CHAT, Secret(webhook), Secret(robot.secret), MESSAGE).code == "0"
     client.close()
 
 
@@ -142,9 +144,9 @@ def test_refused_signature_says_when_the_clock_is_off(
     robot: RobotDouble, off_seconds: int, hint: str
 ) -> None:
     """By the Date of the answer: the signature holds the time, so nobody would look for it there."""
-    client = DingTalk(timeout_seconds=2.0, clock=lambda: time.time() + off_seconds)
+    client = ChatClient(timeout_seconds=2.0, clock=lambda: time.time() + off_seconds)
     secret = Secret("SECwrong") if off_seconds == 30 else Secret(robot.secret)
-    reply = client.send(Secret(robot.webhook_url), secret, MESSAGE)
-    assert reply.errcode == 310000
-    assert re.search(hint, reply.errmsg)
+    answer = client.send(CHAT, Secret(robot.webhook_url), secret, MESSAGE)
+    assert answer.code == "310000"
+    assert re.search(hint, answer.said)
     client.close()

@@ -1,0 +1,230 @@
+"""What a chat is: facts of its vendor, and how a message of ours becomes one of its own. No I/O.
+
+A chat that Alertmanager sends to by itself is a `Chat`; one whose robots `tritonobs serve` delivers to is a
+`RobotChat`. Texts that reach a chat are on one line, without control characters and common markup
+(`tritonobs.delivery.view.plain`); `escape` takes away what only this chat would read as markup.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+from urllib.parse import SplitResult
+
+from tritonobs.jsontext import read_json
+from tritonobs.section import Language, Section
+
+_MOST_VALUES, _LONGEST_SAID = 1000, 200
+_LONGEST_PAUSE_SECONDS = 600.0
+OK, TOO_MANY = 200, 429
+"""Statuses of HTTP."""
+
+
+class Verdict(enum.Enum):
+    """What an answer means for the message and the robot."""
+
+    ACCEPTED = "accepted"
+    TOO_FAST = "too_fast"
+    """More messages than the vendor takes: the robot is muted for a while."""
+    TOO_LONG = "too_long"
+    BUSY = "busy"
+    REFUSED = "refused"
+    """Token, signature, keyword or address: a person has to repair a setting."""
+    UNKNOWN = "unknown"
+    """An undocumented answer: try again later."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The vendor's answer. `text` is cut and comes from outside: show it as data.
+
+    `hint` is ours: what to repair. `pause_seconds` is how long the vendor wants no message, where it says so.
+    """
+
+    verdict: Verdict
+    code: str
+    text: str = ""
+    hint: str = ""
+    pause_seconds: float | None = None
+
+    @property
+    def said(self) -> str:
+        """`310000: sign not match (what to repair)`."""
+        return f"{self.code}: {self.text}" + (f" ({self.hint})" if self.hint else "")
+
+
+class NotUnderstood(ValueError):  # noqa: N818 (what happened)
+    """An answer that is not the vendor's; the text goes on after "answered"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """An answer of HTTP. Names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A word and where it leads."""
+
+    word: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class People:
+    """The people to mention, as the fleet file names them."""
+
+    mobiles: tuple[str, ...] = ()
+    user_ids: tuple[str, ...] = ()
+    everyone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """A message as composed: all texts escaped, `text` in the dialect, mentions in it.
+
+    `title` is what a telephone shows; `icon` is that of the worst alert; `links` are those of the line above
+    the alerts and of the first alert.
+    """
+
+    title: str
+    text: str
+    people: People = People()
+    icon: str = "🔴"
+    links: tuple[Link, ...] = ()
+
+
+class Message(Protocol):
+    """A message as the vendor takes it."""
+
+    def body(self) -> bytes:
+        """The JSON as sent, but for a signature; its length is compared with `most_bytes`."""
+
+
+def json_body(said: object) -> bytes:
+    """JSON as vendors count it: 中 has three bytes, not the six of its escape. Half a surrogate is `?`."""
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The marks of a chat's markup: before and after a text, or at the start of a line."""
+
+    heading: tuple[str, str] = ("#### ", "")
+    bold: tuple[str, str] = ("**", "**")
+    quote: str = "> "
+    item: str = "- "
+    end: str = "  "
+    """At the end of a line that another one follows in the same paragraph."""
+
+
+class Chat:
+    """A chat, by its name in the fleet file. Without more it is one that Alertmanager sends to."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    """One line of the reference of the fleet file."""
+    section: ClassVar[type[Section]]
+    """The model of an entry `notify.NAME.ENTRY`."""
+
+    def through_serve(self, written: Section) -> bool:  # noqa: ARG002 (a chat may offer both)
+        """Whether `tritonobs serve` delivers to this entry, rather than Alertmanager."""
+        return isinstance(self, RobotChat)
+
+    def receiver(self, written: Any, language: Language, base: Path) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 (the section's model)
+        """The list of Alertmanager's receiver that an entry belongs to, and the entry there.
+
+        Relative paths count from `base`.
+        """
+        raise NotImplementedError
+
+
+class RobotChat(Chat):
+    """A chat whose robots `tritonobs serve` delivers to."""
+
+    most_bytes: ClassVar[int]
+    mute_seconds: ClassVar[float]
+    """How long a robot that was too fast gets nothing, where its answer does not say so."""
+    spacing_seconds: ClassVar[float] = 0.0
+    """Between two messages to one robot."""
+    longest_link: ClassVar[int] = 1500
+    """A longer address is left out of a message."""
+    example: ClassVar[Mapping[str, Any]] = {}
+    """Fields that an entry needs besides its webhook."""
+    webhook_like: ClassVar[str]
+    path_is_secret: ClassVar[bool] = True
+    clock_codes: ClassVar[frozenset[str]] = frozenset()
+    """Codes of a refused signature, which holds the time."""
+    dialect: ClassVar[Dialect] = Dialect()
+
+    def per_minute(self) -> int:
+        """The messages a minute of a robot whose entry does not say so."""
+        return int(self.section.model_fields["messages_per_minute"].default)
+
+    def is_webhook(self, parts: SplitResult) -> bool:
+        """Whether this address may be one of the vendor's; its host may be another's, such as a proxy's."""
+        raise NotImplementedError
+
+    def query(self, parts: SplitResult, secret: str, now: float) -> str:  # noqa: ARG002 (for signatures)
+        """The query of the address that a message is posted to."""
+        return parts.query
+
+    def signed(self, body: bytes, secret: str, now: float) -> bytes:  # noqa: ARG002 (for signatures)
+        """The body with the signature, where that is in it; `secret` is "" for an unsigned robot."""
+        return body
+
+    def read(self, heard: Heard) -> Reply:
+        """What an answer means.
+
+        Raises:
+            NotUnderstood: it is not the vendor's, so whether the message was accepted is unknown.
+        """
+        raise NotImplementedError
+
+    def escape(self, text: str) -> str:
+        """A plain text without what only this chat takes for markup or a mention."""
+        return text
+
+    def link(self, word: str, url: str) -> str:
+        """A link within a text; `url` has no brackets, quotes or spaces."""
+        return f"[{word}]({url})"
+
+    def mention(self, people: People) -> str:
+        """The text that mentions people; "" where there are none or none is needed."""
+        raise NotImplementedError
+
+    def write(self, digest: Digest) -> Message:
+        """The message of this chat."""
+        raise NotImplementedError
+
+    def numbered(self, heard: Heard, code: str, text: str) -> tuple[int, str]:
+        """The number and the words of an answer in JSON, by the names of their fields; the words are cut.
+
+        Raises:
+            NotUnderstood: it is not such an answer.
+        """
+        if heard.status != OK:
+            raise NotUnderstood(f"{heard.status}")
+        try:
+            said = read_json(heard.body, most=_MOST_VALUES)
+            number, words = said[code], str(said.get(text, ""))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise NotUnderstood(f"200 and something that is not {self.title}'s") from None
+        if not isinstance(number, int):
+            raise NotUnderstood(f"an {code} that is not a number")
+        return number, " ".join(words.split())[:_LONGEST_SAID]
+
+
+def retry_after(heard: Heard) -> float | None:
+    """The seconds of the header, at most ten minutes; None where it is missing or a date."""
+    written = heard.headers.get("retry-after", "")
+    return min(float(written), _LONGEST_PAUSE_SECONDS) if written.isascii() and written.isdigit() else None
