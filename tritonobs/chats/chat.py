@@ -88,6 +88,19 @@ class People:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """A message in JSON of the vendor's own form; `text` is the part of it that names the alerts."""
+
+    title: str
+    text: str
+    said: Mapping[str, Any]
+
+    def body(self) -> bytes:
+        """The JSON as sent."""
+        return json_body(self.said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
     """A message as composed: all texts escaped, `text` in the dialect, mentions in it.
 
@@ -206,22 +219,32 @@ class RobotChat(Chat):
         """The message of this chat."""
         raise NotImplementedError
 
-    def numbered(self, heard: Heard, code: str, text: str) -> tuple[int, str]:
+    def numbered(self, heard: Heard, code: str, text: str, *, most_status: int = OK) -> tuple[int, str]:
         """The number and the words of an answer in JSON, by the names of their fields; the words are cut.
 
         Raises:
-            NotUnderstood: it is not such an answer.
+            NotUnderstood: it is not such an answer, or has a status above `most_status`.
         """
-        if heard.status != OK:
+        if not OK <= heard.status <= most_status:
             raise NotUnderstood(f"{heard.status}")
         try:
             said = read_json(heard.body, most=_MOST_VALUES)
             number, words = said[code], str(said.get(text, ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise NotUnderstood(f"200 and something that is not {self.title}'s") from None
+            raise NotUnderstood(f"{heard.status} and something that is not {self.title}'s") from None
         if not isinstance(number, int):
             raise NotUnderstood(f"an {code} that is not a number")
         return number, " ".join(words.split())[:_LONGEST_SAID]
+
+
+def hurried(heard: Heard) -> Reply:
+    """An answer of HTTP that the messages are too many."""
+    return Reply(
+        verdict=Verdict.TOO_FAST,
+        code=str(heard.status),
+        text="too many requests",
+        pause_seconds=retry_after(heard),
+    )
 
 
 def retry_after(heard: Heard) -> float | None:

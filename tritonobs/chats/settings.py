@@ -6,10 +6,14 @@ Fields stand in the reference in the order of the parts, the last one first.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from tritonobs.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section
+
+Name = Annotated[str, Field(pattern=r"^[\w.@-]{1,128}$")]
+"""What a chat calls a person: it stands in the markup of a message, so it is no more than a word."""
 
 
 class MentionSpec(Section):

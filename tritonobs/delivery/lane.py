@@ -153,7 +153,7 @@ class Lane:
             margin = _MUTE_MARGIN_SECONDS if said is None else _SAID_MARGIN_SECONDS
             self._muted_until = now + (self.chat.mute_seconds if said is None else said) + margin
             self._metrics.muted(self.robot.name)
-        elif verdict is Verdict.TOO_LONG:
+        elif verdict is Verdict.TOO_LONG and self.most_bytes > _SMALLEST_BYTES:
             # The vendor counts bytes otherwise than we do: a shorter message may go at once.
             self.most_bytes = max(_SMALLEST_BYTES, int(len(message.body()) * _SHRINK))
             self._paused_until = now

@@ -45,7 +45,7 @@ def judge(view: View) -> Iterator[Cause]:
                 f"robot {robot} is muted by its chat: too many messages",
                 robot,
                 (Evidence("muted", None, muted),),
-                "wait (ten minutes in DingTalk); find who else sends through it, or give alerts one of their own",
+                "wait (ten minutes in DingTalk); find who else sends through it, or give alerts their own",
                 ("robot_muted",),
             )
     for (robot, code), errors in view.rows("delivery_errors", names.ROBOT, "code").items():
