@@ -26,6 +26,33 @@ def test_validate_says_on_stdout_that_all_is_well(run: Run, fleet_file: Path) ->
     assert (done.returncode, done.stdout, done.stderr) == (0, "fleet.yaml: valid\n", "")
 
 
+@pytest.mark.parametrize(
+    ("webhook", "words"),
+    [
+        ("https://open.feishu.cn/open-apis/bot/v2/hook/abc", ""),
+        ("https://oapi.dingtalk.com/robot/send?access_token=abc", "robot ops: the webhook is not Feishu's"),
+    ],
+)
+def test_validate_warns_of_a_webhook_of_another_chat(
+    run: Run, fleet_file: Path, webhook: str, words: str
+) -> None:
+    """Where its file is on this machine; the address is not quoted."""
+    notify = "notify:\n  feishu: {ops: {webhook_file: hook}}\n"
+    fleet_file.write_text(fleet_file.read_text().partition("notify:")[0] + notify)
+    hook = fleet_file.parent / "hook"
+    absent = run("validate", fleet_file.name)
+    hook.touch(mode=0o600)
+    hook.write_text(webhook)
+
+    done = run("validate", fleet_file.name)
+
+    assert absent.stdout == "fleet.yaml: valid\n"
+    assert done.returncode == 0
+    assert words in done.stdout
+    assert ("notify.feishu.ops: " in done.stdout) == bool(words)
+    assert "abc" not in done.stdout
+
+
 def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path) -> None:
     """A wrong value does not hide that another place makes no sense."""
     _spoil(fleet_file, "qps_limit: 8", "qps_limit: eight")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tritonobs.extensions.lab.robot.robot import Message
 
 # A line of our template, in full or short: the alert's name in bold, then its model.
-_LINE = re.compile(r"(🔴|✅).*?\bTritonQpsAboveLimit\*\* (\S+)")
+_LINE = re.compile(r"(🔴|✅)[^\n]*?\bTritonQpsAboveLimit\*{1,2} (\S+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

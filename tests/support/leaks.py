@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAMES: Final = frozenset(("webhook", "secret", "token", "pager"))
+_TOKEN: Final = re.compile("(access_token=|key=|sig=|/hook/|/services/)(.+)$")
+"""What stands before the token in the webhooks of chats."""
 _SHORTEST = 12
 """Shorter ones are words such as `SECRET`, which tests use and which are not secret."""
 
@@ -51,7 +54,8 @@ def leaks(folder: Path) -> list[Path]:
 def _told(file: Path) -> Iterator[str]:
     """The secret's lines; of a webhook also its token alone. A file of zeros holds none."""
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-        _, mark, token = line.strip().partition("access_token=")
+        found = _TOKEN.search(line.strip())
+        mark, token = found.groups() if found else ("", "")
         yield from (text for text in (line.strip(), token) if len(text) >= _SHORTEST and text.isprintable())
-        if mark and token:
+        if mark == "access_token=" and token:
             yield mark + token

@@ -237,6 +237,19 @@ class RobotChat(Chat):
         return number, " ".join(words.split())[:_LONGEST_SAID]
 
 
+def pieces(text: str, most: int) -> list[str]:
+    """The text in parts of at most `most` characters, cut at lines where it can be."""
+    parts = [""]
+    for line in text.splitlines():
+        for at in range(0, max(1, len(line)), most):
+            piece = line[at : at + most]
+            if parts[-1] and len(parts[-1]) + 1 + len(piece) > most:
+                parts.append(piece)
+            else:
+                parts[-1] += ("\n" if parts[-1] else "") + piece
+    return [part.strip("\n") for part in parts if part.strip()]
+
+
 def hurried(heard: Heard) -> Reply:
     """An answer of HTTP that the messages are too many."""
     return Reply(

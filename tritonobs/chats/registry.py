@@ -14,7 +14,10 @@ from tritonobs.chats.chat import Chat, RobotChat
 
 NAMES: Final = (
     "dingtalk",
+    "feishu",
+    "wecom",
     "slack",
+    "teams",
 )
 
 

@@ -1,38 +1,131 @@
-"""Slack's incoming webhook, which Alertmanager sends to by itself, with our templates."""
+"""Slack's incoming webhook: by Alertmanager, with our templates, or by `tritonobs serve`, as blocks.
+
+Facts are those of Slack's documentation (docs.slack.dev: apis/web-api/rate-limits, reference/block-kit, and
+api.slack.com/changelog/2016-05-17-changes-to-errors-for-incoming-webhooks): one message a second to a
+channel, 429 with `Retry-After`, 200 and `ok` for acceptance, 3,000 characters in a section, 150 in a header,
+50 blocks. `no_service`, `no_team` and `invalid_token` are from answers in public reports, and so is that more
+than about 13,200 characters in blocks are `msg_blocks_too_long` (slackapi/bolt-js#2509).
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
+from urllib.parse import SplitResult
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from tritonobs.chats.chat import Chat
-from tritonobs.section import File, Language, Section
+from tritonobs.chats.chat import (
+    OK,
+    TOO_MANY,
+    Card,
+    Dialect,
+    Digest,
+    Heard,
+    NotUnderstood,
+    People,
+    Reply,
+    RobotChat,
+    Verdict,
+    hurried,
+    pieces,
+)
+from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
+from tritonobs.section import MOST_ENTRIES, File, Language, Section
+
+_PATH: Final = re.compile(r"/services/\w+/\w+/\w+")
+_SECTION, _HEADER, _BUTTON, _MOST_BUTTONS = 3_000, 150, 75, 6
+_WORD: Final = re.compile(r"[a-z_]{1,60}")
+_REMOVED: Final = "the webhook was removed, or is an old one"
+
+_ANSWERS: Final = {
+    "ok": (Verdict.ACCEPTED, ""),
+    "msg_blocks_too_long": (Verdict.TOO_LONG, ""),
+    "msg_too_long": (Verdict.TOO_LONG, ""),
+    "no_service": (Verdict.REFUSED, _REMOVED),
+    "no_service_id": (Verdict.REFUSED, _REMOVED),
+    "no_team": (Verdict.REFUSED, _REMOVED),
+    "team_disabled": (Verdict.REFUSED, "the workspace is disabled"),
+    "invalid_token": (Verdict.REFUSED, _REMOVED),
+    "channel_not_found": (Verdict.REFUSED, "the channel was removed"),
+    "channel_is_archived": (Verdict.REFUSED, "the channel is archived"),
+    "action_prohibited": (Verdict.REFUSED, "the workspace does not allow this webhook to post"),
+    "posting_to_general_channel_denied": (Verdict.REFUSED, "the webhook may not post to #general"),
+}
+# Emphasis begins and ends at the border of a word; an entity and an emoji are shown as what they name.
+_UNDERSCORE, _ENTITY, _EMOJI = (
+    re.compile(r"(?<![^\W_])_|_(?![^\W_])"),
+    re.compile(r"&(?=#?\w+;)"),
+    re.compile(r":(?=[\w+-]+:)"),
+)
 
 
-class SlackSpec(Section):
+class SlackMention(MentionSpec):
+    """People who are mentioned by name, and for which alerts."""
+
+    users: tuple[Name, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="Ids of users (U…) or of user groups (S…)."
+    )
+    everyone: bool = Field(default=False, description="Mention everyone in the channel.")
+
+
+class SlackSpec(Delivered, ByWebhook):
     """A Slack channel, through an incoming webhook."""
 
-    webhook_file: File = Field(description="File with the webhook, https://hooks.slack.com/services/….")
+    via: Literal["alertmanager", "serve"] = Field(
+        default="alertmanager",
+        description="Alertmanager sends by itself, with `webhook_file` and `channel` alone; `serve` "
+        "delivers as to other robots.",
+    )
     channel: str = Field(
-        default="", description="A channel such as #oncall; that of the webhook when left out."
+        default="",
+        description="With `alertmanager`: a channel such as #oncall; that of the webhook when left out.",
+    )
+    webhook_file: File | None = Field(
+        default=None, description="File with the webhook, https://hooks.slack.com/services/…."
+    )
+    mention: tuple[SlackMention, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
+    )
+    messages_per_minute: int = Field(
+        default=20, ge=2, le=60, description="Messages in a minute; Slack takes one a second."
     )
 
+    @model_validator(mode="after")
+    def _one_way(self) -> SlackSpec:
+        unused = (set(Delivered.model_fields) | {"webhook_env"}) & self.model_fields_set
+        if self.via == "alertmanager" and unused:
+            raise ValueError(f"{min(unused)}: needs via: serve")
+        if self.via == "serve" and self.channel:
+            raise ValueError("channel: a webhook has its channel; this field is for via: alertmanager")
+        return self
 
-class Slack(Chat):
-    """Its messages are Alertmanager's attachments."""
+
+class Slack(RobotChat):
+    """Slack documents escapes of `&`, `<` and `>` alone: texts have look-alikes instead."""
 
     name = "slack"
     title = "Slack"
     summary = "Slack channels."
     section = SlackSpec
+    example = {"via": "serve"}  # noqa: RUF012 (read only)
+    most_bytes = 12_000
+    mute_seconds = 30.0
+    spacing_seconds = 1.0
+    longest_link = 700
+    webhook_like = "https://hooks.slack.com/services/…"
+    dialect = Dialect(heading=("*", "*"), bold=("*", "*"), item="• ", end="")
+
+    def through_serve(self, written: Section) -> bool:
+        """As the entry says."""
+        return isinstance(written, SlackSpec) and written.via == "serve"
 
     def receiver(self, written: SlackSpec, language: Language, base: Path) -> tuple[str, dict[str, Any]]:
         """The webhook stays in its file, which Alertmanager reads."""
         words = "tritonobs.zh" if language == "zh" else "tritonobs"
         return "slack_configs", {
-            "api_url_file": str(base / written.webhook_file),
+            "api_url_file": str(base / str(written.webhook_file)),
             **({"channel": written.channel} if written.channel else {}),
             "send_resolved": True,
             "color": '{{ template "tritonobs.slack.color" . }}',
@@ -41,6 +134,52 @@ class Slack(Chat):
             "fallback": f'{{{{ template "{words}.title" . }}}}',
             "text": f'{{{{ template "{words}.slack.text" . }}}}',
         }
+
+    def is_webhook(self, parts: SplitResult) -> bool:
+        """Its three parts are the secret."""
+        return bool(_PATH.fullmatch(parts.path))
+
+    def read(self, heard: Heard) -> Reply:
+        """By the one word of the answer; anything longer is not Slack's."""
+        if heard.status == TOO_MANY:
+            return hurried(heard)
+        word = heard.body.decode("utf-8", "replace").strip()
+        if not _WORD.fullmatch(word) or (word == "ok") != (heard.status == OK):
+            raise NotUnderstood(f"{heard.status} and something that is not Slack's")
+        verdict, hint = _ANSWERS.get(word, (Verdict.UNKNOWN, ""))
+        return Reply(verdict=verdict, code=word, text=f"HTTP {heard.status}", hint=hint)
+
+    def escape(self, text: str) -> str:
+        """Look-alikes for what begins emphasis, an entity or an emoji."""
+        text = _UNDERSCORE.sub("\N{FULLWIDTH LOW LINE}", _ENTITY.sub("\N{FULLWIDTH AMPERSAND}", text))
+        return _EMOJI.sub("\N{MODIFIER LETTER COLON}", text)
+
+    def link(self, word: str, url: str) -> str:
+        """`|` and `>` are encoded in the address."""
+        return f"<{url.replace('&', '&amp;')}|{word}>"
+
+    def mention(self, people: People) -> str:
+        """Users, groups, and the channel."""
+        who = [f"<!subteam^{one}>" if one.startswith("S") else f"<@{one}>" for one in people.user_ids]
+        return " ".join([*who, *(["<!channel>"] if people.everyone else [])])
+
+    def write(self, digest: Digest) -> Card:
+        """A header, sections cut at lines, buttons. `verbatim`: Slack makes no links of its own."""
+        blocks: list[dict[str, object]] = [{"type": "header", "text": _plain(digest.title[:_HEADER])}]
+        for piece in pieces(digest.text, _SECTION):
+            text = {"type": "mrkdwn", "text": piece, "verbatim": True}
+            blocks.append({"type": "section", "text": text})
+        buttons = [
+            {"type": "button", "text": _plain(link.word[:_BUTTON]), "url": link.url}
+            for link in dict.fromkeys(digest.links)
+        ]
+        if buttons:
+            blocks.append({"type": "actions", "elements": buttons[:_MOST_BUTTONS]})
+        return Card(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
+
+
+def _plain(text: str) -> dict[str, object]:
+    return {"type": "plain_text", "text": text, "emoji": False}
 
 
 CHAT = Slack()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -11,7 +12,10 @@ import click
 from tritonobs.cli.fleet_file import FLEET, FORMAT, examine, line_of, value_of, worst
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address
+from tritonobs.errors import SecretUnusable
 from tritonobs.findings import Finding, Severity
+from tritonobs.plan.build import build_plan
+from tritonobs.spec.load import load_fleet
 from tritonobs.spec.reference import json_schema, markdown
 
 
@@ -31,6 +35,8 @@ from tritonobs.spec.reference import json_schema, markdown
 def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str) -> int:
     """Check a fleet file and report every mistake with its line and column."""
     findings = examine(fleet)
+    if worst(findings) is not Severity.ERROR:
+        findings = (*findings, *_secrets(fleet))
     # A file with errors has no plan to compare.
     if prometheus_url and worst(findings) is not Severity.ERROR:
         findings = (*findings, *_compared(fleet, prometheus_url))
@@ -57,11 +63,26 @@ def schema(*, as_markdown: bool) -> None:
         say(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
+def _secrets(fleet: Path) -> Iterator[Finding]:
+    """Webhooks that are on this machine and not of their chat, and secrets that `serve` would refuse."""
+    spec = load_fleet(fleet)
+    robots = build_plan(spec, fleet.absolute().parent).notify.robots
+    for robot in robots:
+        if not (robot.webhook.file.exists() if robot.webhook.file else robot.webhook.env in os.environ):
+            continue
+        from tritonobs.delivery.robots import check_robot  # noqa: PLC0415 (brings requests)
+
+        try:
+            check_robot(robot)
+        except SecretUnusable as error:
+            yield spec.source.finding(
+                ("notify", robot.chat, robot.name), str(error), key=True, severity=Severity.WARNING
+            )
+
+
 def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.plan.build import build_plan  # noqa: PLC0415
-    from tritonobs.spec.load import load_fleet  # noqa: PLC0415
     from tritonobs.timings.compare import unknown_names  # noqa: PLC0415
 
     plan = build_plan(load_fleet(fleet), fleet.parent)

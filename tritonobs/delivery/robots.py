@@ -13,7 +13,7 @@ from jinja2 import Template
 
 from tritonobs.chats.chat import Message, Reply
 from tritonobs.chats.registry import robot_chat
-from tritonobs.clients.chat import ChatClient
+from tritonobs.clients.chat import ChatClient, require_webhook
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer, DigestPage, Said
@@ -22,6 +22,7 @@ from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.sifted import Sieve
+from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks.supervisor import Supervisor
@@ -202,6 +203,20 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
     return webhook, secret
 
 
+def check_robot(robot: Robot) -> None:
+    """Nothing, when the secrets of a robot can be used, and its webhook is one of its chat.
+
+    Raises:
+        SecretUnusable: it is not so.
+    """
+    webhook, _ = robot_secrets(robot)
+    try:
+        # An address that replaces the vendor's may have any scheme.
+        require_webhook(robot_chat(robot.chat), webhook, anywhere=True)
+    except SecretUnusable as error:
+        raise SecretUnusable(f"robot {robot.name}: {error}") from None
+
+
 def check_secrets(notify: Notify) -> None:
     """Nothing, when the secrets of every robot and webhook can be used.
 
@@ -209,7 +224,7 @@ def check_secrets(notify: Notify) -> None:
         SecretUnusable: as above, for the first that cannot.
     """
     for robot in notify.robots:
-        robot_secrets(robot)
+        check_robot(robot)
     for webhook in notify.relayed:
         if webhook.secret:
             read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")

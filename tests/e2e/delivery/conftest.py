@@ -16,7 +16,9 @@ import pytest
 import requests
 
 from support.account import Account, named, settle
+from support.chosen import CHAT
 from support.programs import AlertmanagerProgram, ServeProgram, free_port
+from tritonobs.chats.registry import robot_chat
 from tritonobs.extensions.lab.robot.robot import RobotDouble
 from tritonobs.plan.build import build_plan
 from tritonobs.programs.binaries import find
@@ -41,7 +43,7 @@ models:
   nms: {{versions: {{"1": {{}}}}}}
 notify:
   auth: {{{auth}}}
-  dingtalk: {{{robots}}}
+  {chat}: {{{robots}}}
 {notify}
 """
 TOKEN = "tok-5a1b9c"
@@ -94,7 +96,7 @@ class Way:
 
     def call(self, robot: str, payload: Mapping[str, object]) -> requests.Response:
         """Post to serve's webhook, as an Alertmanager that is not here would."""
-        url = f"{self.serve.url}/alertmanager/dingtalk/{robot}"
+        url = f"{self.serve.url}/alertmanager/{CHAT}/{robot}"
         headers = {"Authorization": f"Bearer {TOKEN}"}
         return requests.post(url, json=payload, headers=headers, timeout=40)
 
@@ -163,11 +165,14 @@ class Builder:
         """
         (self.folder / "secrets").mkdir()
         doubles = {
-            name: self.running.enter_context(RobotDouble(clock=clock)) for name in robots or ("oncall",)
+            name: self.running.enter_context(RobotDouble(chat=CHAT, clock=clock))
+            for name in robots or ("oncall",)
         }
         secrets = {"token": TOKEN, **(more_secrets or {})}
         for name, robot in doubles.items():
-            secrets |= {f"{name}-webhook": robot.webhook_url, f"{name}-secret": robot.secret}
+            secrets |= {f"{name}-webhook": robot.webhook_url}
+            if robot.secret:
+                secrets |= {f"{name}-secret": robot.secret}
         for name, text in secrets.items():
             (self.folder / "secrets" / name).touch(mode=0o600)
             (self.folder / "secrets" / name).write_text(text)
@@ -177,6 +182,7 @@ class Builder:
                 alertmanager=free_port(),
                 serve=free_port(),
                 auth=auth,
+                chat=CHAT,
                 robots=_entries(doubles, fields or {}),
                 notify=notify,
             )
@@ -236,11 +242,12 @@ def _play(scenario: Callable[[Builder], list[Account]], folder: Path) -> list[Ac
     return accounts
 
 
-def _entries(robots: Sequence[str], fields: Mapping[str, str]) -> str:
+def _entries(robots: Mapping[str, RobotDouble], fields: Mapping[str, str]) -> str:
+    more = "".join(f", {key}: {value}" for key, value in robot_chat(CHAT).example.items())
     return ", ".join(
-        f"{name}: {{webhook_file: secrets/{name}-webhook, "
-        f"secret_file: secrets/{name}-secret{fields.get(name, '')}}}"
-        for name in robots
+        f"{name}: {{webhook_file: secrets/{name}-webhook"
+        f"{f', secret_file: secrets/{name}-secret' if robot.secret else ''}{more}{fields.get(name, '')}}}"
+        for name, robot in robots.items()
     )
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from support.chosen import CHAT
 from tritonobs.extensions.lab.robot.robot import Fault
+from tritonobs.extensions.lab.robot.vendors import VENDORS, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +22,21 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
+
+def _code(why: Refusal) -> object:
+    return VENDORS[CHAT].refusals[why].errcode
+
+
 TWICE = {
     "http-500": (Fault.STATUS_500, "the robot answers 500, twice"),
     "timeout": (Fault.TIMEOUT, "the robot does not answer, twice"),
     "reset": (Fault.RESET, "the robot resets the connection, twice"),
     "garbage": (Fault.GARBAGE, "the robot answers garbage, twice"),
-    "busy": (Fault.BUSY, "errcode -1 (busy), twice"),
+    "busy": (Fault.BUSY, f"errcode {_code(Refusal.BUSY)} (busy), twice"),
     "unknown": (Fault.UNKNOWN, "an errcode nobody documented, twice"),
+    "redirect": (Fault.REDIRECT, "the robot's address redirects to another host, twice"),
+    "revoked": (Fault.REVOKED, f"the robot is unknown (errcode {_code(Refusal.TOKEN)}), twice"),
+    "limited": (Fault.LIMITED, "http 429 with Retry-After, twice"),
 }
 HOSTILE = {
     "long": "x" * 10_000,
@@ -41,7 +51,7 @@ NEWER = {
     "version": "4",
     "groupKey": "newer",
     "status": "firing",
-    "receiver": "dingtalk/newer",
+    "receiver": f"{CHAT}/newer",
     "notification_reason": "first_notification",
     "routeLabels": {"team": "newer"},
     "alerts": [
@@ -60,20 +70,33 @@ NEWER = {
 
 
 def robots_in_trouble(build) -> list[Account]:
-    """Eleven robots of one daemon, each with a trouble of its own and its own alert."""
-    robots = (*TWICE, "signature", "strict", "lost", "mute", "stand-in", "well", "hostile", "newer")
-    routes = "".join(f"    - {{match: {{team: {name}}}, to: dingtalk/{name}}}\n" for name in robots)
+    """Robots of one daemon, each with a trouble of its own and its own alert."""
+    robots = (
+        *TWICE,
+        "signature",
+        "strict",
+        "lost",
+        "limited-bare",
+        "mute",
+        "stand-in",
+        "well",
+        "hostile",
+        "newer",
+    )
+    routes = "".join(f"    - {{match: {{team: {name}}}, to: {CHAT}/{name}}}\n" for name in robots)
     path = build(*robots, notify=f"  routes:\n{routes}", fields={"mute": ", failover: [stand-in]"})
     for name, (fault, _) in TWICE.items():
         path.robots[name].fail(fault, times=2)
     path.robots["lost"].fail(Fault.LOST_ANSWER)
     path.robots["mute"].fail(Fault.MUTE)
-    path.robots["strict"].rules.most_bytes = 400
-    secret_file = path.folder / "secrets" / "signature-secret"
+    path.robots["limited-bare"].fail(Fault.LIMITED_BARE)
+    most = path.robots["strict"].rules.most_bytes = 400 if CHAT in {"dingtalk", "wecom"} else 900
+    guard = "secret" if VENDORS[CHAT].signed else "webhook"
+    secret_file = path.folder / "secrets" / f"signature-{guard}"
     right = secret_file.read_text()
-    secret_file.write_text("SECwrong")
+    secret_file.write_text("SECwrong" if guard == "secret" else _other(right))
 
-    for name in (*TWICE, "signature", "strict", "lost", "mute", "well"):
+    for name in (*TWICE, "signature", "strict", "lost", "limited-bare", "mute", "well"):
         path.post(name, team=name)
     for name, value in HOSTILE.items():
         path.post(name, team="hostile", stage=value)
@@ -83,7 +106,7 @@ def robots_in_trouble(build) -> list[Account]:
     secret_file.write_text(right)
     path.wait(lambda: path.named("well"))
     path.post("well", team="well", resolved=True)
-    for name in (*TWICE, "signature", "strict", "newer"):
+    for name in (*TWICE, "signature", "strict", "newer", "limited-bare"):
         path.wait(lambda name=name: path.named(name))
     path.wait(lambda: len(path.named("lost")) == 2)
     path.wait(lambda: len(path.named("well")) == 2)
@@ -91,14 +114,19 @@ def robots_in_trouble(build) -> list[Account]:
     path.wait(lambda: path.named("stand-in"))
     path.a_tick_later()
 
-    assert {attempt.outcome for attempt in path.robots["signature"].attempts} == {310000, 0}
-    assert 460101 in [attempt.outcome for attempt in path.robots["strict"].attempts]
+    refused = _code(Refusal.SIGNATURE if guard == "secret" else Refusal.TOKEN)
+    right_words = {refused, VENDORS[CHAT].accepted.errcode}
+    assert {attempt.outcome for attempt in path.robots["signature"].attempts} == right_words
+    too_long = _code(Refusal.TOO_LONG)
+    assert too_long in [attempt.outcome for attempt in path.robots["strict"].attempts]
     text = "\n".join(message.text for message in path.robots["hostile"].messages)
     assert "](http://evil)" not in text
+    assert "<b>" not in text
     assert "\u202e" not in text
     words = {name: said for name, (_, said) in TWICE.items()} | {
-        "signature": "errcode 310000, until the secret's file is repaired",
-        "strict": "errcode 460101 for what is longer than 400 bytes",
+        "signature": f"errcode {refused}, until the {guard}'s file is repaired",
+        "strict": f"errcode {too_long} for what is longer than {most} bytes",
+        "limited-bare": "http 429 without Retry-After",
         "lost": "the robot accepts, its answer is lost: told again rather than lost",
         "newer": "a call of Alertmanager 0.34 with unknown fields",
     }
@@ -107,7 +135,9 @@ def robots_in_trouble(build) -> list[Account]:
             "nothing: one alert fires and resolves", "well", wanted=("well firing", "well resolved")
         ),
         *(path.account(said, name, wanted=(f"{name} firing",)) for name, said in words.items()),
-        path.account("errcode 130101, with a stand-in", "mute", "stand-in", wanted=("mute firing",)),
+        path.account(
+            f"errcode {_code(Refusal.TOO_FAST)}, with a stand-in", "mute", "stand-in", wanted=("mute firing",)
+        ),
         path.account(
             "label values of 10 kB, Markdown, quotes, newlines, right-to-left, emoji",
             "hostile",
@@ -126,7 +156,7 @@ def a_hundred_groups_in_a_minute(build) -> list[Account]:
     path.wait(lambda: len(path.named()) >= 100)
     path.a_tick_later()
     assert path.robot.rules.mutes == 0
-    assert len(path.robot.messages) < 40
+    assert len(path.robot.messages) < 2 * VENDORS[CHAT].per_minute
     return [path.account("100 groups in 60 s")]
 
 
@@ -152,7 +182,7 @@ def robot_muted_while_an_alert_ends(build) -> list[Account]:
     path.a_tick_later()
     return [
         path.account(
-            "errcode 130101 and ten minutes of silence (skipped by the clock); an alert nobody heard of ends",
+            f"errcode {_code(Refusal.TOO_FAST)} and silence (skipped by the clock); an unsent alert ends",
             wanted=("told-before firing", "told-before resolved", "stays firing"),
         )
     ]
@@ -219,6 +249,11 @@ def two_alertmanagers_one_dies(build) -> list[Account]:
     path.post("inspect", resolved=True)
     path.wait(lambda: len(path.named()) >= 2)
     return [path.account("two Alertmanagers in a cluster, one dies")]
+
+
+def _other(webhook: str) -> str:
+    """An address of the same form, with another token: its last letter is changed."""
+    return webhook[:-1] + ("1" if webhook.endswith("0") else "0")
 
 
 SCENARIOS = (

@@ -11,6 +11,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import STATE
+from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.tasks.undo import Undo
 
 
@@ -22,12 +23,19 @@ from tritonobs.tasks.undo import Undo
     show_default=True,
     help="Folder for configuration, data and logs of the stack.",
 )
+@click.option(
+    "--chat",
+    type=click.Choice(tuple(VENDORS)),
+    default=next(iter(VENDORS)),
+    show_default=True,
+    help="The chat whose robot gets the alert, as strict as its vendor.",
+)
 @click.option("--keep", is_flag=True, help="Leave the stack running and print its addresses.")
-def demo(*, state: Path, keep: bool) -> None:
+def demo(*, state: Path, chat: str, keep: bool) -> None:
     """Overflow a QPS limit on a real stack and watch the alert arrive.
 
     Starts Triton with the inspection models, Prometheus, Alertmanager and `tritonobs serve` on free loopback
-    ports, with a local DingTalk robot; takes about four minutes.
+    ports, with a local robot of a chat; takes about four minutes.
     """
     from tritonobs.extensions.lab.commands.demo_steps import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
     from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
@@ -42,6 +50,7 @@ def demo(*, state: Path, keep: bool) -> None:
                 None,
                 folders,
                 on_ready,
+                chat=chat,
                 move_ports=True,
                 held=undo.held,
                 began=lambda: undo.callback(native.down, folders),

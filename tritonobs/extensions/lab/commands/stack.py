@@ -43,11 +43,11 @@ def tools() -> None:
     help="Triton model repository.  [default: the inspection models]",
 )
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
-@click.option("--robot-double", is_flag=True, help="Send DingTalk messages to a local robot.")
+@click.option("--robot-double", is_flag=True, help="Send the messages of robots to a local one.")
 @click.option(
     "--drills",
     is_flag=True,
-    help="Practice stack: models accept faults, DingTalk is a local robot, rules may run faster.",
+    help="Practice stack: models accept faults, robots are a local one, rules may run faster.",
 )
 @click.option(
     "--drill-speed",
@@ -72,7 +72,7 @@ def up(
 ) -> None:
     """Start Triton, Prometheus, Alertmanager and `tritonobs serve` on loopback.
 
-    FLEET is a fleet file. The default is the example with the inspection models and a local DingTalk robot.
+    FLEET is a fleet file. The default is the example with the inspection models and a local robot.
     Runs until Ctrl-C, which ends every process.
     """
     from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)

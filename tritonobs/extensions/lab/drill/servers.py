@@ -292,7 +292,7 @@ _OF_MONITORING = (
     ),
     Drill(
         name="robot-muted",
-        breaks="DingTalk mutes the robot while a message is to be sent",
+        breaks="the chat mutes the robot while a message is to be sent",
         cause=_muted_robot,
         alerts=(Alert(name="TritonobsRobotMuted"),),
         check="delivery",
@@ -301,7 +301,7 @@ _OF_MONITORING = (
     ),
     Drill(
         name="robot-failing",
-        breaks="DingTalk answers every message with HTTP 500",
+        breaks="the chat answers every message with HTTP 500",
         cause=_failing_robot,
         alerts=(Alert(name="TritonobsDeliveryFailing"),),
         check="delivery",

@@ -1,1 +1,1 @@
-"""A DingTalk robot on loopback, as strict as the vendor's."""
+"""A robot of a chat on loopback, as strict as the vendor's."""

@@ -1,19 +1,12 @@
-"""A DingTalk custom robot on loopback, as strict as the vendor's, with faults on demand.
+"""A robot of a chat on loopback, as strict as the vendor's, with faults on demand.
 
 `GET /messages` and `GET /attempts` show what it got; `POST /faults` (`fault`, `times`) gives it faults and
-`DELETE /faults` takes them away.
-
-What the vendor accepts is judged over one call. Sources: its robot documentation (signature, 20 messages a
-minute, then ten minutes of silence) and answers seen in public reports: 130101 (ccfos/nightingale#369),
-460101 (timonwong/prometheus-webhook-dingtalk#30), 310000 with `sign not match`, `invalid timestamp` or
-`keywords not in content`, 300001 for an unknown token.
+`DELETE /faults` takes them away. What the vendor accepts is judged over one call, by the table of `vendors`.
 """
 
 from __future__ import annotations
 
-import base64
 import enum
-import hashlib
 import hmac
 import json
 import secrets
@@ -23,21 +16,26 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qsl, urlsplit
+
+from tritonobs.extensions.lab.robot.vendors import (
+    DINGTALK,
+    VENDORS,
+    Json,
+    Judgement,
+    Refusal,
+    Shown,
+    Vendor,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MESSAGES_PER_MINUTE = 20
-MUTE_SECONDS = 600.0
-MOST_BYTES = 20_000
 _WINDOW_SECONDS = 60.0
 _CLOCK_SKEW_SECONDS = 3600.0
-_MORE = ", more: [https://open.dingtalk.com/document/robots/custom-robot-access]"
-
 _FAULTS = "/faults"
 
 
@@ -50,7 +48,11 @@ class Fault(enum.Enum):
     GARBAGE = "an answer that is not JSON"
     BUSY = "errcode -1"
     MUTE = "errcode 130101 and ten minutes of silence"
+    REVOKED = "a robot that was removed"
     UNKNOWN = "an unknown errcode"
+    REDIRECT = "a redirect to another host"
+    LIMITED = "http 429 with Retry-After"
+    LIMITED_BARE = "http 429 without Retry-After"
     LOST_ANSWER = "accepted, but the connection breaks before the answer"
 
 
@@ -63,22 +65,9 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """The vendor's answer; `errcode` 0 is acceptance."""
+class Message(Shown):
+    """One message as the group sees it, and when it came."""
 
-    errcode: int
-    errmsg: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """One message as the group sees it."""
-
-    title: str
-    text: str
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    at_all: bool = False
     received_at: float = 0.0
 
 
@@ -92,78 +81,85 @@ class RobotRules:
     token: str
     secret: str = ""
     keywords: tuple[str, ...] = ()
+    vendor: Vendor = DINGTALK
     muted_until: float = 0.0
     sent: deque[float] = field(default_factory=deque)
     mutes: int = 0
-    most_bytes: int = MOST_BYTES
+    most_bytes: int = 0
 
     def judge(self, query: Mapping[str, str], body: bytes, now: float) -> tuple[Judgement, Message | None]:
-        """The answer to one call, and the message if it was accepted."""
-        refusal = self._who(query, now) or self._pace(now) or self._size(body)
+        """The answer to one call, and the message if it was accepted.
+
+        Where the vendor has the token in the path, it is the field "" of the query.
+        """
+        said = _object(body)
+        refusal = self._who(query, said, now) or self._pace(now) or self._size(body, said)
         if refusal:
             return refusal, None
-        message = _read(body, now)
-        if message is None:
-            return Judgement(errcode=40035, errmsg="缺少参数 markdown.title 或 markdown.text"), None
-        if self.keywords and not any(word in message.title + message.text for word in self.keywords):
-            return Judgement(errcode=310000, errmsg="keywords not in content" + _MORE), None
-        return Judgement(errcode=0, errmsg="ok"), message
+        shown = self.vendor.read(said)
+        if shown is None:
+            return self.refusal(Refusal.SHAPE), None
+        if self.keywords and not any(word in shown.title + shown.text for word in self.keywords):
+            return self.refusal(Refusal.KEYWORD), None
+        message = Message(
+            title=shown.title,
+            text=shown.text,
+            mobiles=shown.mobiles,
+            user_ids=shown.user_ids,
+            at_all=shown.at_all,
+            received_at=now,
+        )
+        return self.vendor.accepted, message
+
+    def refusal(self, why: Refusal) -> Judgement:
+        """The vendor's words for it."""
+        said = self.vendor.refusals[why]
+        return replace(said, errmsg=said.errmsg.format(self._most())) if "{}" in said.errmsg else said
 
     def mute(self, now: float) -> Judgement:
-        """Silence the robot for ten minutes, as the vendor does after the 21st message of a minute."""
-        self.muted_until = now + MUTE_SECONDS
+        """Silence the robot for as long as the vendor does after too many messages in a minute."""
+        self.muted_until = now + self.vendor.mute_seconds
         self.mutes += 1
-        return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
+        return self.refusal(Refusal.TOO_FAST)
 
-    def _who(self, query: Mapping[str, str], now: float) -> Judgement | None:
-        if query.get("access_token") != self.token:
-            return Judgement(errcode=300001, errmsg="token is not exist")
-        if not self.secret:
+    def _who(self, query: Mapping[str, str], said: Json, now: float) -> Judgement | None:
+        if query.get(self.vendor.token_field) != self.token:
+            return self.refusal(Refusal.TOKEN)
+        if not self.secret or self.vendor.signed is None:
             return None
-        stamp = query.get("timestamp", "")
-        if not stamp.isdigit() or abs(now - int(stamp) / 1000) > _CLOCK_SKEW_SECONDS:
-            return Judgement(errcode=310000, errmsg="invalid timestamp" + _MORE)
-        digest = hmac.new(self.secret.encode(), f"{stamp}\n{self.secret}".encode(), hashlib.sha256).digest()
-        if not hmac.compare_digest(base64.b64encode(digest).decode(), query.get("sign", "")):
-            return Judgement(errcode=310000, errmsg="sign not match" + _MORE)
-        return None
+        stamp, sign = self.vendor.signed(query, said)
+        if not stamp.isdigit() or abs(now - int(stamp) / self.vendor.second) > _CLOCK_SKEW_SECONDS:
+            return self.refusal(Refusal.CLOCK)
+        right = hmac.compare_digest(self.vendor.sign(self.secret, stamp).encode(), sign.encode())
+        return None if right else self.refusal(Refusal.SIGNATURE)
 
-    def _size(self, body: bytes) -> Judgement | None:
-        if len(body) <= self.most_bytes:
-            return None
-        return Judgement(errcode=460101, errmsg=f"message too long, exceed {self.most_bytes} bytes")
+    def _most(self) -> int:
+        return self.most_bytes or self.vendor.most_bytes
+
+    def _size(self, body: bytes, said: Json) -> Judgement | None:
+        return self.refusal(Refusal.TOO_LONG) if self.vendor.counted(body, said) > self._most() else None
 
     def _pace(self, now: float) -> Judgement | None:
         if now < self.muted_until:
-            return Judgement(errcode=130101, errmsg="send too fast, exceed 20 times per minute")
+            return self.refusal(Refusal.TOO_FAST)
         while self.sent and self.sent[0] <= now - _WINDOW_SECONDS:
             self.sent.popleft()
         self.sent.append(now)
-        return self.mute(now) if len(self.sent) > MESSAGES_PER_MINUTE else None
+        second = self.vendor.per_second
+        hasty = second and len([at for at in self.sent if at > now - 1.0]) > second
+        return self.mute(now) if hasty or len(self.sent) > self.vendor.per_minute else None
 
 
-def _read(body: bytes, now: float) -> Message | None:
+def _object(body: bytes) -> Json:
+    """The JSON of a message; empty where it is not an object."""
     try:
-        said: dict[str, Any] = json.loads(body.decode())
-        markdown, at = said["markdown"], said.get("at", {})
-        title, text = markdown["title"], markdown["text"]
-        mobiles, user_ids = tuple(at.get("atMobiles", ())), tuple(at.get("atUserIds", ()))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    if said.get("msgtype") != "markdown" or not (
-        isinstance(title, str) and title and isinstance(text, str) and text
-    ):
-        return None
-    return Message(
-        title=title,
-        text=text,
-        mobiles=tuple(map(str, mobiles)),
-        user_ids=tuple(map(str, user_ids)),
-        at_all=at.get("isAtAll") is True,
-        received_at=now,
-    )
+        said = json.loads(body.decode())
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
+_WORDS = {Fault.BUSY: Refusal.BUSY, Fault.UNKNOWN: Refusal.UNKNOWN, Fault.REVOKED: Refusal.TOKEN}
 _ANSWERS_BROKEN = frozenset((Fault.RESET, Fault.LOST_ANSWER, Fault.TIMEOUT))
 
 
@@ -181,6 +177,9 @@ class Double(Protocol):
     def receive(self, path: str, body: bytes) -> Judgement | Fault | None:
         """Judge one call."""
 
+    def written(self, judgement: Judgement) -> bytes:
+        """The body of the vendor's answer."""
+
     def fail(self, fault: Fault, times: int = 1) -> None:
         """Let the next calls end in `fault`."""
 
@@ -194,7 +193,7 @@ def handler(double: Double) -> type[BaseHTTPRequestHandler]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers as the vendor's front end does; HTTP 200 with every errcode."""
+    """Answers as the vendor's front end does."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -213,8 +212,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(500, b"internal error")
         elif answer is Fault.GARBAGE:
             self._reply(200, b"<html>maintenance</html>")
+        elif answer is Fault.REDIRECT:
+            self._reply(302, b"", {"Location": "https://elsewhere.example.org/login"})
+        elif answer in {Fault.LIMITED, Fault.LIMITED_BARE}:
+            self._reply(429, b"slow down", {"Retry-After": "1"} if answer is Fault.LIMITED else {})
         elif isinstance(answer, Judgement):
-            self._reply(200, json.dumps(asdict(answer)).encode())
+            self._reply(answer.status, self.double.written(answer), answer.headers)
         else:
             self._reply(404, b"not found")
 
@@ -248,8 +251,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.double.fail(fault, times)
         self._reply(200, b"{}")
 
-    def _reply(self, status: int, body: bytes) -> None:
+    def _reply(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
         self.send_header("Content-Type", "application/json;charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -276,6 +281,7 @@ class RobotDouble:
     def __init__(
         self,
         *,
+        chat: str = "dingtalk",
         secret: str | None = None,
         token: str | None = None,
         keywords: tuple[str, ...] = (),
@@ -283,8 +289,16 @@ class RobotDouble:
         timeout_seconds: float = 30.0,
         port: int = 0,
     ) -> None:
-        self.secret = f"SEC{secrets.token_hex(32)}" if secret is None else secret
-        self.rules = RobotRules(token=token or secrets.token_hex(32), secret=self.secret, keywords=keywords)
+        vendor = VENDORS[chat]
+        made = f"SEC{secrets.token_hex(32)}" if vendor.signed else ""
+        self.chat = chat
+        self.secret = made if secret is None else secret
+        self.rules = RobotRules(
+            token=token or vendor.token(secrets.token_hex(32)),
+            secret=self.secret,
+            keywords=keywords,
+            vendor=vendor,
+        )
         self.clock = clock
         self.messages: list[Message] = []
         self.attempts: list[Attempt] = []
@@ -304,7 +318,9 @@ class RobotDouble:
     @property
     def webhook_url(self) -> str:
         """The whole line the vendor's page would show, token included."""
-        return f"{self.base_url}/robot/send?access_token={self.rules.token}"
+        vendor = self.rules.vendor
+        token = f"?{vendor.token_field}={self.rules.token}" if vendor.token_field else self.rules.token
+        return f"{self.base_url}{vendor.path}{token}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -327,6 +343,10 @@ class RobotDouble:
             self._faults.clear()
             self.rules.muted_until = 0.0
 
+    def written(self, judgement: Judgement) -> bytes:
+        """The body of the vendor's answer."""
+        return self.rules.vendor.written(judgement)
+
     def wait_for(self, wanted: Callable[[RobotDouble], bool], *, timeout_seconds: float) -> bool:
         """Whether `wanted` became true in time; checked after every call."""
         with self._changed:
@@ -338,8 +358,12 @@ class RobotDouble:
         with self._changed:
             now = self.clock()
             answer: Judgement | Fault | None = None
-            if parts.path == "/robot/send":
-                answer = self._answer(dict(parse_qsl(parts.query)), body, now)
+            path, query = self.rules.vendor.path, dict(parse_qsl(parts.query))
+            if not self.rules.vendor.token_field and parts.path.startswith(path):
+                query[""] = parts.path.removeprefix(path)
+                answer = self._answer(query, body, now)
+            elif parts.path == path:
+                answer = self._answer(query, body, now)
             outcome = answer.errcode if isinstance(answer, Judgement) else answer.value if answer else 404
             self.attempts.append(Attempt(at=now, outcome=outcome))
             self._changed.notify_all()
@@ -349,10 +373,8 @@ class RobotDouble:
 
     def _answer(self, query: dict[str, str], body: bytes, now: float) -> Judgement | Fault:
         fault = self._faults.popleft() if self._faults else None
-        if fault is Fault.BUSY:
-            return Judgement(errcode=-1, errmsg="系统繁忙")
-        if fault is Fault.UNKNOWN:
-            return Judgement(errcode=987654, errmsg="something new")
+        if fault in _WORDS:
+            return self.rules.refusal(_WORDS[fault])
         if fault is Fault.MUTE:
             return self.rules.mute(now)
         if fault not in {None, Fault.LOST_ANSWER}:

@@ -1,6 +1,6 @@
 """From a fleet file to a running stack, and its state.
 
-A fleet file to practise with is the user's or the example's, on free ports, with a local DingTalk robot: a
+A fleet file to practise with is the user's or the example's, on free ports, with a local robot of a chat: a
 copy in the state folder. The user's own is never changed.
 """
 
@@ -17,6 +17,10 @@ from urllib.parse import urlsplit
 from ruamel.yaml import YAML
 
 from tritonobs import assets
+from tritonobs.chats.chat import RobotChat
+from tritonobs.chats.registry import robot_chat, robot_chats
+from tritonobs.chats.settings import Delivered
+from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.extensions.lab.stack import native, processes, rehearsal
 from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.extensions.lab.stack.processes import Part
@@ -27,7 +31,11 @@ from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 
-_SECRET = "SECpractice0000000000000000000000000000000000"  # noqa: S105 (the local one's; no robot of DingTalk has it)
+_TOKEN = "practice"  # noqa: S105 (the same)
+_COMMON = frozenset(Delivered.model_fields) - {"mention", "messages_per_minute"}
+_ITS_OWN = frozenset(f"{secret}_{where}" for secret in ("webhook", "secret") for where in ("file", "env"))
+DEFAULT_CHAT = next(iter(VENDORS))
+_SECRET = "SECpractice0000000000000000000000000000000000"  # noqa: S105 (the local one's; no robot of a vendor has it)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,7 @@ def start(
     *,
     models: Path | None = None,
     robot_double: bool = False,
+    chat: str = DEFAULT_CHAT,
     move_ports: bool = False,
     drills_speed: float | None = None,
     held: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -67,7 +76,7 @@ def start(
 ) -> Running:
     """Render the fleet, start its stack and wait until it is ready.
 
-    Without a fleet file it is the example's, with a local DingTalk robot. With `drills_speed` it is
+    Without a fleet file it is the example's, with a local robot of `chat`. With `drills_speed` it is
     a stack to rehearse on: its models take faults, files are copies, and rules run that many times as fast.
     A second start in one state folder is refused before it touches anything; `began` is called once nothing
     more is refused, and processes are started inside `held()`, which may put off signals.
@@ -84,7 +93,7 @@ def start(
             folders,
             on_ready,
             models=models,
-            robot_double=robot_double or fleet_file is None or drills_speed is not None,
+            chat=chat if robot_double or fleet_file is None or drills_speed is not None else "",
             move_ports=move_ports,
             drills_speed=drills_speed,
             held=held,
@@ -97,13 +106,13 @@ def _started(
     on_ready: Callable[[str], None],
     *,
     models: Path | None,
-    robot_double: bool,
+    chat: str,
     move_ports: bool,
     drills_speed: float | None,
     held: Callable[[], AbstractContextManager[None]],
 ) -> Running:
     drills = drills_speed is not None
-    robot = make_robot(folders.root) if robot_double else None
+    robot = make_robot(folders.root, chat) if chat else None
     used = source
     if robot or move_ports:
         used = folders.root / "fleet.yaml"
@@ -143,21 +152,26 @@ def stop(running: Running) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PracticeRobot:
-    """The local DingTalk robot: its address, and the files that hold its webhook and secret."""
+    """The local robot: its chat, its address, and the files that hold its webhook and secret."""
 
+    chat: str
     url: str
     webhook_file: Path
     secret_file: Path
 
 
-def make_robot(folder: Path) -> PracticeRobot:
+def make_robot(folder: Path, chat: str) -> PracticeRobot:
     """Choose a port for the robot and write its secrets below `folder`, readable by their owner alone."""
+    vendor = VENDORS[chat]
+    token = vendor.token(_TOKEN)
     url = f"http://{LOOPBACK}:{free_ports(1)[0]}"
     secrets = folder / "secrets"
     secrets.mkdir(mode=0o700, parents=True, exist_ok=True)
+    field = f"?{vendor.token_field}=" if vendor.token_field else ""
     return PracticeRobot(
+        chat=chat,
         url=url,
-        webhook_file=_write(secrets / "robot-webhook", f"{url}/robot/send?access_token=practice"),
+        webhook_file=_write(secrets / "robot-webhook", f"{url}{vendor.path}{field}{token}"),
         secret_file=_write(secrets / "robot-secret", _SECRET),
     )
 
@@ -165,7 +179,7 @@ def make_robot(folder: Path) -> PracticeRobot:
 def write_practice_fleet(
     source: Path, target: Path, robot: PracticeRobot | None, *, move_ports: bool
 ) -> None:
-    """Copy `source` to `target`: if there is a `robot` it plays DingTalk; on free ports if asked."""
+    """Copy `source` to `target`: if there is a `robot`, it plays every robot; on free ports if asked."""
     yaml = YAML()
     document = yaml.load(source.read_text(encoding="utf-8"))
     if move_ports:
@@ -183,10 +197,33 @@ def write_practice_fleet(
 
 
 def _play(document: Any, robot: PracticeRobot) -> None:  # noqa: ANN401 (ruamel's round-trip nodes have no types)
-    for played in document.get("notify", {}).get("dingtalk", {}).values():
-        for key in ("webhook_env", "secret_env"):
-            played.pop(key, None)
-        played.update(webhook_file=str(robot.webhook_file), secret_file=str(robot.secret_file))
+    notify = document.get("notify", {})
+    secret = {"secret_file": str(robot.secret_file)} if VENDORS[robot.chat].signed else {}
+    played: dict[str, Any] = {}
+    for chat in (one for one in robot_chats() if one.name in notify):
+        written = notify[chat.name]
+        for name in [name for name in written if not _by_alertmanager(chat, written[name])]:
+            entry = written.pop(name)
+            # What chats have in common stays; mentions are names of one chat.
+            stays = _COMMON if chat.name != robot.chat else entry.keys() - _ITS_OWN
+            kept = {key: value for key, value in entry.items() if key in stays}
+            played[name] = {**kept, **robot_chat(robot.chat).example}
+            played[name] |= {"webhook_file": str(robot.webhook_file), **secret}
+            _rename(notify.get("routes", ()), f"{chat.name}/{name}", f"{robot.chat}/{name}")
+        if not written:
+            del notify[chat.name]
+    if played:
+        notify.setdefault(robot.chat, {}).update(played)
+
+
+def _by_alertmanager(chat: RobotChat, written: Any) -> bool:  # noqa: ANN401 (the same)
+    return not chat.through_serve(chat.section.model_construct(**written))
+
+
+def _rename(routes: Any, before: str, now: str) -> None:  # noqa: ANN401 (the same)
+    for route in routes:
+        to = route["to"]
+        route["to"] = [now if name == before else name for name in ([to] if isinstance(to, str) else to)]
 
 
 def _move(document: Any) -> None:  # noqa: ANN401 (the same)

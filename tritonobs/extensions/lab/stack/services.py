@@ -129,12 +129,12 @@ def require_programs() -> None:
 
 
 def robot_service(robot: PracticeRobot) -> Service:
-    """The local DingTalk robot, as a process of the stack."""
+    """The local robot, as a process of the stack."""
     return Service(
         name="robot",
         argv=(
             *(sys.executable, "-m", "tritonobs.extensions.lab.robot.process"),
-            *(str(robot.webhook_file), str(robot.secret_file)),
+            *(str(robot.webhook_file), str(robot.secret_file), robot.chat),
         ),
         url=f"{robot.url}/messages",
         ready_url=f"{robot.url}/messages",

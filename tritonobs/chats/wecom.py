@@ -1,0 +1,104 @@
+"""WeCom's (企业微信) group robot: Markdown v2, or v1 where people are mentioned.
+
+Facts are those of the vendor's documentation (developer.work.weixin.qq.com/document/path/99110): 20 messages
+a minute, 4,096 bytes of text, `<@userid>` in texts and Markdown v1 and not in v2. HTTP 200 with 93000 for an
+unknown webhook, 45009 for too many messages and 40058 for a long one are from answers in public reports.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import SplitResult, parse_qs
+
+from pydantic import Field
+
+from tritonobs.chats.chat import (
+    TOO_MANY,
+    Card,
+    Dialect,
+    Digest,
+    Heard,
+    People,
+    Reply,
+    RobotChat,
+    Verdict,
+    hurried,
+)
+from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
+from tritonobs.section import MOST_ENTRIES, File
+
+_ANSWERS: Final = {
+    0: (Verdict.ACCEPTED, ""),
+    -1: (Verdict.BUSY, ""),
+    45009: (Verdict.TOO_FAST, ""),
+    40058: (Verdict.TOO_LONG, ""),
+    93000: (Verdict.REFUSED, "the robot was removed, or its webhook is an old one"),
+}
+
+
+class WeComMention(MentionSpec):
+    """People who are mentioned by name, and for which alerts."""
+
+    users: tuple[Name, ...] = Field(default=(), max_length=MOST_ENTRIES, description="User ids of WeCom.")
+
+
+class WeComSpec(Delivered, ByWebhook):
+    """A WeCom group robot: where its webhook is stored."""
+
+    webhook_file: File | None = Field(
+        default=None,
+        description="File with the whole webhook, https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=….",
+    )
+    mention: tuple[WeComMention, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
+    )
+    messages_per_minute: int = Field(
+        default=20,
+        ge=2,
+        le=20,
+        description="The vendor's limit; write less if other programs use the robot too.",
+    )
+
+
+class WeCom(RobotChat):
+    """It knows no signature and no keyword: its webhook is all that guards it."""
+
+    name = "wecom"
+    title = "WeCom"
+    summary = "WeCom (企业微信) group robots."
+    section = WeComSpec
+    most_bytes = 4_096
+    """Of the text; the whole JSON keeps within it."""
+    # Not documented: the minute of the limit.
+    mute_seconds = 60.0
+    longest_link = 700
+    """Of 4,096 bytes for everything."""
+    webhook_like = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
+    path_is_secret = False
+    dialect = Dialect(end="")
+
+    def is_webhook(self, parts: SplitResult) -> bool:
+        """It has a key."""
+        return parts.path.endswith("/webhook/send") and bool(parse_qs(parts.query).get("key"))
+
+    def read(self, heard: Heard) -> Reply:
+        """By `errcode`."""
+        if heard.status == TOO_MANY:
+            return hurried(heard)
+        errcode, errmsg = self.numbered(heard, "errcode", "errmsg")
+        verdict, hint = _ANSWERS.get(errcode, (Verdict.UNKNOWN, ""))
+        return Reply(verdict=verdict, code=str(errcode), text=errmsg, hint=hint)
+
+    def mention(self, people: People) -> str:
+        """Of users; that of everyone is documented for plain texts only."""
+        return " ".join(f"<@{user}>" for user in people.user_ids)
+
+    def write(self, digest: Digest) -> Card:
+        """It has no title: a telephone shows the beginning of the text."""
+        kind = "markdown" if digest.people.user_ids else "markdown_v2"
+        return Card(
+            title=digest.title, text=digest.text, said={"msgtype": kind, kind: {"content": digest.text}}
+        )
+
+
+CHAT = WeCom()
