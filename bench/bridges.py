@@ -1,20 +1,23 @@
-"""Three ways from Alertmanager's calls to a DingTalk robot, in virtual time: two common ones, and ours."""
+"""Three ways from Alertmanager's calls to a robot, in virtual time: two common ones of DingTalk, and ours."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.incidents.sieve import PureSieve
-from tritonobs.chats.chat import Reply, Verdict
-from tritonobs.chats.dingtalk import Markdown, reply
+from tritonobs.chats.chat import Heard, Message, Reply, Verdict
+from tritonobs.chats.dingtalk import Markdown
+from tritonobs.chats.registry import robot_chat
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.lab.robot.robot import RobotRules
+from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks.supervisor import Supervisor
@@ -33,22 +36,27 @@ _EXAMPLE = Path(__file__).parent.parent / "examples" / "fleet.yaml"
 
 
 class Vendor:
-    """One robot, as strict as DingTalk's; `shown` is (second, text) of every message in the group."""
+    """One robot, as strict as its vendor's; `shown` is (second, text) of every message in the group."""
 
-    def __init__(self) -> None:
-        self.rules = RobotRules(token="")
+    def __init__(self, chat: str = "dingtalk") -> None:
+        self.chat = chat
+        self.rules = RobotRules(token="", vendor=VENDORS[chat])
         self.shown: list[tuple[float, str]] = []
         self.attempts = 0
 
-    async def send(self, message: Markdown) -> Reply:
+    async def send(self, message: Message) -> Reply:
         """Judge one message; the answer takes a fifth of a second."""
         await asyncio.sleep(_ANSWER_SECONDS)
         self.attempts += 1
         now = asyncio.get_running_loop().time()
-        judgement, _ = self.rules.judge({"access_token": ""}, message.body(), now)
-        if judgement.errcode == 0:
-            self.shown.append((now, message.text))
-        return reply(errcode=judgement.errcode, errmsg=judgement.errmsg)
+        vendor = self.rules.vendor
+        judgement, seen = self.rules.judge({vendor.token_field: ""}, message.body(), now)
+        if seen:
+            self.shown.append((now, seen.text))
+        headers = {name.lower(): value for name, value in judgement.headers.items()}
+        return robot_chat(self.chat).read(
+            Heard(status=judgement.status, headers=headers, body=vendor.written(judgement))
+        )
 
 
 class PerGroup:
@@ -92,6 +100,8 @@ class GroupCommit:
         self._composer = Composer(plan=plan, templates={})
         metrics = DeliveryMetrics()
         (robot,) = plan.notify.robots
+        chat = robot_chat(vendor.chat)
+        robot = replace(robot, chat=chat.name, messages_per_minute=chat.per_minute())
         lane = Lane(robot, self._send, metrics, now=asyncio.get_running_loop().time())
         self._committer = Committer(
             robot.name, lambda: (lane,), self._compose, metrics, Pace(), sieve=self._sieve(plan)
@@ -108,7 +118,7 @@ class GroupCommit:
         answer = await self._committer.commit(payload)
         return 200 if answer.accepted else 503
 
-    async def _send(self, _: Robot, message: Markdown) -> Reply:
+    async def _send(self, _: Robot, message: Message) -> Reply:
         return await self._vendor.send(message)
 
     async def _compose(

@@ -16,26 +16,26 @@ from deliver_burst import payload
 from results import table
 
 from support.programs import ServeProgram
+from tritonobs.chats.registry import robot_chat
 from tritonobs.extensions.lab.robot.robot import RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_PATH = "/alertmanager/dingtalk/oncall"
 _BETWEEN_LOOKS_SECONDS = 0.02
 _FLEET = """\
 fleet: bench
-replicas: [{name: a, url: "http://10.0.0.1:8000"}]
-addresses: {prometheus: "http://127.0.0.1:1"}
-models: {inspect: {versions: {"1": {}}}}
-notify: {dingtalk: {oncall: {webhook_file: webhook, secret_file: secret}}}
+replicas: [{{name: a, url: "http://10.0.0.1:8000"}}]
+addresses: {{prometheus: "http://127.0.0.1:1"}}
+models: {{inspect: {{versions: {{"1": {{}}}}}}}}
+notify: {{{chat}: {{oncall: {entry}}}}}
 """
 
 
-def measure(counts: Sequence[int], alerts: Sequence[int]) -> tuple[str, object]:
+def measure(counts: Sequence[int], alerts: Sequence[int], chat: str) -> tuple[str, object]:
     """When each of so many calls was answered 200, and what one call of so many alerts costs."""
-    calls = [_run(count) for count in counts]
-    large = [_large(count) for count in alerts]
+    calls = [_run(count, chat) for count in counts]
+    large = [_large(count, chat) for count in alerts]
     rows = [
         [
             str(each["calls"]),
@@ -76,11 +76,12 @@ def measure(counts: Sequence[int], alerts: Sequence[int]) -> tuple[str, object]:
 
 
 @contextmanager
-def _daemon() -> Iterator[tuple[ServeProgram, RobotDouble]]:
+def _daemon(chat: str) -> Iterator[tuple[ServeProgram, RobotDouble]]:
     """One that has just started, and its robot."""
-    with tempfile.TemporaryDirectory() as folder, RobotDouble() as robot:
+    with tempfile.TemporaryDirectory() as folder, RobotDouble(chat=chat) as robot:
         fleet = Path(folder) / "fleet.yaml"
-        fleet.write_text(_FLEET)
+        entry = {"webhook_file": "webhook", **({"secret_file": "secret"} if robot.secret else {})}
+        fleet.write_text(_FLEET.format(chat=chat, entry=json.dumps({**entry, **robot_chat(chat).example})))
         for name, text in (("webhook", robot.webhook_url), ("secret", robot.secret)):
             (fleet.parent / name).touch(mode=0o600)
             (fleet.parent / name).write_text(text)
@@ -88,11 +89,11 @@ def _daemon() -> Iterator[tuple[ServeProgram, RobotDouble]]:
             yield serve, robot
 
 
-def _run(count: int) -> dict[str, float]:
-    with _daemon() as (serve, robot), ThreadPoolExecutor(count) as callers:
+def _run(count: int, chat: str) -> dict[str, float]:
+    with _daemon(chat) as (serve, robot), ThreadPoolExecutor(count) as callers:
         bodies = [payload(f"model-{number:05}").model_dump_json(by_alias=True) for number in range(count)]
         began = time.monotonic()
-        waits = sorted(callers.map(_call, [serve.url + _PATH] * count, bodies))
+        waits = sorted(callers.map(_call, [serve.url + _path(chat)] * count, bodies))
         whole = time.monotonic() - began
         messages = len(robot.messages)
     return {
@@ -105,13 +106,13 @@ def _run(count: int) -> dict[str, float]:
     }
 
 
-def _large(count: int) -> dict[str, float]:
+def _large(count: int, chat: str) -> dict[str, float]:
     alerts = [payload(f"model-{number:05}").model_dump(mode="json", by_alias=True) for number in range(count)]
     body = json.dumps({**alerts[0], "alerts": [one for each in alerts for one in each["alerts"]]})
-    with _daemon() as (serve, robot), ThreadPoolExecutor(1) as caller:
+    with _daemon(chat) as (serve, robot), ThreadPoolExecutor(1) as caller:
         process = psutil.Process(serve.pid)
         before = sum(process.cpu_times()[:2])
-        call = caller.submit(_call, serve.url + _PATH, body)
+        call = caller.submit(_call, serve.url + _path(chat), body)
         looks = []
         with requests.Session() as session:
             while not call.done():
@@ -130,6 +131,10 @@ def _large(count: int) -> dict[str, float]:
         "look_p50_s": seconds[len(seconds) // 2],
         "look_worst_s": seconds[-1],
     }
+
+
+def _path(chat: str) -> str:
+    return f"/alertmanager/{chat}/oncall"
 
 
 def _look(session: requests.Session, url: str) -> float | None:

@@ -11,19 +11,22 @@ from pathlib import Path
 
 from results import table
 
+from tritonobs.chats.registry import robot_chat
+
 _ROOT = Path(__file__).parent.parent
 _TESTS = "tests/e2e/delivery/test_faults.py"
+_CHAT = "TRITONOBS_CHAT"
 _RECORDS = "TRITONOBS_FAULT_RECORDS"
 
 
-def measure() -> tuple[str, object]:
+def measure(chat: str) -> tuple[str, object]:
     """Run the tests and tell the accounts they took; a test that fails ends the program."""
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records.jsonl"
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", _TESTS],
             cwd=_ROOT,
-            env={**os.environ, _RECORDS: str(records)},
+            env={**os.environ, _RECORDS: str(records), _CHAT: chat},
             stdout=sys.stderr,
             check=False,
         )
@@ -45,7 +48,8 @@ def measure() -> tuple[str, object]:
     ]
     text = (
         f"As `{_TESTS}` saw them: alerts posted to a real Alertmanager, `tritonobs serve`, and robots as "
-        "strict as the vendor's. Firing and resolved count apart; the seconds are those of the slowest, from "
-        "its arrival at Alertmanager to the message the robot accepted. Four scenarios run side by side.\n\n"
+        f"strict as {robot_chat(chat).title}'s. Firing and resolved count apart; the seconds are those of "
+        "the slowest, from its arrival at Alertmanager to the message the robot accepted. Four scenarios run "
+        "side by side.\n\n"
     )
     return text + table(header, rows), accounts

@@ -35,10 +35,10 @@ _STEPS = {
 }
 
 
-def measure(repeats: int, state: Path) -> tuple[str, object]:
+def measure(repeats: int, state: Path, chat: str) -> tuple[str, object]:
     """Seconds after the first overflowing one, on one stack, at moments unrelated to its scrapes."""
     chance = random.Random(_SEED)  # noqa: S311 (a repeatable experiment, no secret)
-    running = local.start(None, Folders(root=state.absolute()), _say, move_ports=True)
+    running = local.start(None, Folders(root=state.absolute()), _say, chat=chat, move_ports=True)
     taken: list[dict[str, float]] = []
     explained = 0
     try:
