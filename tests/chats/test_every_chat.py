@@ -152,6 +152,14 @@ def test_a_text_stays_one_line_and_is_not_escaped_twice(chat: RobotChat, text: s
 
 
 @pytest.mark.parametrize("chat", ROBOTS)
+def test_what_is_harmless_stays_as_it_is(chat: RobotChat) -> None:
+    """Times, names of models, shares."""
+    text = "since 12:00:00 UTC (5m) model_07 v1 p99 a:b 61% A&B Q&A {x} a/b"
+
+    assert chat.escape(plain(text, 100)) == text
+
+
+@pytest.mark.parametrize("chat", ROBOTS)
 @pytest.mark.parametrize("count", [1, 40, 400])
 def test_every_alert_is_named_within_the_size(chat: RobotChat, plan: Plan, alert, robot, count: int) -> None:
     """Over the limit, the rest goes into further messages, and no line is cut."""

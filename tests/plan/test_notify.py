@@ -71,6 +71,16 @@ notify:
             id="its own stand-in",
         ),
         pytest.param(
+            "{dingtalk: {a: {webhook_file: x}}, feishu: {a: {webhook_file: y}}}",
+            "notify.feishu.a: is the name of a robot of notify.dingtalk, too; give each a name of its own",
+            id="a name in two chats",
+        ),
+        pytest.param(
+            "{feishu: {a: {webhook_file: x, failover: [b]}}, slack: {b: {webhook_file: y}}}",
+            'notify.feishu.a.failover[0]: found "b", which is not another robot; allowed are none',
+            id="a channel that Alertmanager sends to cannot take over",
+        ),
+        pytest.param(
             "{dingtalk: {oncall: {webhook_file: x}}, routes: [{to: dingtalk/oncal}]}",
             'notify.routes[0].to[0]: found "dingtalk/oncal", which is not a receiver',
             id="a receiver misspelt",
@@ -82,3 +92,20 @@ def test_names_nobody_has_are_findings(complaints_of, notify: str, complaint: st
     inner = notify if notify.startswith("{") else f"{{{notify}}}"
     (found,) = complaints_of(MODELS + f"notify: {inner}\n")
     assert complaint in found
+
+
+def test_robots_of_several_chats_may_replace_each_other(plan_of) -> None:
+    """The name of a Slack channel of Alertmanager's is free for a robot."""
+    notify = plan_of(
+        MODELS
+        + """\
+notify:
+  feishu: {a: {webhook_file: x, failover: [b, c], mention: [{users: [ou_1], everyone: true}]}}
+  slack: {a: {webhook_file: y}, b: {via: serve, webhook_env: B}}
+  teams: {c: {webhook_file: z}}
+"""
+    ).notify
+    assert [robot.receiver for robot in notify.robots] == ["feishu/a", "slack/b", "teams/c"]
+    assert [channel.receiver for channel in notify.channels] == ["slack/a"]
+    assert notify.robots[0].failover == ("b", "c")
+    assert (notify.robots[0].mentions[0].user_ids, notify.robots[0].mentions[0].everyone) == (("ou_1",), True)

@@ -50,7 +50,7 @@ _ANSWERS: Final = {
     19024: (Verdict.REFUSED, "write the robot's keyword into the fleet file"),
 }
 # An entity would be shown as the character that it names, `:OK:` as a picture.
-_ENTITY, _EMOJI = re.compile(r"&(?=#?\w+;)"), re.compile(r":(?=\w+:)")
+_ENTITY, _EMOJI = re.compile(r"&(?=#?\w+;)"), re.compile(r":(?=[A-Za-z]\w*:)")
 
 
 class FeishuMention(MentionSpec):

@@ -57,7 +57,7 @@ _ANSWERS: Final = {
 _UNDERSCORE, _ENTITY, _EMOJI = (
     re.compile(r"(?<![^\W_])_|_(?![^\W_])"),
     re.compile(r"&(?=#?\w+;)"),
-    re.compile(r":(?=[\w+-]+:)"),
+    re.compile(r":(?=(?:[A-Za-z+-][\w+-]*|100|1234):)"),
 )
 
 

@@ -195,7 +195,24 @@ class Committer:
             # In steps: a reload may bring another robot, a caller may give up.
             await asyncio.sleep(min(wait, 1.0))
 
+    def _without_accepted(self, calls: Sequence[_Call]) -> list[_Call]:
+        """The calls, without alerts that were accepted after they came: their caller repeats too early."""
+        now = asyncio.get_running_loop().time()
+        for call in calls:
+            known = {
+                one.state for one in call.alerts if self._ledger.accepted(call.group_key, one.state, now)
+            }
+            call.alerts = tuple(one for one in call.alerts if one.state not in known)
+            call.accepted |= known
+            if not call.alerts:
+                _settle(call, Answer(accepted=True))
+                self._ledger.acknowledge(call.group_key, call.accepted)
+        return [call for call in calls if call.alerts]
+
     async def _flush(self, calls: Sequence[_Call]) -> None:
+        calls = self._without_accepted(calls)
+        if not calls:
+            return
         # Of two calls about one alert the later has its newer state, and both are settled by it.
         newest: dict[str, Alert] = {}
         for call in calls:

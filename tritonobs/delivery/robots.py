@@ -224,7 +224,7 @@ def check_secrets(notify: Notify) -> None:
         SecretUnusable: as above, for the first that cannot.
     """
     for robot in notify.robots:
-        check_robot(robot)
+        robot_secrets(robot)
     for webhook in notify.relayed:
         if webhook.secret:
             read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")

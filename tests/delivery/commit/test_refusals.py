@@ -146,3 +146,19 @@ def test_what_was_told_stays_told_while_the_rest_fails(bench, alert, payload) ->
         assert one.named == ["first:firing", "second:firing"] * 2
 
     run_virtual(main())
+
+
+def test_a_call_repeated_while_its_message_is_on_its_way_is_not_sent_twice(bench, alert, payload) -> None:
+    """Its caller gave up and came again before the robot had answered: the first message counts."""
+
+    async def main() -> None:
+        one = bench(delay_seconds=4.0)
+        first = asyncio.create_task(one.committer.commit(payload(alert(model="m"))))
+        await asyncio.sleep(2.0)
+        first.cancel()
+        again = await one.committer.commit(payload(alert(model="m")))
+
+        assert again.accepted
+        assert one.named == ["m:firing"]
+
+    run_virtual(main())
