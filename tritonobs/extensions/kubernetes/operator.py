@@ -267,8 +267,8 @@ def _receiver(receiver: dict[str, Any], objects: Objects) -> Object:
     made: Object = {"name": receiver["name"]}
     if hooks := receiver.get("webhook_configs"):
         made["webhookConfigs"] = [_webhook(one, objects) for one in hooks]
-    if slacks := receiver.get("slack_configs"):
-        made["slackConfigs"] = [_slack(one, objects) for one in slacks]
+    for section in receiver.keys() - {"name", "webhook_configs"}:
+        made[_field(section)] = [_channel(one, objects) for one in receiver[section]]
     return made
 
 
@@ -288,10 +288,18 @@ def _webhook(config: dict[str, Any], objects: Objects) -> Object:
     return made
 
 
-def _slack(config: dict[str, Any], objects: Objects) -> Object:
-    names = {"send_resolved": "sendResolved", "title_link": "titleLink"}
-    rest = {names.get(key, key): value for key, value in config.items() if key != "api_url_file"}
-    return {"apiURL": _key(config["api_url_file"], objects), **rest}
+def _channel(config: dict[str, Any], objects: Objects) -> Object:
+    """A channel that Alertmanager sends to by itself: a file is a key of the Secret."""
+    return {
+        _field(key.removesuffix("_file")): _key(value, objects) if key.endswith("_file") else value
+        for key, value in config.items()
+    }
+
+
+def _field(name: str) -> str:
+    """`api_url` as `apiURL`, `slack_configs` as `slackConfigs`."""
+    first, *rest = name.split("_")
+    return first + "".join("URL" if part == "url" else part.capitalize() for part in rest)
 
 
 def _key(file: str, objects: Objects) -> Object:
