@@ -90,7 +90,9 @@ def robots_in_trouble(build) -> list[Account]:
     path.robots["lost"].fail(Fault.LOST_ANSWER)
     path.robots["mute"].fail(Fault.MUTE)
     path.robots["limited-bare"].fail(Fault.LIMITED_BARE)
-    most = path.robots["strict"].rules.most_bytes = {"dingtalk": 400, "wecom": 250}.get(CHAT, 900)
+    most = path.robots["strict"].rules.most_bytes = {"dingtalk": 400, "wecom": 250, "slack": 700}.get(
+        CHAT, 900
+    )
     guard = "secret" if VENDORS[CHAT].signed else "webhook"
     secret_file = path.folder / "secrets" / f"signature-{guard}"
     right = secret_file.read_text()
