@@ -47,9 +47,9 @@ def measure(chat: str) -> tuple[str, object]:
         for each in accounts
     ]
     text = (
-        f"As `{_TESTS}` saw them: alerts posted to a real Alertmanager, `tritonobs serve`, and robots as "
-        f"strict as {robot_chat(chat).title}'s. Firing and resolved count apart; the seconds are those of "
-        "the slowest, from its arrival at Alertmanager to the message the robot accepted. Four scenarios run "
-        "side by side.\n\n"
+        f"As `{_TESTS}` saw them: alerts posted to a real Alertmanager, `tritonobs serve`, and robots of "
+        f"{robot_chat(chat).title}, as strict as the vendor's. Firing and resolved count apart; the seconds "
+        "are those of the slowest, from its arrival at Alertmanager to the message the robot accepted. Four "
+        "scenarios run side by side.\n\n"
     )
     return text + table(header, rows), accounts

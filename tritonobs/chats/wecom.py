@@ -1,4 +1,4 @@
-"""WeCom's (企业微信) group robot: Markdown v2, or v1 where people are mentioned.
+"""WeCom's group robot: Markdown v2, or v1 where people are mentioned.
 
 Facts are those of the vendor's documentation (developer.work.weixin.qq.com/document/path/99110): 20 messages
 a minute, 4,096 bytes of text, `<@userid>` in texts and Markdown v1 and not in v2. HTTP 200 with 93000 for an
@@ -65,7 +65,7 @@ class WeCom(RobotChat):
 
     name = "wecom"
     title = "WeCom"
-    summary = "WeCom (企业微信) group robots."
+    summary = "WeCom group robots."
     section = WeComSpec
     most_bytes = 4_096
     """Of the text; the whole JSON keeps within it."""
