@@ -5,25 +5,30 @@ from __future__ import annotations
 import re
 import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.chats.chat import Digest, People, Verdict
+from tritonobs.chats.chat import Digest, Heard, People, Verdict
 from tritonobs.chats.registry import robot_chat, robot_chats
 from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.delivery.composer import Composer
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble, RobotRules
 from tritonobs.extensions.lab.robot.vendors import VENDORS, Refusal
+from tritonobs.plan.build import build_plan
 from tritonobs.plan.notify import Mention
+from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tritonobs.chats.chat import Message, Reply
+    from tritonobs.plan.fleet import Plan
 
+ROOT = Path(__file__).parents[2]
 NAMES = [chat.name for chat in robot_chats()]
 SIGNED = [name for name in NAMES if VENDORS[name].signed]
 KEYED = [name for name in NAMES if "keyword" in robot_chat(name).section.model_fields]
@@ -35,6 +40,20 @@ VERDICTS = {
     Refusal.TOO_FAST: Verdict.TOO_FAST,
     Refusal.TOO_LONG: Verdict.TOO_LONG,
 }
+
+
+@pytest.fixture(scope="module", name="plan")
+def _plan() -> Plan:
+    """That of the example."""
+    return build_plan(load_fleet(ROOT / "examples" / "fleet.yaml"), ROOT)
+
+
+def _read(chat: str, why: Refusal) -> Reply:
+    """What a refusal means, by the words of the vendor's double."""
+    rules = RobotRules(token="t", vendor=VENDORS[chat])
+    said = rules.refusal(why)
+    headers = {name.lower(): value for name, value in said.headers.items()}
+    return robot_chat(chat).read(Heard(status=said.status, headers=headers, body=rules.vendor.written(said)))
 
 
 @pytest.fixture(name="client")
@@ -236,9 +255,7 @@ def test_too_many_messages_are_too_many(double: RobotDouble) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("why", VERDICTS, ids=lambda why: why.name)
-def test_every_word_of_the_vendor_has_its_meaning(
-    name: str, why: Refusal, read: Callable[..., Reply]
-) -> None:
+def test_every_word_of_the_vendor_has_its_meaning(name: str, why: Refusal) -> None:
     """As the tables of the doubles have them."""
     if why in VENDORS[name].refusals:
-        assert read(name, why).verdict is VERDICTS[why]
+        assert _read(name, why).verdict is VERDICTS[why]

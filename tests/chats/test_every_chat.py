@@ -56,6 +56,12 @@ HOSTILE = st.text(max_size=80) | st.sampled_from(
 )
 
 
+@pytest.fixture(scope="module", name="plan")
+def _plan() -> Plan:
+    """That of the example."""
+    return build_plan(load_fleet(ROOT / "examples" / "fleet.yaml"), ROOT)
+
+
 @pytest.mark.parametrize("chat", chats().values(), ids=chats())
 def test_a_chat_is_one_module_of_at_most_200_lines_with_its_sources(chat) -> None:
     """Its facts say where they are from, and its entries in the fleet file have a sentence each."""
