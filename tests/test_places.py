@@ -169,10 +169,104 @@ _PANEL_TESTS: Final = (
     "tests/dashboards/test_boards.py::test_every_panel_says_what_it_shows_and_what_good_looks_like",
     "tests/dashboards/test_boards.py::test_panels_do_not_overlap",
 )
+_CHAT: Final[_Touches] = {
+    "tritonobs/chats/pigeon.py": '''"""Pigeons, by their documentation: a note of 900 bytes, ten a minute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import SplitResult
+
+from pydantic import Field
+
+from tritonobs.chats.chat import Digest, Heard, People, Reply, RobotChat, Verdict, json_body
+from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec
+from tritonobs.section import MOST_ENTRIES, File
+
+
+class PigeonMention(MentionSpec):
+    """People whose names are called."""
+
+    users: tuple[str, ...] = Field(default=(), max_length=MOST_ENTRIES, description="Names.")
+    everyone: bool = Field(default=False, description="Call everyone.")
+
+
+class PigeonSpec(Delivered, ByWebhook):
+    """A pigeon loft."""
+
+    webhook_file: File | None = Field(default=None, description="File with the address of the loft.")
+    mention: tuple[PigeonMention, ...] = Field(
+        default=(), max_length=MOST_ENTRIES, description="People who are called."
+    )
+    messages_per_minute: int = Field(default=10, ge=2, le=10, description="Pigeons a minute.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A note."""
+
+    text: str
+
+    def body(self) -> bytes:
+        """What the pigeon carries."""
+        return json_body({"note": self.text})
+
+
+class Pigeon(RobotChat):
+    """Pigeons know no markup."""
+
+    name = "pigeon"
+    title = "the loft"
+    summary = "Pigeon lofts."
+    section = PigeonSpec
+    most_bytes = 900
+    mute_seconds = 60.0
+    webhook_like = "https://loft.example.org/fly/…"
+
+    def is_webhook(self, parts: SplitResult) -> bool:
+        """It names a loft."""
+        return parts.path.startswith("/fly/")
+
+    def read(self, heard: Heard) -> Reply:
+        """By its number."""
+        number, words = self.numbered(heard, "landed", "why")
+        verdict = Verdict.ACCEPTED if number == 1 else Verdict.UNKNOWN
+        return Reply(verdict=verdict, code=str(number), text=words)
+
+    def mention(self, people: People) -> str:
+        """Their names."""
+        return " ".join(people.user_ids)
+
+    def write(self, digest: Digest) -> Note:
+        """The text."""
+        return Note(text=digest.text)
+
+
+CHAT = Pigeon()
+''',
+    "tritonobs/chats/registry.py": ('    "teams",\n', '    "pigeon",\n'),
+    "docs/chats/pigeon.md": """# Pigeons
+
+```yaml
+notify:
+  pigeon:
+    loft: {webhook_env: LOFT}
+```
+
+## 中文
+
+信鸽传书。每分钟最多十只。每只最多携带九百字节。信鸽不认识任何标记。
+到达之后回答数字。没有到达的信鸽由下一只代替。消息不会丢失。
+""",
+}
+# Of the chats that are here already, nothing is tried again.
+_CHAT_TESTS: Final = ("-k", "pigeon or every_module", "tests/chats/test_every_chat.py")
+
 _KINDS: Final = {
     "check of triage": (_CHECK, _CHECK_TESTS, 4),
     "alert": (_ALERT, _ALERT_TESTS, 5),
     "panel": (_PANEL, _PANEL_TESTS, 3),
+    "chat": (_CHAT, _CHAT_TESTS, 3),
 }
 
 
