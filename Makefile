@@ -73,6 +73,8 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/delivery.py calls --write
 	$(BIN)/python bench/delivery.py overflow --write
 	$(BIN)/python bench/delivery.py faults --write
+	for chat in feishu wecom slack teams; do for what in burst calls faults; do \
+	  $(BIN)/python bench/delivery.py $$what --chat $$chat --write || exit 1; done; done
 	$(BIN)/python bench/faults.py --write
 	$(BIN)/python bench/triage.py --write
 	$(BIN)/python bench/triage_models.py --write

@@ -234,7 +234,8 @@ def _wecom(said: Json) -> Shown:
     who = re.findall(r"<@([\w.@-]+)>", text)
     if who and kind == "markdown_v2":
         raise ValueError("shown as text there: no one is notified")
-    return Shown(title="", text=text, user_ids=tuple(who))
+    # A telephone shows the beginning of the text.
+    return Shown(title=text.partition("\n")[0].lstrip("# "), text=text, user_ids=tuple(who))
 
 
 def _wecom_size(_: bytes, said: Json) -> int:
