@@ -147,6 +147,28 @@ def test_hostile_labels_are_data(chat: RobotChat, plan: Plan, alert, robot, labe
             assert not set(text) & set("\x00\x1b\u202e\u2066")
 
 
+ACTIVE = {
+    "feishu": r"<at|&#?\w+;|:[A-Za-z]\w*:",
+    "slack": r"<|&#?\w+;|:[A-Za-z]\w*:|(?<![^\W_])_|_(?![^\W_])",
+    "teams": r"<at|&#?\w+;|\{\{|(?<![^\W_])_|_(?![^\W_])",
+}
+"""What a chat reads as more than text, beside what `plain` replaces for every chat."""
+MARKED = st.lists(
+    st.sampled_from(
+        ["{{DATE(2026-03-01,SHORT)}}", "&lt;at&gt;", ":smile:", "_a_", "<at>", "a", " ", "{", "&", "_"]
+    )
+)
+
+
+@pytest.mark.parametrize("name", ACTIVE)
+@given(text=st.text(max_size=200) | MARKED.map("".join))
+def test_what_only_one_chat_reads_as_markup_is_text_there(name: str, text: str) -> None:
+    """Whatever it is made of."""
+    shown = chats()[name].escape(plain(text, 300))
+
+    assert not re.search(ACTIVE[name], shown)
+
+
 @pytest.mark.parametrize("chat", ROBOTS)
 @given(text=st.text(max_size=200))
 def test_a_text_stays_one_line_and_is_not_escaped_twice(chat: RobotChat, text: str) -> None:
