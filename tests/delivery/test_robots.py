@@ -86,7 +86,7 @@ def test_message_is_in_the_robots_own_language_time_and_place(write, robot, aler
     """Chinese words, Shanghai time, the fleet and its cluster, a silence at the fleet's Alertmanager."""
 
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
-        assert (await delivery.committer("dingtalk", "oncall").commit(payload(alert()))).accepted
+        assert (await delivery.committer("oncall", "dingtalk").commit(payload(alert()))).accepted
 
     _deliver(write("language: zh"), steps)
     text = robot.messages[0].text
@@ -100,7 +100,7 @@ def test_people_are_called(write, robot, alert, payload) -> None:
     rules = 'mention: [{match: {severity: critical}, mobiles: ["138"]}, {match: {team: nlp}, users: [lee]}]'
 
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
-        await delivery.committer("dingtalk", "oncall").commit(payload(alert()))
+        await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
 
     _deliver(write(rules), steps)
     (message,) = robot.messages
@@ -113,7 +113,7 @@ def test_reload_keeps_budget_and_mute(write, robot, alert, payload) -> None:
 
     async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> None:
         robot.fail(Fault.MUTE)
-        assert not (await delivery.committer("dingtalk", "oncall").commit(payload(alert()))).accepted
+        assert not (await delivery.committer("oncall", "dingtalk").commit(payload(alert()))).accepted
         delivery.apply(*loaded(write("language: zh")))
         delivery.measure()
         labels = {"robot": "oncall"}
@@ -127,12 +127,12 @@ def test_robot_that_goes_answers_its_callers_and_leaves_no_gauge(write, alert, p
     """Come again: Alertmanager still uses the old name until it, too, has the new configuration."""
 
     async def steps(delivery: Delivery, metrics: DeliveryMetrics) -> None:
-        old = delivery.committer("dingtalk", "oncall")
+        old = delivery.committer("oncall", "dingtalk")
         call = asyncio.create_task(old.commit(payload(alert())))
         await asyncio.sleep(0)
         delivery.apply(*loaded(write(text=FLEET.replace("oncall", "other"))))
         assert await call == Answer(accepted=False, reason="robot oncall is no longer in the fleet file")
-        assert delivery.committer("dingtalk", "oncall") is None
+        assert delivery.committer("oncall", "dingtalk") is None
         delivery.measure()
         assert metrics.registry.get_sample_value("tritonobs_robot_muted", {"robot": "oncall"}) is None
         assert metrics.registry.get_sample_value("tritonobs_robot_muted", {"robot": "other"}) == 0
@@ -146,7 +146,7 @@ def test_new_secret_in_the_file_is_used_at_once(write, robot, alert, payload, tm
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
         robot.rules.secret = "SECnew"
         (tmp_path / "secret").write_text("SECnew")
-        assert (await delivery.committer("dingtalk", "oncall").commit(payload(alert()))).accepted
+        assert (await delivery.committer("oncall", "dingtalk").commit(payload(alert()))).accepted
 
     _deliver(write(), steps)
 
@@ -156,7 +156,7 @@ def test_secret_that_becomes_readable_is_used_no_more(write, robot, alert, paylo
 
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> Answer:
         (tmp_path / "secret").chmod(0o644)
-        return await delivery.committer("dingtalk", "oncall").commit(payload(alert()))
+        return await delivery.committer("oncall", "dingtalk").commit(payload(alert()))
 
     answer = _deliver(write(), steps)
     assert not answer.accepted
@@ -198,7 +198,7 @@ def test_what_is_wrong_stands_above_and_no_message_fails_or_waits_for_it(
     """What names hold stays data."""
 
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
-        assert (await delivery.committer("dingtalk", "oncall").commit(one_alert)).accepted
+        assert (await delivery.committer("oncall", "dingtalk").commit(one_alert)).accepted
 
     _deliver(write(), steps, above)
     _headline, first, *_ = [line for line in robot.messages[0].text.splitlines() if line]

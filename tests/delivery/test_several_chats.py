@@ -137,7 +137,7 @@ def test_a_call_for_a_robot_of_another_chat_is_for_no_one(fleet) -> None:
 
     async def steps(delivery: Delivery, _: DeliveryMetrics) -> None:
         assert delivery.committer("feishu", "feishu") is not None
-        assert delivery.committer("dingtalk", "feishu") is None
+        assert delivery.committer("feishu", "dingtalk") is None
 
     _deliver(fleet("feishu"), steps)
 
@@ -150,13 +150,13 @@ def test_a_name_that_moves_to_another_chat_is_another_robot(fleet, doubles, aler
         path.write_text(path.read_text().replace('"feishu": {"feishu"', '"feishu": {"oncall"'))
         served = load_served(path)
         delivery.apply(served.plan, served.templates)
-        assert (await delivery.committer("feishu", "oncall").commit(payload(alert()))).accepted
+        assert (await delivery.committer("oncall", "feishu").commit(payload(alert()))).accepted
         path = fleet("wecom")
         path.write_text(path.read_text().replace('"wecom": {"wecom"', '"wecom": {"oncall"'))
         served = load_served(path)
         delivery.apply(served.plan, served.templates)
-        assert delivery.committer("feishu", "oncall") is None
-        assert (await delivery.committer("wecom", "oncall").commit(payload(alert(model="other")))).accepted
+        assert delivery.committer("oncall", "feishu") is None
+        assert (await delivery.committer("oncall", "wecom").commit(payload(alert(model="other")))).accepted
         value = metrics.registry.get_sample_value
         assert value("tritonobs_robot_info", {"robot": "oncall", "chat": "feishu"}) is None
         assert value("tritonobs_robot_info", {"robot": "oncall", "chat": "wecom"}) == 1

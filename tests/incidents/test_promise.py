@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.alerts import make_alert, make_payload, make_robot
 from support.incidents.sieve import PureSieve
 from support.virtual_time import run_virtual
-from tritonobs.clients.dingtalk import Markdown, Reply
+from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -86,10 +86,10 @@ def test_every_accepted_call_has_all_its_alerts_in_accepted_messages(groups, ref
         async def send(_robot, message):
             if left[0]:
                 left[0] -= 1
-                return Reply(errcode=40035, errmsg="no")
+                return reply(errcode=40035, errmsg="no")
             for text in message.text.split("\n"):
                 named.setdefault(tuple(text.split("|")), asyncio.get_running_loop().time())
-            return Reply(errcode=0, errmsg="ok")
+            return reply(errcode=0, errmsg="ok")
 
         async def compose(alerts, _robot, _most):
             text = "\n".join("|".join(one.state) for one in alerts)

@@ -104,10 +104,10 @@ class Delivery:
         for name, lane in self._lanes.items():
             self._lanes[name] = Lane(lane.robot, self._send, self._metrics, now=now)
 
-    def committer(self, chat: str, robot: str) -> Committer | None:
-        """Where calls for this robot go, if the fleet file has it."""
+    def committer(self, robot: str, chat: str = "") -> Committer | None:
+        """Where calls for this robot go, if the fleet file has it, and in this chat where one is said."""
         lane = self._lanes.get(robot)
-        return self._committers.get(robot) if lane and lane.robot.chat == chat else None
+        return self._committers.get(robot) if lane and chat in {"", lane.robot.chat} else None
 
     def measure(self) -> None:
         """Bring the gauges up to now."""

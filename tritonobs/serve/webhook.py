@@ -34,7 +34,7 @@ async def receive(request: Request, daemon: Daemon, chat: str) -> Response:
     refusal = _refused(request, daemon)
     if refusal:
         return refusal
-    committer = daemon.delivery.committer(chat, request.path_params["robot"])
+    committer = daemon.delivery.committer(request.path_params["robot"], chat)
     if committer is None:
         daemon.metrics.refused("unknown_robot")
         return PlainTextResponse("the fleet file has no such robot\n", 404)

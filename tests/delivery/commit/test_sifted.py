@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from support.virtual_time import run_virtual
-from tritonobs.clients.dingtalk import Reply
+from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.commit import Answer
 from tritonobs.delivery.sifted import Sifted
 
@@ -147,7 +147,7 @@ def test_only_what_a_robot_accepted_counts_as_named(bench, alert, payload, page_
     async def main() -> None:
         sieve = Sieve()
         one = _sifting(bench, sieve, page_size=page_size)
-        one.answers["oncall"] = [Reply(errcode=40035, errmsg="no")]
+        one.answers["oncall"] = [reply(errcode=40035, errmsg="no")]
         assert not (await one.committer.commit(payload(alert(model="a"), alert(model="b")))).accepted
         assert sieve.heard[0] == ("oncall", 0)
 
