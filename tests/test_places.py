@@ -8,6 +8,7 @@ rules, generated boards) is not counted: a test says which command.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -272,10 +273,11 @@ _KINDS: Final = {
 
 @pytest.fixture(name="tree", scope="module")
 def _tree(tmp_path_factory):
-    """A copy of the tree."""
+    """A copy of the tree. It goes, because the last test looks for the practice stack's made-up secrets."""
     folder = tmp_path_factory.mktemp("places") / "tree"
     without.copy_tree(folder)
-    return folder
+    yield folder
+    shutil.rmtree(folder)
 
 
 def _passes(tree: Path, tests: tuple[str, ...]) -> bool:

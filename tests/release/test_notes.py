@@ -92,7 +92,7 @@ def test_the_address_stands_in_one_place_of_what_makes_links() -> None:
 
 def test_the_site_has_the_address() -> None:
     """Its header, the links to edit a page, and those to files outside of docs/."""
-    config = SimpleNamespace(config_file_path=str(ROOT / "mkdocs.yml"))
+    config = SimpleNamespace(config_file_path=str(ROOT / "mkdocs.yml"), docs_dir=str(ROOT / "docs"), nav=None)
     made = site_links.on_config(config)
 
     assert made.repo_url == forge(ROOT)

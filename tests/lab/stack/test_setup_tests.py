@@ -26,7 +26,7 @@ def said(programs):
     text = SCRIPT.read_text().replace(":/usr/sbin:/sbin", "").replace("/usr/sbin/policy-rc.d", str(SCRIPT))
     done = subprocess.run(
         [programs / "bash", "-c", text],
-        env={"PATH": str(programs)},
+        env={"PATH": str(programs), "TRITONOBS_TOOLS": str(programs)},
         capture_output=True,
         text=True,
         check=False,
@@ -58,5 +58,14 @@ def test_what_is_there_is_not_installed_again(programs):
     """Nothing is said where nothing is missing."""
     for name in ("dockerd", "docker", "docker-compose", "debootstrap", "chromium", "zsh", "fish"):
         (programs / name).symlink_to(shutil.which("true"))
+    (programs / "mcp" / "node_modules" / "node").mkdir(parents=True)
 
     assert said(programs) == (0, "")
+
+
+def test_without_npm_it_says_what_that_is_for(programs):
+    """The tests of agents."""
+    status, text = said(programs)
+
+    assert status == 0
+    assert "missing for the tests of agents: npm\n" in text

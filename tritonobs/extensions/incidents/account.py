@@ -99,9 +99,9 @@ def silence(entry: Entry, alertmanager_url: str) -> str:
 
 def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
     """What people copy to look further; names are words of a shell."""
-    model = f" --model {shlex.quote(entry.models[0])}" if entry.models else ""
+    triage = "tritonobs triage"
     return (
-        f"tritonobs triage{model}",
+        f"{triage} --model {shlex.quote(entry.models[0])}" if entry.models else triage,
         f"tritonobs incidents show {entry.id}",
         *(f"tritonobs triage --load {shlex.quote(str(path))}" for path in readings.values()),
     )
