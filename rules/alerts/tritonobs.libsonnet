@@ -15,6 +15,8 @@ function(config)
   |||, { counter: counter }), '%(prometheus)s');
   local groups_zh = '{{ with $labels.group }}规则组 {{ . }} {{ else }} {{ $value }} 个规则组{{ end }}';
   local groups = '{{ with $labels.group }}group {{ . }}{{ else }}{{ $value }} groups{{ end }}';
+  // The chat of a robot, where `serve` says it; a join would lose the alert where it does not.
+  local chat = '{{ with printf "tritonobs_robot_info{%(clusterIs)srobot=%%q}" %(clusterValue)s(print $labels.robot) | query }} ({{ . | first | label "chat" }}){{ end }}';
   text.group('alerts.tritonobs', config.evaluationInterval, [
     text.alert('Watchdog', 'info', 'vector(1) == 1', {
       summary: 'The alerting path works.',
@@ -48,16 +50,16 @@ function(config)
       (tritonobs_delivery_waiting_calls{%(serve)s} > 0)
     |||, {
       summary: 'Messages to a robot are not delivered.',
-      description: 'Robot {{ $labels.robot }} refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code, tritonobs_robot_info the chat; `tritonobs notify test {{ $labels.robot }}` repeats it.',
+      description: 'Robot {{ $labels.robot }}' + chat + ' refuses messages or cannot be reached while alerts wait for it. Its metric tritonobs_delivery_errors_total names the code; `tritonobs notify test {{ $labels.robot }}` repeats it.',
       summary_zh: '发给机器人 {{ $labels.robot }} 的消息无法送达。',
-      description_zh: '有告警在等待，而机器人 {{ $labels.robot }} 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码，tritonobs_robot_info 写明平台；`tritonobs notify test {{ $labels.robot }}` 可复现。',
+      description_zh: '有告警在等待，而机器人 {{ $labels.robot }}' + chat + ' 拒收消息或不可达。指标 tritonobs_delivery_errors_total 写明错误码；`tritonobs notify test {{ $labels.robot }}` 可复现。',
       board: board,
     }, wait='1m', keep='2m'),
     text.alert('TritonobsRobotMuted', 'warning', 'tritonobs_robot_muted{%(serve)s} == 1', {
       summary: 'A robot is muted by its chat.',
-      description: 'Robot {{ $labels.robot }} sent more messages than its chat allows, those of its other users included, and is muted, by DingTalk for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
+      description: 'Robot {{ $labels.robot }}' + chat + ' sent more messages than its chat allows, those of its other users included, and is muted, by DingTalk for ten minutes. Alerts wait. Give alerts a robot of their own, or a second one.',
       summary_zh: '机器人 {{ $labels.robot }} 被平台禁言。',
-      description_zh: '机器人 {{ $labels.robot }}（连同其他使用者）发送的消息超过平台的限额，被禁言（钉钉为十分钟）；告警在等待。请给告警单独的机器人，或再加一个。',
+      description_zh: '机器人 {{ $labels.robot }}' + chat + '（连同其他使用者）发送的消息超过平台的限额，被禁言（钉钉为十分钟）；告警在等待。请给告警单独的机器人，或再加一个。',
       board: board,
     }),
     // A task that fails right after each start is down. A task that works in between and fails again is counted, too.

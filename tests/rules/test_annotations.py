@@ -109,3 +109,24 @@ def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, ra
     )
 
     assert re.findall(r" Most fail[^.]*\.", said["description"]) == says
+
+
+@pytest.mark.parametrize("alert", ["TritonobsDeliveryFailing", "TritonobsRobotMuted"])
+@pytest.mark.parametrize(("chat", "says"), [("feishu", "Robot oncall (feishu) "), ("", "Robot oncall ")])
+def test_an_alert_about_a_robot_names_its_chat(request, alert, chat, says):
+    """Where serve says it; an older serve does not."""
+    case, minute = firing_case(request.getfixturevalue("cases"), alert)
+    world = deepcopy(case.world)
+    if chat:
+        world.gauge("tritonobs_robot_info", 1, robot="oncall", chat=chat)
+
+    said = annotations(
+        request.getfixturevalue("promtool"),
+        request.getfixturevalue("generated")(world.scrape_seconds),
+        replace(case, world=world),
+        (alert, minute),
+        request.getfixturevalue("tmp_path"),
+    )
+
+    assert said["description"].startswith(says)
+    assert ("(feishu)" in said["description"]) == bool(chat)

@@ -13,7 +13,10 @@ from tritonobs.limits.change import log_of, verify_log
 from tritonobs.plan.build import build_plan, check
 from tritonobs.spec.load import read_fleet
 
-FOLDERS = sorted(path for path in Path(__file__).parent.iterdir() if (path / "fleet.yaml").exists())
+FOLDERS = sorted(
+    (path for path in Path(__file__).parent.iterdir() if (path / "fleet.yaml").exists()),
+    key=lambda path: tuple(map(int, path.name.split("."))),
+)
 RENAMED = {"0.5.0": {"target": "threshold"}}
 """Fields that have another name now, by the release that wrote them so."""
 
@@ -41,7 +44,10 @@ def test_releases_are_complete() -> None:
     """Each has a fleet file and a log of limits."""
     names = [path.name for path in FOLDERS]
 
-    assert names == ["0.5.0", "0.6.0", "0.6.1", "0.6.2", "0.6.3", "0.6.4", "0.7.0", "0.8.0", "0.9.0"]
+    assert names == [
+        *("0.5.0", "0.6.0", "0.6.1", "0.6.2", "0.6.3", "0.6.4"),
+        *("0.7.0", "0.8.0", "0.9.0", "0.10.0"),
+    ]
     assert [path.name for path in FOLDERS if not (path / "fleet.limits.jsonl").exists()] == []
 
 
