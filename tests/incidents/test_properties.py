@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.alertmanager_sim.alertmanager import Life
@@ -190,6 +190,14 @@ def test_an_incident_says_no_more_than_it_may(lives: list[Life], verdicts) -> No
 
 @settings(max_examples=EXAMPLES)
 @given(_lives(), st.lists(st.integers(0, HOURS * 3600), max_size=8, unique=True).map(sorted))
+# An info does not count, and ends after its incident, which could not be told.
+@example(
+    [
+        Life(labels={"alertname": "TritonErrorBudgetBurnFast", "severity": "critical"}, since=0, until=1),
+        Life(labels={"alertname": "TritonErrorBudgetBurnFast", "severity": "info"}, since=1, until=302),
+    ],
+    [1, 302],
+)
 def test_a_chat_that_refuses_for_a_while_misses_nothing_that_matters(
     lives: list[Life], away: list[int]
 ) -> None:

@@ -228,6 +228,12 @@ def _over(chat: Chat, one: Episode) -> bool:
     return not one.firing and state is not None and state[2] == FIRING
 
 
+def _outlived(chat: Chat, one: Episode) -> bool:
+    """Whether the alert ended after its incident did, so that only the chat knows: an info does not count."""
+    state = chat.named.get(one.key)
+    return state is not None and state[:2] == one.alert.state[:2] and state[2] != FIRING
+
+
 def _of_page(chat: Chat, one: Episode) -> bool:
     """Whether a page begins or ends, and the chat was not told."""
     if one.rank < _PAGE:
@@ -278,7 +284,7 @@ def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...
     cause = incident.cause
     if cause and cause_key(cause) in heard and kind is not Kind.REPEAT:
         cause = None
-    firing = [one for one in incident.alerts if one.firing]
+    firing = [one for one in incident.alerts if one.firing and not _outlived(chat, one)]
     known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}
     ends = (one for one in incident.alerts if not one.firing)
     return Message(
