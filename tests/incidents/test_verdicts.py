@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.extensions.incidents.explained import explanations, places_of
+from tritonobs import assets
+from tritonobs.extensions.incidents.explained import CONTRARY, explanations, places_of
 from tritonobs.extensions.incidents.incident import What
 from tritonobs.extensions.incidents.news import Kind
 from tritonobs.extensions.incidents.place import Where
+from tritonobs.spec.rules import ALERTS
 
 FAST, ABOVE = "TritonErrorBudgetBurnFast", "TritonQpsAboveLimit"
 INVALID, DOWN = "TritonInvalidInputSurge", "TritonServerDown"
@@ -147,6 +149,42 @@ def test_an_alert_that_began_before_the_cause_has_another(life, fleet, cause, ve
         (("nms",), None),
         (("inspect",), "bad_deploy"),
     }
+
+
+@pytest.mark.parametrize(
+    ("alert", "first", "then"),
+    [(ABOVE, "qps_limit", "upstream_drop"), ("TritonTrafficDrop", "upstream_drop", "traffic_surge")],
+)
+def test_the_end_of_the_requests_is_not_the_cause_of_too_many(
+    life, fleet, cause, verdict, *, alert, first, then
+) -> None:
+    """An alert lasts a while after what it is about: a look in that while changes nothing."""
+    listener = heard([life(alert, 60, model="inspect")], fleet, until=100)
+    listener.hear(105, verdict=verdict(cause(first, "inspect", "", since=50)))
+
+    step = listener.hear(120, verdict=verdict(cause(then, "inspect", "1", since=65)))
+
+    (incident,) = step.incidents
+    assert [one.check for one in incident.causes] == [first]
+
+
+def test_another_cause_of_the_same_alert_replaces_the_first(life, fleet, cause, verdict) -> None:
+    """The twin."""
+    listener = heard([life("TritonTrafficDrop", 60, model="inspect")], fleet, until=100)
+    listener.hear(105, verdict=verdict(cause("model_gone", "inspect", "", since=50)))
+
+    step = listener.hear(120, verdict=verdict(cause("upstream_drop", "inspect", "1", since=55)))
+
+    (incident,) = step.incidents
+    assert [one.check for one in incident.causes] == ["upstream_drop"]
+
+
+def test_what_cannot_explain_what_are_names_that_exist() -> None:
+    """Of checks, by their pages, and of alerts, by their runbooks."""
+    checks = {page.stem for page in assets.folder("checks").glob("*.md")}
+
+    assert CONTRARY.keys() <= checks
+    assert frozenset().union(*CONTRARY.values()) <= set(ALERTS)
 
 
 def test_what_was_joined_is_not_parted_and_what_was_parted_is_not_joined(

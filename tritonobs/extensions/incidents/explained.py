@@ -29,6 +29,30 @@ _AREAS: Final[Mapping[str, str]] = {
 }
 """What causes without a model are about, where alerts without one can be about the same."""
 
+_MORE: Final = frozenset(
+    {
+        "TritonQpsAboveLimit",
+        "TritonQpsNearLimit",
+        "TritonQpsSpike",
+        "TritonQpsWillExceedLimit",
+        "TritonTokensAboveLimit",
+        "TritonTokensNearLimit",
+        "TritonSaturated",
+        "TritonQueueWaitHigh",
+    }
+)
+_FEWER: Final = frozenset({"TritonTrafficDrop", "TritonTrafficStopped"})
+CONTRARY: Final[Mapping[str, frozenset[str]]] = {
+    "upstream_drop": _MORE,
+    "qps_limit": _FEWER,
+    "tokens_limit": _FEWER,
+    "traffic_surge": _FEWER,
+}
+"""Alerts that a cause cannot explain, by its check: fewer requests exceed no limit, more do not end traffic.
+
+An alert lasts a while after what it is about, so a look at its end may find that the requests have ended.
+"""
+
 _NAMED, _FOLLOWS, _RELATED, _FLEET = 4, 3, 2, 1
 
 
@@ -55,6 +79,8 @@ class Explanation:
         """How closely it explains an alert; 0 for not at all."""
         since = self.cause.since
         if since is not None and one.began < since - _LEAD_SECONDS:
+            return 0
+        if one.alert.labels.get("alertname") in CONTRARY.get(self.cause.check, ()):
             return 0
         return max(
             _match(one.where, place, fleet, _FOLLOWS if number else _NAMED)
