@@ -7,7 +7,6 @@ Pages are fakes of healthy servers; limits and objectives are those of a real `t
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import psutil
 import requests
 import yaml
 from results import publish, table
-from scale_pages import BOUNDS, QPS, THRESHOLD_SECONDS, Pages, address
+from scale_pages import Pages, write_fleet
 
 from support.operated import plain_alertmanager
 from support.programs import PrometheusProgram, ServeProgram, free_port
@@ -34,20 +33,6 @@ if TYPE_CHECKING:
 _MODELS, _SECONDS = 20, 15
 _LOOKS = 9
 _SHOWN = 12
-_FLEET = """\
-fleet: large
-cluster: east
-replicas: {{file: {{path: servers.json}}}}
-addresses: {{prometheus: 'http://127.0.0.1:9', serve: 'http://127.0.0.1:{serve}', alertmanager: '{manager}'}}
-prometheus: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
-rules: {{latency_thresholds: [{threshold:g}s]}}
-defaults:
-  qps_limit: {limit}
-  slos:
-    availability: {{objective: 99.9%}}
-    latency: {{objective: 99%, stage: total, threshold: {threshold:g}s}}
-models:
-"""
 
 
 def main() -> None:
@@ -103,26 +88,12 @@ def _start(
 ) -> dict[str, PrometheusProgram]:
     """All programs; a Prometheus for the rules of each checkout."""
     pages = held.enter_context(Pages(options.servers, _MODELS, options.pools))
-    groups = [
-        {"targets": [f"{address(server)}:{pages.port}"], "labels": {}} for server in range(options.servers)
-    ]
-    (folder / "servers.json").write_text(json.dumps(groups), encoding="utf-8")
     manager = held.enter_context(plain_alertmanager(folder))
     serve = free_port()
-    buckets = ", ".join(f"{bound:g}s" for bound in BOUNDS)
-    lines = [
-        f"  m{model}: {{latency_buckets: [{buckets}], versions: {{'1': {{}}}}}}\n"
-        for model in range(_MODELS * options.pools)
-    ]
-    fleet = folder / "fleet.yaml"
-    head = _FLEET.format(
-        serve=serve,
-        manager=manager.url,
-        seconds=_SECONDS,
-        limit=4 * QPS * options.servers // options.pools,
-        threshold=THRESHOLD_SECONDS,
+    # Each Prometheus has an address of its own, which no rule reads.
+    fleet = write_fleet(
+        folder, pages, seconds=_SECONDS, prometheus="http://127.0.0.1:9", serve=serve, manager=manager.url
     )
-    fleet.write_text(head + "".join(lines), encoding="utf-8")
     held.enter_context(ServeProgram(fleet, port=serve))
     return {
         name: held.enter_context(

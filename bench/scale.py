@@ -7,7 +7,6 @@ promised let it run three hours: --minutes 180. tools/setup_kubernetes.sh builds
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -20,7 +19,7 @@ import psutil
 import requests
 import yaml
 from results import publish, table
-from scale_pages import BOUNDS, QPS, THRESHOLD_SECONDS, Pages, address
+from scale_pages import BOUNDS, Pages, write_fleet
 
 from support.control_plane import missing, parts
 from support.operated import plain_alertmanager
@@ -38,23 +37,6 @@ _LOOK_SECONDS = 60
 _MOST_CORES, _MOST_GIBIBYTES, _SLOWEST_SECONDS = 1.2, 8, 5.0
 _SHOWN = 6
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-_FLEET = """\
-fleet: large
-cluster: east
-replicas: {{file: {{path: servers.json}}}}
-addresses:
-  prometheus: http://127.0.0.1:{own}
-  serve: http://127.0.0.1:{serve}
-  alertmanager: {manager}
-prometheus: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
-rules: {{latency_thresholds: [{threshold:g}s]}}
-defaults:
-  qps_limit: {limit}
-  slos:
-    availability: {{objective: 99.9%}}
-    latency: {{objective: 99%, stage: total, threshold: {threshold:g}s}}
-models:
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,23 +116,16 @@ def main() -> int:
 def _start(folder: Path, held: ExitStack, options: argparse.Namespace) -> tuple[str, int]:
     """All programs; the address and the process of Prometheus."""
     pages = held.enter_context(Pages(options.servers, _MODELS, options.pools))
-    groups = [
-        {"targets": [f"{address(server)}:{pages.port}"], "labels": {}} for server in range(options.servers)
-    ]
-    (folder / "servers.json").write_text(json.dumps(groups), encoding="utf-8")
     manager = held.enter_context(plain_alertmanager(folder))
     own, serve = free_port(), free_port()
-    buckets = ", ".join(f"{bound:g}s" for bound in BOUNDS)
-    lines = [
-        f"  m{model}: {{latency_buckets: [{buckets}], versions: {{'1': {{}}}}}}\n"
-        for model in range(_MODELS * options.pools)
-    ]
-    fleet = folder / "fleet.yaml"
-    limit = 4 * QPS * options.servers // options.pools
-    head = _FLEET.format(
-        own=own, serve=serve, manager=manager.url, seconds=_SECONDS, limit=limit, threshold=THRESHOLD_SECONDS
+    fleet = write_fleet(
+        folder,
+        pages,
+        seconds=_SECONDS,
+        prometheus=f"http://127.0.0.1:{own}",
+        serve=serve,
+        manager=manager.url,
     )
-    fleet.write_text(head + "".join(lines), encoding="utf-8")
     built = {one.path: one.text for one in render_fleet(build_plan(load_fleet(fleet), folder))}
     held.enter_context(ServeProgram(fleet, port=serve))
     config: dict[str, Any] = yaml.safe_load(built["prometheus/prometheus.yml"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import socket
 import threading
@@ -15,6 +16,7 @@ from tritonobs.stage.series import FLUSH_DROPPED, FLUSH_ERRORS, FLUSH_SECONDS, O
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -38,6 +40,23 @@ _MICROSECONDS: Final = {
 }
 _BACKLOG: Final = 2048
 _SERVERS_OF_A_SUBNET: Final = 250
+_FLEET: Final = """\
+fleet: large
+cluster: east
+replicas: {{file: {{path: servers.json}}}}
+addresses:
+  prometheus: {prometheus}
+  serve: http://127.0.0.1:{serve}
+  alertmanager: {manager}
+prometheus: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
+rules: {{latency_thresholds: [{threshold:g}s]}}
+defaults:
+  qps_limit: {limit}
+  slos:
+    availability: {{objective: 99.9%}}
+    latency: {{objective: 99%, stage: total, threshold: {threshold:g}s}}
+models:
+"""
 
 
 def address(server: int) -> str:
@@ -51,7 +70,7 @@ class Pages:
     def __init__(self, servers: int, models: int, pools: int) -> None:
         self.port = free_port()
         self._began = time.time()
-        self._models = models
+        self.models, self.pools = models, pools
         self._templates = [_template(range(models * pool, models * (pool + 1))) for pool in range(pools)]
         self._numbers = {address(server): server for server in range(servers)}
         self._loop = asyncio.new_event_loop()
@@ -73,11 +92,16 @@ class Pages:
         self._thread.join()
         self._loop.close()
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Of every server, in the order of their numbers."""
+        return tuple(self._numbers)
+
     def page(self, at: str) -> bytes:
         """The page of the server at this address now."""
         server, now = self._numbers[at], time.time()
         values: list[float] = [server, 30 + server % 50, server, 10**9, server, 4 * 10**9, 10**9, 4 * 10**9]
-        for model in range(self._models):
+        for model in range(self.models):
             done, bad = self.counted(server, model, now)
             values += values_of(done, bad, server, int(now))
         return self._templates[server % len(self._templates)] % tuple(values)
@@ -93,6 +117,30 @@ class Pages:
         body = self.page(at)
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n"
         return head.encode() + body
+
+
+def write_fleet(
+    folder: Path, pages: Pages, *, seconds: int, prometheus: str, serve: int, manager: str
+) -> Path:
+    """The fleet file of these servers, with a limit of four times the traffic and two SLOs of each model."""
+    groups = [{"targets": [f"{one}:{pages.port}"], "labels": {}} for one in pages.addresses]
+    (folder / "servers.json").write_text(json.dumps(groups), encoding="utf-8")
+    buckets = ", ".join(f"{bound:g}s" for bound in BOUNDS)
+    lines = [
+        f"  m{model}: {{latency_buckets: [{buckets}], versions: {{'1': {{}}}}}}\n"
+        for model in range(pages.models * pages.pools)
+    ]
+    head = _FLEET.format(
+        prometheus=prometheus,
+        serve=serve,
+        manager=manager,
+        seconds=seconds,
+        limit=4 * QPS * len(groups) // pages.pools,
+        threshold=THRESHOLD_SECONDS,
+    )
+    fleet = folder / "fleet.yaml"
+    fleet.write_text(head + "".join(lines), encoding="utf-8")
+    return fleet
 
 
 class _Connection(asyncio.Protocol):

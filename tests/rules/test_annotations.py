@@ -51,12 +51,20 @@ def annotations(promtool, groups, case, at, folder):
     return dict(PAIR.findall(found[1]))
 
 
+@pytest.fixture(name="says")
+def _says(promtool, generated, tmp_path):
+    """The annotations of an alert that fires in a case at a minute."""
+    return lambda case, alert, minute: annotations(
+        promtool, generated(case.world.scrape_seconds), case, (alert, minute), tmp_path
+    )
+
+
 @pytest.mark.parametrize("alert", ALERTS)
-def test_every_annotation_is_filled(alert, promtool, generated, cases, tmp_path):
+def test_every_annotation_is_filled(alert, cases, says):
     """Summary, description and both links have no hole and no error of a template in them."""
     case, minute = firing_case(cases, alert)
 
-    said = annotations(promtool, generated(case.world.scrape_seconds), case, (alert, minute), tmp_path)
+    said = says(case, alert, minute)
 
     assert set(said) == {"summary", "description", "runbook_url", "dashboard_url"}
     for text in said.values():
@@ -67,7 +75,7 @@ def test_every_annotation_is_filled(alert, promtool, generated, cases, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("rates", "stage", "says"),
+    ("rates", "stage", "reasons"),
     [
         (
             {"corrupt": 0.2, "late": 0.1, "BACKEND": 0.5},
@@ -80,12 +88,14 @@ def test_every_annotation_is_filled(alert, promtool, generated, cases, tmp_path)
     ],
     ids=["of the model's own", "else Triton's", "none", "a page about latency has none"],
 )
-def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, rates, stage, says):
+def test_a_page_about_failures_names_the_most_frequent_reason(
+    says, generated, cases, *, rates, stage, reasons
+):
     """The reasons of the model's stages come first. `stage` is that of the SLO, which "" has not."""
     case, minute = firing_case(cases, "TritonErrorBudgetBurnFast")
     own = {"model": "nms", "version": "1"}
     of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
-    groups = request.getfixturevalue("generated")(case.world.scrape_seconds)
+    groups = generated(case.world.scrape_seconds)
     recorded = (rule.get("record", "") for group in groups for rule in group["rules"])
     of_triton = next(
         name for name in recorded if name.startswith("model_version_reason:triton_requests_failed:rate")
@@ -100,33 +110,21 @@ def test_a_page_about_failures_names_the_most_frequent_reason(request, cases, ra
             world.gauge(of_stages, rate, **own, stage="decode", reason=reason)
     given = (*case.given, of_stages, of_triton, counted)
 
-    said = annotations(
-        request.getfixturevalue("promtool"),
-        groups,
-        replace(case, world=world, given=given),
-        ("TritonErrorBudgetBurnFast", minute),
-        request.getfixturevalue("tmp_path"),
-    )
+    said = says(replace(case, world=world, given=given), "TritonErrorBudgetBurnFast", minute)
 
-    assert re.findall(r" Most fail[^.]*\.", said["description"]) == says
+    assert re.findall(r" Most fail[^.]*\.", said["description"]) == reasons
 
 
 @pytest.mark.parametrize("alert", ["TritonobsDeliveryFailing", "TritonobsRobotMuted"])
-@pytest.mark.parametrize(("chat", "says"), [("feishu", "Robot oncall (feishu) "), ("", "Robot oncall ")])
-def test_an_alert_about_a_robot_names_its_chat(request, alert, chat, says):
+@pytest.mark.parametrize(("chat", "named"), [("feishu", "Robot oncall (feishu) "), ("", "Robot oncall ")])
+def test_an_alert_about_a_robot_names_its_chat(says, cases, *, alert, chat, named):
     """Where serve says it; an older serve does not."""
-    case, minute = firing_case(request.getfixturevalue("cases"), alert)
+    case, minute = firing_case(cases, alert)
     world = deepcopy(case.world)
     if chat:
         world.gauge("tritonobs_robot_info", 1, robot="oncall", chat=chat)
 
-    said = annotations(
-        request.getfixturevalue("promtool"),
-        request.getfixturevalue("generated")(world.scrape_seconds),
-        replace(case, world=world),
-        (alert, minute),
-        request.getfixturevalue("tmp_path"),
-    )
+    said = says(replace(case, world=world), alert, minute)
 
-    assert said["description"].startswith(says)
+    assert said["description"].startswith(named)
     assert ("(feishu)" in said["description"]) == bool(chat)

@@ -9,19 +9,26 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 from urllib.parse import SplitResult
 
 from tritonobs.jsontext import read_json
 from tritonobs.section import Language, Section
 
-_MOST_VALUES, _LONGEST_SAID = 1000, 200
+MOST_VALUES: Final = 1000
+"""In the JSON of an answer."""
+_LONGEST_SAID, _MOST_BUTTONS = 200, 6
 _LONGEST_PAUSE_SECONDS = 600.0
 OK, TOO_MANY = 200, 429
 """Statuses of HTTP."""
+# An entity is shown as the character that it names; emphasis begins and ends at the border of a word.
+_ENTITY, _UNDERSCORE = re.compile(r"&(?=#?\w+;)"), re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+
+_Code = TypeVar("_Code", int, str)
 
 
 class Verdict(enum.Enum):
@@ -113,6 +120,11 @@ class Digest:
     people: People = People()
     icon: str = "🔴"
     links: tuple[Link, ...] = ()
+
+    @property
+    def buttons(self) -> tuple[Link, ...]:
+        """The links, each once, as many as a card has buttons for."""
+        return tuple(dict.fromkeys(self.links))[:_MOST_BUTTONS]
 
 
 class Message(Protocol):
@@ -228,13 +240,34 @@ class RobotChat(Chat):
         if not OK <= heard.status <= most_status:
             raise NotUnderstood(f"{heard.status}")
         try:
-            said = read_json(heard.body, most=_MOST_VALUES)
+            said = read_json(heard.body, most=MOST_VALUES)
             number, words = said[code], str(said.get(text, ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise NotUnderstood(f"{heard.status} and something that is not {self.title}'s") from None
         if not isinstance(number, int):
             raise NotUnderstood(f"an {code} that is not a number")
-        return number, " ".join(words.split())[:_LONGEST_SAID]
+        return number, shortened(words)
+
+
+def judged(answers: Mapping[_Code, tuple[Verdict, str]], code: _Code, text: str) -> Reply:
+    """What an answer means by a vendor's table of verdicts and hints; what is not in it is not accepted."""
+    verdict, hint = answers.get(code, (Verdict.UNKNOWN, ""))
+    return Reply(verdict=verdict, code=str(code), text=text, hint=hint)
+
+
+def shortened(words: str) -> str:
+    """The words of an answer, on one line and cut."""
+    return " ".join(words.split())[:_LONGEST_SAID]
+
+
+def without_entities(text: str) -> str:
+    """The text with look-alikes for what begins an entity."""
+    return _ENTITY.sub("\N{FULLWIDTH AMPERSAND}", text)
+
+
+def without_underscores(text: str) -> str:
+    """The text with look-alikes for what begins or ends emphasis; those within a word stay."""
+    return _UNDERSCORE.sub("\N{FULLWIDTH LOW LINE}", text)
 
 
 def pieces(text: str, most: int) -> list[str]:

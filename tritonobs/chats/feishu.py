@@ -30,6 +30,8 @@ from tritonobs.chats.chat import (
     Verdict,
     hurried,
     json_body,
+    judged,
+    without_entities,
 )
 from tritonobs.chats.settings import ByWebhook, Delivered, Keyed, MentionSpec, Name, Signed
 from tritonobs.section import MOST_ENTRIES, File
@@ -37,7 +39,6 @@ from tritonobs.section import MOST_ENTRIES, File
 _PATH: Final = re.compile(r"/open-apis/bot/v2/hook/[\w-]+")
 _MOST_STATUS: Final = 499
 _COLOURS: Final = {"🔴": "red", "🟠": "orange", "🔵": "blue", "✅": "green"}
-_MOST_BUTTONS: Final = 6
 
 _ANSWERS: Final = {
     0: (Verdict.ACCEPTED, ""),
@@ -49,8 +50,8 @@ _ANSWERS: Final = {
     19022: (Verdict.REFUSED, "the robot does not allow the address of this machine"),
     19024: (Verdict.REFUSED, "write the robot's keyword into the fleet file"),
 }
-# An entity would be shown as the character that it names, `:OK:` as a picture.
-_ENTITY, _EMOJI = re.compile(r"&(?=#?\w+;)"), re.compile(r":(?=[A-Za-z]\w*:)")
+# `:OK:` would be shown as a picture.
+_EMOJI = re.compile(r":(?=[A-Za-z]\w*:)")
 
 
 class FeishuMention(MentionSpec):
@@ -112,12 +113,11 @@ class Feishu(RobotChat):
         if heard.status == TOO_MANY:
             return hurried(heard)
         code, text = self.numbered(heard, "code", "msg", most_status=_MOST_STATUS)
-        verdict, hint = _ANSWERS.get(code, (Verdict.UNKNOWN, ""))
-        return Reply(verdict=verdict, code=str(code), text=text, hint=hint)
+        return judged(_ANSWERS, code, text)
 
     def escape(self, text: str) -> str:
         """Look-alikes for what begins an entity or an emoji."""
-        return _EMOJI.sub("\N{MODIFIER LETTER COLON}", _ENTITY.sub("\N{FULLWIDTH AMPERSAND}", text))
+        return _EMOJI.sub("\N{MODIFIER LETTER COLON}", without_entities(text))
 
     def mention(self, people: People) -> str:
         """Tags of Markdown in cards."""
@@ -129,10 +129,10 @@ class Feishu(RobotChat):
         elements: list[dict[str, object]] = [{"tag": "markdown", "content": digest.text}]
         buttons = [
             {"tag": "button", "type": "default", "text": _plain(link.word), "url": link.url}
-            for link in dict.fromkeys(digest.links)
+            for link in digest.buttons
         ]
         if buttons:
-            elements.append({"tag": "action", "actions": buttons[:_MOST_BUTTONS]})
+            elements.append({"tag": "action", "actions": buttons})
         header = {"template": _COLOURS.get(digest.icon, "grey"), "title": _plain(digest.title)}
         card = {"config": {"wide_screen_mode": True}, "header": header, "elements": elements}
         return Card(title=digest.title, text=digest.text, said={"msg_type": "interactive", "card": card})

@@ -29,13 +29,16 @@ from tritonobs.chats.chat import (
     RobotChat,
     Verdict,
     hurried,
+    judged,
     pieces,
+    without_entities,
+    without_underscores,
 )
 from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
 from tritonobs.section import MOST_ENTRIES, File, Language, Section
 
 _PATH: Final = re.compile(r"/services/\w+/\w+/\w+")
-_SECTION, _HEADER, _BUTTON, _MOST_BUTTONS = 3_000, 150, 75, 6
+_SECTION, _HEADER, _BUTTON = 3_000, 150, 75
 _WORD: Final = re.compile(r"[a-z_]{1,60}")
 _REMOVED: Final = "the webhook was removed, or is an old one"
 
@@ -53,12 +56,8 @@ _ANSWERS: Final = {
     "action_prohibited": (Verdict.REFUSED, "the workspace does not allow this webhook to post"),
     "posting_to_general_channel_denied": (Verdict.REFUSED, "the webhook may not post to #general"),
 }
-# Emphasis begins and ends at the border of a word; an entity and an emoji are shown as what they name.
-_UNDERSCORE, _ENTITY, _EMOJI = (
-    re.compile(r"(?<![^\W_])_|_(?![^\W_])"),
-    re.compile(r"&(?=#?\w+;)"),
-    re.compile(r":(?=(?:[A-Za-z+-][\w+-]*|100|1234):)"),
-)
+# An emoji is shown as what it names.
+_EMOJI = re.compile(r":(?=(?:[A-Za-z+-][\w+-]*|100|1234):)")
 
 
 class SlackMention(MentionSpec):
@@ -146,13 +145,11 @@ class Slack(RobotChat):
         word = heard.body.decode("utf-8", "replace").strip()
         if not _WORD.fullmatch(word) or (word == "ok") != (heard.status == OK):
             raise NotUnderstood(f"{heard.status} and something that is not Slack's")
-        verdict, hint = _ANSWERS.get(word, (Verdict.UNKNOWN, ""))
-        return Reply(verdict=verdict, code=word, text=f"HTTP {heard.status}", hint=hint)
+        return judged(_ANSWERS, word, f"HTTP {heard.status}")
 
     def escape(self, text: str) -> str:
         """Look-alikes for what begins emphasis, an entity or an emoji."""
-        text = _UNDERSCORE.sub("\N{FULLWIDTH LOW LINE}", _ENTITY.sub("\N{FULLWIDTH AMPERSAND}", text))
-        return _EMOJI.sub("\N{MODIFIER LETTER COLON}", text)
+        return _EMOJI.sub("\N{MODIFIER LETTER COLON}", without_underscores(without_entities(text)))
 
     def link(self, word: str, url: str) -> str:
         """`|` and `>` are encoded in the address."""
@@ -171,10 +168,10 @@ class Slack(RobotChat):
             blocks.append({"type": "section", "text": text})
         buttons = [
             {"type": "button", "text": _plain(link.word[:_BUTTON]), "url": link.url}
-            for link in dict.fromkeys(digest.links)
+            for link in digest.buttons
         ]
         if buttons:
-            blocks.append({"type": "actions", "elements": buttons[:_MOST_BUTTONS]})
+            blocks.append({"type": "actions", "elements": buttons})
         return Card(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
 
 

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, parse_qs
 from pydantic import Field
 
 from tritonobs.chats.chat import (
+    MOST_VALUES,
     TOO_MANY,
     Card,
     Dialect,
@@ -27,13 +28,15 @@ from tritonobs.chats.chat import (
     RobotChat,
     Verdict,
     hurried,
+    shortened,
+    without_entities,
+    without_underscores,
 )
 from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
 from tritonobs.jsontext import read_json
 from tritonobs.section import MOST_ENTRIES, File
 
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413
-_MOST_VALUES, _LONGEST_SAID, _MOST_BUTTONS = 1000, 200, 6
 _REFUSED: Final = {
     400: "the Workflow does not expect a card: make it from the template for webhook requests",
     401: "the webhook is not whole, or was made again",
@@ -41,12 +44,8 @@ _REFUSED: Final = {
     404: "the Workflow was removed or turned off",
 }
 _COLOURS: Final = {"🔴": "Attention", "🟠": "Warning", "🔵": "Accent", "✅": "Good"}
-# Emphasis begins and ends at the border of a word; `{{DATE(…)}}` is a function of adaptive cards.
-_UNDERSCORE, _ENTITY, _FUNCTION = (
-    re.compile(r"(?<![^\W_])_|_(?![^\W_])"),
-    re.compile(r"&(?=#?\w+;)"),
-    re.compile(r"\{(?=\{)"),
-)
+# `{{DATE(…)}}` is a function of adaptive cards.
+_FUNCTION = re.compile(r"\{(?=\{)")
 
 
 class TeamsMention(MentionSpec):
@@ -114,7 +113,7 @@ class Teams(RobotChat):
 
     def escape(self, text: str) -> str:
         """Look-alikes for what begins emphasis, an entity or a function."""
-        text = _UNDERSCORE.sub("\N{FULLWIDTH LOW LINE}", _ENTITY.sub("\N{FULLWIDTH AMPERSAND}", text))
+        text = without_underscores(without_entities(text))
         return _FUNCTION.sub("\N{FULLWIDTH LEFT CURLY BRACKET}", text)
 
     def mention(self, people: People) -> str:
@@ -134,9 +133,8 @@ class Teams(RobotChat):
             "version": "1.4",
             "body": body,
             "actions": [
-                {"type": "Action.OpenUrl", "title": link.word, "url": link.url}
-                for link in dict.fromkeys(digest.links)
-            ][:_MOST_BUTTONS],
+                {"type": "Action.OpenUrl", "title": link.word, "url": link.url} for link in digest.buttons
+            ],
             "msteams": {"width": "Full", "entities": [_entity(user) for user in digest.people.user_ids]},
         }
         attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
@@ -151,8 +149,8 @@ def _entity(user: str) -> dict[str, Any]:
 def _error(body: bytes) -> str:
     """The code and the words of an error; "" of anything else."""
     try:
-        said = read_json(body, most=_MOST_VALUES)["error"]
-        return " ".join(f"{said['code']} {said.get('message', '')}".split())[:_LONGEST_SAID]
+        said = read_json(body, most=MOST_VALUES)["error"]
+        return shortened(f"{said['code']} {said.get('message', '')}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return ""
 

@@ -23,6 +23,7 @@ from tritonobs.chats.chat import (
     RobotChat,
     Verdict,
     hurried,
+    judged,
 )
 from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
 from tritonobs.section import MOST_ENTRIES, File
@@ -85,9 +86,7 @@ class WeCom(RobotChat):
         """By `errcode`."""
         if heard.status == TOO_MANY:
             return hurried(heard)
-        errcode, errmsg = self.numbered(heard, "errcode", "errmsg")
-        verdict, hint = _ANSWERS.get(errcode, (Verdict.UNKNOWN, ""))
-        return Reply(verdict=verdict, code=str(errcode), text=errmsg, hint=hint)
+        return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 
     def mention(self, people: People) -> str:
         """Of users; that of everyone is documented for plain texts only."""

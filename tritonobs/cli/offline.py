@@ -15,8 +15,10 @@ from tritonobs.cli.values import Address
 from tritonobs.errors import SecretUnusable
 from tritonobs.findings import Finding, Severity
 from tritonobs.plan.build import build_plan
+from tritonobs.plan.fleet import Plan
 from tritonobs.spec.load import load_fleet
 from tritonobs.spec.reference import json_schema, markdown
+from tritonobs.spec.schema import Spec
 
 
 @click.command(epilog="Example: tritonobs validate fleet.yaml")
@@ -35,11 +37,13 @@ from tritonobs.spec.reference import json_schema, markdown
 def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str) -> int:
     """Check a fleet file and report every mistake with its line and column."""
     findings = examine(fleet)
+    # A file with errors has no plan.
     if worst(findings) is not Severity.ERROR:
-        findings = (*findings, *_secrets(fleet))
-    # A file with errors has no plan to compare.
-    if prometheus_url and worst(findings) is not Severity.ERROR:
-        findings = (*findings, *_compared(fleet, prometheus_url))
+        spec = load_fleet(fleet)
+        plan = build_plan(spec, fleet.absolute().parent)
+        findings = (*findings, *_secrets(spec, plan))
+        if prometheus_url:
+            findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
     if form == "json":
         say(json.dumps([value_of(finding) for finding in findings], ensure_ascii=False, indent=2))
     else:
@@ -63,11 +67,9 @@ def schema(*, as_markdown: bool) -> None:
         say(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
-def _secrets(fleet: Path) -> Iterator[Finding]:
+def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
     """Webhooks that are on this machine and not of their chat, and secrets that `serve` would refuse."""
-    spec = load_fleet(fleet)
-    robots = build_plan(spec, fleet.absolute().parent).notify.robots
-    for robot in robots:
+    for robot in plan.notify.robots:
         if not (robot.webhook.file.exists() if robot.webhook.file else robot.webhook.env in os.environ):
             continue
         from tritonobs.delivery.robots import check_robot  # noqa: PLC0415 (brings requests)
@@ -80,13 +82,12 @@ def _secrets(fleet: Path) -> Iterator[Finding]:
             )
 
 
-def _compared(fleet: Path, prometheus_url: str) -> tuple[Finding, ...]:
+def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.timings.compare import unknown_names  # noqa: PLC0415
 
-    plan = build_plan(load_fleet(fleet), fleet.parent)
-    return tuple(unknown_names(plan, PrometheusClient(prometheus_url), str(fleet)))
+    return tuple(unknown_names(plan, PrometheusClient(prometheus_url), file))
 
 
 def _summary(fleet: Path, findings: Sequence[Finding]) -> str:

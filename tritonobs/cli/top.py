@@ -25,8 +25,8 @@ _SMOOTH_SECONDS = 10.0
 """Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
 _FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
 """The length of the first of several readings, and of the only one: longer than a worker may be silent."""
-_LEAST_SECONDS, _SCRAPES, _UNTOLD_SECONDS = 30.0, 4, 60.0
-"""The window of rates: at least this, and four scrapes; without a fleet file their interval is unknown."""
+_LEAST_SECONDS, _UNTOLD_SECONDS = 30.0, 60.0
+"""The window of rates: at least this; without a fleet file the interval of scrapes is unknown."""
 # Those of `timings.top`, whose import brings requests and would slow --help.
 _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 
@@ -111,8 +111,11 @@ def _window(fleet: Path | None) -> float:
     if fleet is None:
         return _UNTOLD_SECONDS
     from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
+    from tritonobs.plan.rules import SCRAPES_PER_WINDOW  # noqa: PLC0415
 
-    return max(_LEAST_SECONDS, _SCRAPES * float(asked_plan(fleet).prometheus.scrape_interval_seconds))
+    return max(
+        _LEAST_SECONDS, SCRAPES_PER_WINDOW * float(asked_plan(fleet).prometheus.scrape_interval_seconds)
+    )
 
 
 def _refuse_unseen(view: TopView, chosen: str) -> None:

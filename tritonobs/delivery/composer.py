@@ -18,7 +18,7 @@ from jinja2 import Template
 from tritonobs import names
 from tritonobs.chats.chat import Digest, Link, Message, RobotChat
 from tritonobs.chats.registry import robot_chat
-from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.payload import Alert, State
 from tritonobs.delivery.template import fill, house_template
 from tritonobs.delivery.view import (
     LANGUAGES,
@@ -181,7 +181,7 @@ class DigestPage:
     """One message of a digest and the alerts it names."""
 
     message: Message
-    states: frozenset[tuple[str, str, str]]
+    states: frozenset[State]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,8 @@ def _moment(value: object) -> datetime | None:
 
 
 Moment = Annotated[datetime | None, BeforeValidator(_moment)]
+State = tuple[str, str, str]
+"""What identifies an event: which alert, which episode, firing or resolved."""
 
 
 class TooLarge(ValueError):  # noqa: N818 (what it is)
@@ -65,8 +67,8 @@ class Alert(_Said):
         return hashlib.sha256(json.dumps(self.labels, sort_keys=True).encode()).hexdigest()[:16]
 
     @cached_property
-    def state(self) -> tuple[str, str, str]:
-        """What identifies an event: which alert, which episode, firing or resolved."""
+    def state(self) -> State:
+        """Its `State`."""
         return self.fingerprint, str(self.starts_at), self.status
 
 

@@ -6,10 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tritonobs.delivery.payload import Alert
-
-State = tuple[str, str, str]
-"""`Alert.state`: which alert, which episode, firing or resolved."""
+from tritonobs.delivery.payload import Alert, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlunsplit
 from tritonobs import names
 from tritonobs.addresses import web_parts
 from tritonobs.chats.chat import Link, People
-from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.payload import Alert, State
 from tritonobs.plan.notify import Mention
 from tritonobs.units import format_duration
 
@@ -71,7 +71,7 @@ class AlertView:
     `full` says whether there is room for everything; when not, name, subject and time are enough.
     """
 
-    state: tuple[str, str, str]
+    state: State
     rank: tuple[bool, int, float, str]
     firing: bool
     icon: str

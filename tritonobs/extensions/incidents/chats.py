@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.sifted import Sifted, State
+from tritonobs.delivery.payload import Alert, State
+from tritonobs.delivery.sifted import Sifted
 from tritonobs.extensions.incidents.incident import Incident, What, cause_key, chat_incidents
 from tritonobs.extensions.incidents.news import (
-    FIRING,
     MOST_NAMED,
     Chat,
     Kind,
@@ -87,11 +86,11 @@ def sift(
         incident = owner.get(alert.fingerprint)
         if incident is None:
             continue
-        if not alert.firing and not _fires_for(talk.chat, alert):
+        if not alert.firing and not talk.chat.thinks_firing(alert.fingerprint):
             # Delivery knows whether this end needs a message.
             continue
         message = talks.get(incident.id)
-        if talk.chat.named.get(alert.fingerprint) == alert.state and _told(talk.chat, incident):
+        if talk.chat.named.get(alert.fingerprint) == alert.state and talk.chat.told_of(incident):
             repeated = message is not None and message.kind is Kind.REPEAT
             if not repeated and incident.id not in talk.asked:
                 known.add(alert.state)
@@ -196,21 +195,11 @@ def resumed(entries: Iterable[Entry], now: float) -> dict[str, Talk]:
     return talks
 
 
-def _told(chat: Chat, incident: Incident) -> bool:
-    return any(name in chat.told for name in (incident.id, *incident.joined))
-
-
 def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     """Whether a ticket may wait: it begins, or ends for a chat that has it, and the incident is known."""
-    if rank(alert.labels) >= _PAGE or incident.ended is not None or not _told(chat, incident):
+    if rank(alert.labels) >= _PAGE or incident.ended is not None or not chat.told_of(incident):
         return False
-    return alert.firing or _fires_for(chat, alert)
-
-
-def _fires_for(chat: Chat, alert: Alert) -> bool:
-    """Whether the chat has heard that it fires, and not that it is over."""
-    state = chat.named.get(alert.fingerprint)
-    return state is not None and state[2] == FIRING
+    return alert.firing or chat.thinks_firing(alert.fingerprint)
 
 
 def _update(incident: Incident) -> Message:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, TypeVar
 
+from tritonobs.delivery.payload import State
 from tritonobs.extensions.incidents.incident import (
     CauseKey,
     Change,
@@ -37,8 +38,6 @@ FIRING: Final = "firing"
 _PAGE: Final = SEVERITIES.index("critical")
 
 _Entry = TypeVar("_Entry")
-State = tuple[str, str, str]
-"""`Alert.state`: which alert, which beginning, on or off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +138,15 @@ class Chat:
     named: Mapping[str, State] = field(default_factory=dict)
     """The last state of each alert that was named, by its fingerprint."""
 
+    def told_of(self, incident: Incident) -> Told | None:
+        """What it has of the incident, or of one that turned out to be it."""
+        return next((self.told[name] for name in (incident.id, *incident.joined) if name in self.told), None)
+
+    def thinks_firing(self, key: str) -> bool:
+        """Whether it has heard that an alert fires, and not that it is over."""
+        state = self.named.get(key)
+        return state is not None and state[2] == FIRING
+
 
 def due(
     chat: Chat, incidents: Iterable[Incident], now: float, fleet: Fleet, policy: Policy | None = None
@@ -150,7 +158,7 @@ def due(
     policy = policy or Policy()
     found = []
     for incident in incidents:
-        news = _news(_told(chat, incident), incident, now, fleet, policy)
+        news = _news(chat.told_of(incident), incident, now, fleet, policy)
         kind = _due(chat, incident, now, news, policy)
         if kind is not None:
             found.append(_message(chat, incident, kind, news))
@@ -163,7 +171,7 @@ def accepted(chat: Chat, message: Message, now: float, states: Collection[State]
     chat = named(chat, every if states is None else every.intersection(states))
     if states is not None and not every <= set(states):
         return chat
-    incident, before = message.incident, _told(chat, message.incident)
+    incident, before = message.incident, chat.told_of(message.incident)
     before = before or Told(incident=incident, at=now)
     said = {change.what for change in message.changes}
     told = Told(
@@ -188,7 +196,7 @@ def named(chat: Chat, states: Iterable[State]) -> Chat:
 
 def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], policy: Policy) -> Kind | None:
     """Which message is due, if one is."""
-    told = _told(chat, incident)
+    told = chat.told_of(incident)
     if incident.closed:
         ends = not told.ended if told else _kept_back(chat, incident)
         return Kind.END if ends else None
@@ -224,8 +232,7 @@ def _going_on(  # noqa: PLR0917 (as `_due`, which has no room for it)
 
 def _over(chat: Chat, one: Episode) -> bool:
     """Whether the chat thinks that an alert fires which is over."""
-    state = chat.named.get(one.key)
-    return not one.firing and state is not None and state[2] == FIRING
+    return not one.firing and chat.thinks_firing(one.key)
 
 
 def _outlived(chat: Chat, one: Episode) -> bool:
@@ -279,7 +286,7 @@ def _news(
 
 
 def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
-    told = _told(chat, incident)
+    told = chat.told_of(incident)
     heard = told.causes if told else frozenset()
     cause = incident.cause
     if cause and cause_key(cause) in heard and kind is not Kind.REPEAT:
@@ -297,11 +304,6 @@ def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...
         going_on=tuple(one for one in firing if one.key in known),
         over=tuple(one for one in ends if kind is Kind.END or chat.named.get(one.key) != one.alert.state),
     )
-
-
-def _told(chat: Chat, incident: Incident) -> Told | None:
-    """What the chat has of the incident, or of one that turned out to be it."""
-    return next((chat.told[name] for name in (incident.id, *incident.joined) if name in chat.told), None)
 
 
 def _newest(entries: dict[str, _Entry], most: int) -> dict[str, _Entry]:

@@ -21,8 +21,8 @@ from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.sifted import Sifted, State
+from tritonobs.delivery.payload import Alert, State
+from tritonobs.delivery.sifted import Sifted
 from tritonobs.extensions.incidents.bill import bill
 from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, telling, unasked
 from tritonobs.extensions.incidents.cost import Cost

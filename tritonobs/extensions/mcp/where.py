@@ -10,13 +10,11 @@ from tritonobs.cli.asking import plan_cluster
 from tritonobs.cli.fleet_file import WrongFile, asked_plan
 from tritonobs.cli.values import running_fleet, running_url
 from tritonobs.extensions.mcp.ask import Unanswered
+from tritonobs.plan.rules import SCRAPES_PER_WINDOW
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan
-
-_SCRAPES = 4
-"""Of a window: a rate needs two samples, and one may be missed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ class Where:
 
     def window(self, least_seconds: float) -> str:
         """A window with enough scrapes for a rate, even where one is missed."""
-        return format_duration(max(least_seconds, _SCRAPES * self.scrape_seconds))
+        return format_duration(max(least_seconds, SCRAPES_PER_WINDOW * self.scrape_seconds))
 
     def file(self) -> str:
         """The fleet file.
