@@ -216,7 +216,7 @@ def near_fast():
         return ({**slo(model), "sloth_window": window}, value)
 
     return Case(
-        says="fast: what is near its threshold is compared, with bad requests where the tightest budget burns",
+        says="fast: what is near its threshold is compared, with bad requests where the least budget burns",
         world=world,
         rules=(record,),
         given=(BUDGET, TIGHTEST, BAD, CALLS, *SHARES),
