@@ -64,7 +64,7 @@ local chance =
     // The rate between two scrapes was far above the limit, and higher than chance explains. `near` is `near_limit(config)`.
     burst(near):: fit(|||
       (
-        sum by (%(subject)s) (%(hot)s)
+        label_replace(%(hot)s, "rate", "", "", "")
           > on (%(subject)s)
         %(spikeRatio)s * %(limit)s
       )
@@ -211,7 +211,7 @@ local exceeds =
     // The value, without the label of the row.
     local over(rate, window) = fit(|||
       (
-        sum by (%(subject)s) (%(rate)s)
+        label_replace(%(rate)s, "rate", "", "", "")
           > on (%(subject)s)
         %(threshold)s
       )
