@@ -39,7 +39,7 @@ from tritonobs.timings.cause import Cause
 
 
 @check(order=275, explains=LATE)
-def judge(view: View) -> Iterator[Cause]:
+def full_moon(view: View) -> Iterator[Cause]:
     """Nothing, on a healthy fleet."""
     if view.snapshot.model == "moon":
         yield Cause(place=("moon", ""), sentence="the moon is full", confidence=0.5)

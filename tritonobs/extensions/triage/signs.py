@@ -9,7 +9,7 @@ from typing import Final
 
 from tritonobs import names
 from tritonobs.clients.prometheus import FiringAlert
-from tritonobs.extensions.triage.cause import titled
+from tritonobs.extensions.triage.check import titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
 from tritonobs.units import format_duration, parse_moment

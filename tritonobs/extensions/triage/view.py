@@ -9,7 +9,6 @@ from functools import cached_property
 from tritonobs import names
 from tritonobs.clients.prometheus import Target
 from tritonobs.extensions.triage.case import Case, Change, Spread
-from tritonobs.extensions.triage.loads import Load, loads
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
@@ -64,11 +63,6 @@ class View:
     def roster(self) -> Roster:
         """The workers, then and now."""
         return Roster(self)
-
-    @cached_property
-    def loads(self) -> Mapping[Subject, Load]:
-        """The models that were loaded, and when."""
-        return loads(self)
 
     @cached_property
     def trends(self) -> Trends:
@@ -126,6 +120,10 @@ class View:
         wanted = sorted((labels or {}).items())
         rows = self.rows(name, *(label for label, _ in wanted), before=before)
         return rows.get(tuple(value for _, value in wanted))
+
+    def both(self, name: str, labels: Mapping[str, str] | None = None) -> tuple[float | None, float | None]:
+        """That value before, and now."""
+        return self.value(name, labels, before=True), self.value(name, labels)
 
     def rows(self, name: str, *labels: str, before: bool = False) -> dict[tuple[str, ...], float]:
         """An answer by the values of some labels."""
@@ -212,7 +210,7 @@ class View:
     def tail_size(self, subject: Subject, stage: str, kind: str) -> tuple[float | None, float | None]:
         """The size only a hundredth exceeds, now and in the baseline."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        now, before = (self.value("size_p99", labels, before=side) for side in (False, True))
+        before, now = self.both("size_p99", labels)
         return now, before
 
     def is_up(self, replica: str, *, before: bool = False) -> bool:

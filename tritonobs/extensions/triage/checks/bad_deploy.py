@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import growth, titled
-from tritonobs.extensions.triage.check import LATE, check
+from tritonobs.extensions.triage.check import LATE, check, growth, plural, titled
 from tritonobs.extensions.triage.loads import Arrival, arrivals
 from tritonobs.extensions.triage.signs import explain_errors, taken
 from tritonobs.extensions.triage.view import View
@@ -44,7 +43,7 @@ class _Worse:
     same_model={"reload", "slow_replica"},
     callers={"error_surge", "slow_stage"},
 )
-def judge(view: View) -> Iterator[Cause]:
+def bad_deploy(view: View) -> Iterator[Cause]:
     """Models that were loaded again, or in a new version, and have failed more or taken longer since."""
     for arrival in arrivals(view):
         worse = _errors(view, arrival) or _slower(view, arrival) or _waits(view, arrival)
@@ -136,7 +135,7 @@ def _slower(view: View, arrival: Arrival) -> _Worse | None:
     before, late = levels
     grew = late / before if before > 0 else 0.0
     others, traffic = _others(view, arrival), max(1.0, _traffic(view, arrival))
-    # Squared: where all take longer, one does by much more (tests/triage/checks/test_slow_machine.py).
+    # Squared: where all take longer, one does by much more (tests/triage/checks/test_machines.py).
     if grew < _SLOWER * (others or 1.0) ** 2 * (traffic if traffic > _MORE_TRAFFIC else 1.0):
         return None
     if others is None and taken(view) and grew < _ALONE:
@@ -307,9 +306,9 @@ def _shown(arrival: Arrival) -> str:
     """How the load was recognised."""
     load = arrival.load
     if load.workers:
-        return f"{load.workers} new worker{'s' if load.workers > 1 else ''}"
+        return plural(load.workers, "new worker")
     if load.replicas:
-        return f"its counters began again on {load.replicas} replica{'s' if load.replicas > 1 else ''}"
+        return f"its counters began again on {plural(load.replicas, 'replica')}"
     return "its load time changed"
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.cause import part, stage_labels, timing_evidence
-from tritonobs.extensions.triage.check import check
+from tritonobs.extensions.triage.check import check, part, stage_labels, timing_evidence
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.promql import labels_of
@@ -27,7 +26,7 @@ _UNNAMED = frozenset({CALL, OTHER})
 
 
 @check(order=180, explains={"queue_saturation", "slow_machine"})
-def judge(view: View) -> Iterator[Cause]:
+def slow_stage(view: View) -> Iterator[Cause]:
     """Stages that account for much of the added time of requests, not counting fuller batches.
 
     A stage must stand out from what all parts do together: a slow machine has no slow stage.
@@ -36,7 +35,7 @@ def judge(view: View) -> Iterator[Cause]:
         for change in case.changes:
             if change.now.name == QUEUE:
                 continue
-            batches = view.batch_growth((change.now.model, change.now.version))
+            batches = view.batch_growth(change.subject)
             share = _share(case, change, batches)
             if share >= (_UNNAMED_PART_OF_CHANGE if change.now.name in _UNNAMED else _PART_OF_CHANGE):
                 yield _cause(case, change, share)
@@ -65,46 +64,34 @@ def _by_mean(case: Case, change: Change, batches: float) -> float:
     # A part that was not there before has nothing to grow from, and adds all of its time.
     growth = change.growth if change.before else math.inf
     # Squared: beside compilers one part took 2.5 times as long, and half of the rest nearly as much
-    # (tests/triage/checks/test_slow_machine.py).
+    # (tests/triage/checks/test_machines.py).
     stands_out = growth > _GROWTH * everywhere**2 * batches and change.is_unusual and added > _NOTABLE_SECONDS
     return min(1.0, added / case.added_seconds) if stands_out else 0.0
 
 
 def _by_tail(case: Case, change: Change, batches: float) -> float:
     """Its part of what the slowest hundredth grew; 0 if its own grew little."""
-    whole = (case.now.request.p99 or 0.0) - ((case.before.request.p99 if case.before else None) or 0.0)
+    whole = (case.now.request.p99 or 0.0) - (case.was.p99 or 0.0)
     stands_out = change.tail_growth > _GROWTH * batches and whole > 0
     return min(1.0, change.added_tail_seconds / whole) if stands_out else 0.0
 
 
 def _cause(case: Case, change: Change, share: float | None) -> Cause:
-    stage = change.now
-    before = change.before.timing.mean if change.before else None
-    was = f", was {format_latency(before)}" if before is not None else ""
-    named = stage.name not in _UNNAMED
+    """`share` is its part of what was added; None for a stage that takes a multiple of its time."""
+    stage, model = change.now, case.now.model
+    was = f", was {format_latency(change.was.mean)}" if change.was.mean is not None else ""
+    if share is None:
+        confidence, of_all = _MULTIPLE_CONFIDENCE, ()
+        much = f"{change.growth:.1f} times as long, {stage.share or 0:.0%} of a request to {model}"
+    else:
+        confidence = min(0.9, 0.5 + 0.4 * share)
+        of_all = (Evidence(f"share of the added time of {model}", None, share, "ratio"),)
+        much = f"{share:.0%} of the added time of {model}"
     return Cause(
         place=(stage.model, stage.version, *stage.path),
-        sentence=(
-            f"{part(case, stage)} takes {format_latency(stage.timing.mean or 0.0)}{was}: "
-            + (
-                f"{change.growth:.1f} times as long, {stage.share or 0:.0%} of a request to {case.now.model}"
-                if share is None
-                else f"{share:.0%} of the added time of {case.now.model}"
-            )
-        ),
-        confidence=_UNNAMED_CONFIDENCE
-        if not named
-        else _MULTIPLE_CONFIDENCE
-        if share is None
-        else min(0.9, 0.5 + 0.4 * share),
-        evidence=(
-            *timing_evidence(stage.name, change.before.timing if change.before else None, stage.timing),
-            *(
-                ()
-                if share is None
-                else (Evidence(f"share of the added time of {case.now.model}", None, share, "ratio"),)
-            ),
-        ),
+        sentence=f"{part(case, stage)} takes {format_latency(stage.timing.mean or 0.0)}{was}: {much}",
+        confidence=_UNNAMED_CONFIDENCE if stage.name in _UNNAMED else confidence,
+        evidence=(*timing_evidence(change), *of_all),
         next_steps=(
             f"look at what {stage.model} does in {stage.name}: a release, a setting, a service it waits for",
             f"compare a profile of a worker of {stage.model} with one from before",

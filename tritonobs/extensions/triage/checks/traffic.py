@@ -1,4 +1,4 @@
-"""A model, or the fleet, gets more requests than its limit."""
+"""Traffic: more than its limit, much more than before, or far less."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import figure, set_limit, suggest_limit, titled
-from tritonobs.extensions.triage.check import LATE, check
+from tritonobs.extensions.triage.case import Case
+from tritonobs.extensions.triage.check import LATE, check, figure, set_limit, suggest_limit, titled
+from tritonobs.extensions.triage.signs import drain_steps, draining, explain_errors
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import labels_of
 from tritonobs.timings.questions import peak_seconds
+from tritonobs.timings.stages import stage_tables
 from tritonobs.units import parse_duration
 
 _BURST_RATIO = 1.5
@@ -22,7 +24,7 @@ _USUAL_INTERVAL_SECONDS, _HALF_MINUTE = 15.0, 30.0
 
 
 @check(order=110, explains=LATE | {"batch_delay", "traffic_surge"})
-def judge(view: View) -> Iterator[Cause]:
+def qps_limit(view: View) -> Iterator[Cause]:
     """Limits that were exceeded: all the time; those of models also for half a minute, or in bursts."""
     limits = view.rows("limits", names.MODEL, names.VERSION)
     fleet = limits.pop(("", ""), None)
@@ -36,13 +38,14 @@ def judge(view: View) -> Iterator[Cause]:
         if version and limits.get((model, ""), math.inf) <= limit:
             # The limit of the model is passed at least as early, and by more.
             continue
-        mean = sum(view.request_rate(subject) for subject in subjects)
+        before, mean = (
+            sum(view.request_rate(subject, before=side) for subject in subjects) for side in (True, False)
+        )
         # The busiest half minute, and the most that was answered between two scrapes, in requests a second.
         peak, burst = (_most(view, name, (model, version), subjects) for name in ("peak", "burst"))
-        if max(mean, peak or 0.0) <= limit and not _is_burst(view, burst or 0.0, limit):
-            continue
-        before = sum(view.request_rate(subject, before=True) for subject in subjects)
         longest = max(mean, peak or 0.0)
+        if longest <= limit and not _is_burst(view, burst or 0.0, limit):
+            continue
         briefly = "" if mean > limit else " for a while" if longest > limit else " in bursts"
         most = longest if longest > limit else burst or 0.0
         trend = ("requests", labels_of((model, version) if version else (model,)))
@@ -117,3 +120,85 @@ def _interval_seconds(view: View) -> float:
     """How often replicas are scraped; older releases of Prometheus do not report it."""
     intervals = [target.interval for target in view.replica_targets() if target.interval]
     return max((float(parse_duration(interval)) for interval in intervals), default=_USUAL_INTERVAL_SECONDS)
+
+
+_FACTOR = 1.5
+_BUSY = 0.5
+_ABOVE_USUAL = 1.2
+
+
+@check(order=170, explains=LATE | {"batch_delay"})
+def traffic_surge(view: View) -> Iterator[Cause]:
+    """Models that clients call, with much more traffic that is served worse."""
+    for case in view.cases:
+        if case.before is None:
+            continue
+        now, before = view.request_rate(case.subject), view.request_rate(case.compared, before=True)
+        # A rush that comes every few minutes is in the busier parts of the baseline, and not a surge.
+        usual = case.usual.requests(case.compared) or 0.0
+        if now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * usual):
+            continue
+        failing = view.failing(case.now.model) and not explain_errors(view, case.subject)
+        if not case.slower and not failing:
+            continue
+        labels = labels_of(case.subject)
+        yield Cause(
+            place=case.subject,
+            sentence=(
+                f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and "
+                f"{'takes longer' if case.slower else 'more of them fail'}{draining(view, labels, before)}"
+            ),
+            confidence=0.8 if now > 2 * before else 0.65,
+            evidence=(
+                Evidence("requests", before, now, "per_second"),
+                _worse(view, case),
+            ),
+            next_steps=(
+                *drain_steps(view, labels, before),
+                "find out whether it is intended: a campaign, a new client, retries of clients that time out",
+                f"set a limit that it can serve: {suggest_limit(case.now.model)}",
+            ),
+            trend=("requests", labels),
+            asked=("requests",),
+        )
+
+
+def _worse(view: View, case: Case) -> Evidence:
+    if case.slower:
+        return Evidence("mean of a request", case.was.mean, case.now.request.mean, "seconds")
+    now, before = view.error_ratio(case.subject), view.error_ratio(case.subject, before=True)
+    return Evidence(f"error ratio of {case.now.model}", before, now, "ratio")
+
+
+_FALL = 0.4
+_ASKED = 0.2
+
+
+@check(order=240, explains=())
+def upstream_drop(view: View) -> Iterator[Cause]:
+    """Models that clients call, that still serve, but are asked far less."""
+    for table in stage_tables(view.before, model=view.snapshot.model, version=view.snapshot.version):
+        subject, before = (table.model, table.version), table.request.rate
+        now = view.request_rate(subject)
+        if before < _ASKED or now > _FALL * before or subject not in view.now.servers:
+            continue
+        # A rollout moves requests to another version, which is not a drop.
+        moved = sum(view.request_rate(other) for other in view.now.servers if other[0] == table.model)
+        if moved > _FALL * before:
+            continue
+        yield Cause(
+            place=subject,
+            sentence=(
+                f"{titled(subject)} gets {figure(now)} requests/s, was {figure(before)}: "
+                "its clients send fewer"
+            ),
+            confidence=0.8 if now < 0.05 * before else 0.6,
+            evidence=(Evidence("requests", before, now, "per_second"),),
+            next_steps=(
+                "look upstream: the load balancer's view of this fleet, the clients, the network between",
+                "if it is the usual quiet time of day, compare with --baseline yesterday",
+            ),
+            trend=("requests", labels_of(subject)),
+            falls=True,
+            asked=("requests",),
+        )
