@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tritonobs.extensions.kubernetes.layout import all_objects
+from tritonobs.extensions.kubernetes.build import all_objects
 from tritonobs.extensions.kubernetes.workload import FleetFile
 from tritonobs.plan.build import build_plan, check
 from tritonobs.plan.fleet import Pods

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,14 +19,23 @@ from tritonobs.cli.values import (
     prometheus_option,
     running_url,
 )
+from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.extensions.history.backtest import backtest_limit, backtest_objective, backtest_table
+from tritonobs.extensions.history.suggest import (
+    Operation,
+    describe,
+    far_too_much,
+    operations_in_history,
+    suggestion_page,
+    suggestion_table,
+)
+from tritonobs.extensions.history.suggest import suggest as find_knee
 from tritonobs.files import replace
 from tritonobs.registry import answer
+from tritonobs.report import json_text, print_table, print_text
 from tritonobs.spec.values import parse_qps
+from tritonobs.timings.promql import Span
 from tritonobs.units import parse_ratio
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.extensions.history.suggest import Operation
 
 
 class _Replica(Address):
@@ -111,11 +119,6 @@ def suggest(
     Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
     status 3 when there is too little data.
     """
-    from tritonobs.extensions.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415
-    from tritonobs.extensions.history.tables import suggestion_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
-
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
     rates = [lowest + (highest - lowest) * at / (steps - 1) for at in range(steps)]
@@ -130,8 +133,6 @@ def suggest(
         say(f"tritonobs: {error}; read more history (--over) or measure with load (--drive)", err=True)
         return 3
     if plot:
-        from tritonobs.extensions.history.tables import suggestion_page  # noqa: PLC0415 (brings jinja2)
-
         replace(plot, suggestion_page(found, describe(found)).encode())
     if form == "json":
         say(json_text(found))
@@ -167,12 +168,6 @@ def backtest(
 
     Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
-    from tritonobs.extensions.history.backtest import backtest_limit  # noqa: PLC0415
-    from tritonobs.extensions.history.burns import backtest_objective  # noqa: PLC0415
-    from tritonobs.extensions.history.tables import backtest_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
-
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
     if qps is not None and not qps.is_finite():
@@ -193,9 +188,6 @@ def backtest(
 
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
-    from tritonobs.extensions.history.suggest import operations_in_history  # noqa: PLC0415
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
-
     now = time.time()
     span = Span(start=now - over, end=now)
     operations = operations_in_history(client, span, model=model)
@@ -206,8 +198,6 @@ def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operati
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load; ends early once a step is far too much."""
-    from tritonobs.extensions.history.suggest import Operation, far_too_much  # noqa: PLC0415
-
     driven = answer("driven")
     if driven is None:
         raise click.UsageError("--drive needs the load generator, which this installation does not have")
