@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer, ClientError
 from tritonobs.extensions.picture.board import Board, Mark, Panel, Target, Variable, read_board
 from tritonobs.units import format_duration, parse_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
 
 _SCRAPE_SECONDS: Final = 15.0
 
