@@ -16,8 +16,8 @@ from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.extensions.lab.robot.robot import RobotRules
-from tritonobs.extensions.lab.robot.vendors import VENDORS
+from tritonobs.extensions.lab.robot import RobotRules
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks.supervisor import Supervisor

@@ -14,7 +14,7 @@ from tritonobs.chats.dingtalk import CHAT, Markdown, reply
 from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
 MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
 

@@ -12,7 +12,7 @@ from tritonobs.delivery.commit import Answer, Pace
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Above, Delivery
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
 from tritonobs.tasks.supervisor import Supervisor
 

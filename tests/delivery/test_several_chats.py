@@ -19,7 +19,7 @@ from tritonobs.delivery.commit import Pace
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Delivery
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
 from tritonobs.tasks.supervisor import Supervisor
 

@@ -11,7 +11,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import STATE
-from tritonobs.extensions.lab.robot.vendors import VENDORS
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.tasks.undo import Undo
 
 

@@ -20,11 +20,11 @@ from tritonobs import assets
 from tritonobs.chats.chat import RobotChat
 from tritonobs.chats.registry import robot_chat, robot_chats
 from tritonobs.chats.settings import Delivered
-from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.extensions.lab.stack import native, processes, rehearsal
 from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
 from tritonobs.extensions.lab.stack.processes import Part
 from tritonobs.extensions.lab.stack.services import Folders, require_programs, robot_service, stack_services
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import write_artifacts

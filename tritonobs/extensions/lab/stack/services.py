@@ -133,7 +133,7 @@ def robot_service(robot: PracticeRobot) -> Service:
     return Service(
         name="robot",
         argv=(
-            *(sys.executable, "-m", "tritonobs.extensions.lab.robot.process"),
+            *(sys.executable, "-m", "tritonobs.extensions.lab.robot"),
             *(str(robot.webhook_file), str(robot.secret_file), robot.chat),
         ),
         url=f"{robot.url}/messages",

@@ -2,6 +2,9 @@
 
 `GET /messages` and `GET /attempts` show what it got; `POST /faults` (`fault`, `times`) gives it faults and
 `DELETE /faults` takes them away. What the vendor accepts is judged over one call, by the table of `vendors`.
+
+As a process: `python -m tritonobs.extensions.lab.robot WEBHOOK_FILE SECRET_FILE [CHAT]`. It answers at the
+webhook of the first file and takes the signing secret of the second, the very files `tritonobs serve` reads.
 """
 
 from __future__ import annotations
@@ -10,18 +13,23 @@ import enum
 import hmac
 import json
 import secrets
+import signal
 import socket
 import struct
+import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Protocol
-from urllib.parse import parse_qsl, urlsplit
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-from tritonobs.extensions.lab.robot.vendors import (
+from typing_extensions import Self
+
+from tritonobs.extensions.lab.vendors import (
     DINGTALK,
     VENDORS,
     Json,
@@ -30,9 +38,6 @@ from tritonobs.extensions.lab.robot.vendors import (
     Shown,
     Vendor,
 )
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _WINDOW_SECONDS = 60.0
 _CLOCK_SKEW_SECONDS = 3600.0
@@ -383,3 +388,21 @@ class RobotDouble:
         if message:
             self.messages.append(message)
         return fault or judgement
+
+
+def main(webhook_file: Path, secret_file: Path, chat: str = "dingtalk") -> None:
+    """Answer until SIGTERM or SIGINT."""
+    webhook = urlsplit(webhook_file.read_text(encoding="utf-8").strip())
+    vendor = VENDORS[chat]
+    field = vendor.token_field
+    token = parse_qs(webhook.query)[field][0] if field else webhook.path.removeprefix(vendor.path)
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
+    secret = secret_file.read_text(encoding="utf-8").strip()
+    with RobotDouble(chat=chat, token=token, secret=secret if vendor.signed else "", port=webhook.port or 80):
+        stopping.wait()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:4])
