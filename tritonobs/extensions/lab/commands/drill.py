@@ -39,7 +39,7 @@ def drill(*, names: tuple[str, ...], listed: bool, state: Path, form: str) -> in
     shows the drills that had ended. Exit status 0: as promised. 1: a promise was broken. 3: a drill could not
     be run.
     """
-    from tritonobs.extensions.lab.drill.registry import DRILLS  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.lab.drill.run import DRILLS  # noqa: PLC0415 (brings requests)
 
     if listed:
         _list(tuple(DRILLS.values()), state, form)
