@@ -17,7 +17,7 @@ _GROWTH = 1.3
 # A few huge images may hardly move the mean.
 _TAIL_GROWTH = 2.0
 _SLOWER = 1.1
-_UNITS: dict[str, Unit] = {"megapixels": "megapixels", "bytes": "bytes"}
+_UNITS: dict[str, Unit] = {"megapixels": "megapixels", "bytes": "bytes", "boxes": "boxes"}
 _BOXES = "boxes"
 _MORE_BOXES, _SLOWER_BY_BOXES = 1.5, 1.2
 
@@ -30,8 +30,8 @@ def _sizes(view: View) -> Iterator[tuple[Subject, Case, Change, str, Evidence]]:
         if slower := view.slower_stage(model, stage):
             subject = (model, version)
             now, usual = view.mean_size(subject, stage, kind), view.usual_size(subject, stage, kind)
-            unit: Unit = _BOXES if kind == _BOXES else _UNITS.get(kind, "")
-            yield subject, *slower, kind, Evidence(f"mean {kind} into {stage}", usual, now, unit)
+            mean = Evidence(f"mean {kind} into {stage}", usual, now, _UNITS.get(kind, ""))
+            yield subject, *slower, kind, mean
 
 
 @check(order=60, explains=LATE)

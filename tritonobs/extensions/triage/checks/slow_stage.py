@@ -81,7 +81,7 @@ def _cause(case: Case, change: Change, share: float | None) -> Cause:
     stage, model = change.now, case.now.model
     was = f", was {format_latency(change.was.mean)}" if change.was.mean is not None else ""
     if share is None:
-        confidence, of_all = _MULTIPLE_CONFIDENCE, ()
+        confidence, of_all = _MULTIPLE_CONFIDENCE, tuple[Evidence, ...]()
         much = f"{change.growth:.1f} times as long, {stage.share or 0:.0%} of a request to {model}"
     else:
         confidence = min(0.9, 0.5 + 0.4 * share)
