@@ -22,8 +22,7 @@ from results import publish, table
 from tritonobs.clients.exposition import read_page
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 from tritonobs.programs import binaries
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS
 

@@ -25,7 +25,7 @@ from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import DRILLS
 from tritonobs.extensions.lab.report import seconds
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.triage.answers import verdict as look
 from tritonobs.timings.promql import Span
 

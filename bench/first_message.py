@@ -27,7 +27,7 @@ from tritonobs.extensions.incidents.words import ENGLISH
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import DRILLS, Session
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill, Outcome

@@ -31,7 +31,7 @@ from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.picture.answers import Drawing, ask_target, fill, intervals, read_drawing, step_of
 from tritonobs.extensions.picture.board import knobs_of
 from tritonobs.extensions.picture.page import sheet

@@ -17,8 +17,7 @@ from support.closed_loop import ClosedLoop
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack import native, processes
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 from tritonobs.programs import binaries
 
 if TYPE_CHECKING:

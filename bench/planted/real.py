@@ -25,7 +25,7 @@ import requests
 
 from planted.fault import Truth
 from tritonobs.extensions.lab.drill.rig import Rig, steady
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.triage.saved import save_snapshot
 from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.timings.promql import Span

@@ -13,7 +13,7 @@ from planted.fault import Named
 from planted.fleet import SCRAPE_SECONDS
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports, wait_for
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports, wait_for
 from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 from tritonobs.names import HEARTBEAT

@@ -13,7 +13,7 @@ from support.simulate import World
 from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.plan.build import build_plan
 from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet

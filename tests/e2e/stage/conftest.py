@@ -17,8 +17,7 @@ from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 from tritonobs.programs import binaries
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.extensions.lab.load.result import Percentiles, percentiles
-from tritonobs.extensions.lab.load.wire import kind_of
+from tritonobs.extensions.lab.load.run import kind_of
 
 
 def test_percentiles_are_values_that_occurred() -> None:

@@ -20,7 +20,7 @@ from tritonobs.cli import top
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.commands import demo, load, stack
 from tritonobs.extensions.lab.stack import local, native, processes
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack.processes import Folders, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable

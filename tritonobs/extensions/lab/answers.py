@@ -10,7 +10,7 @@ import psutil
 
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lab.load.result import LoadResult

@@ -15,7 +15,7 @@ from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.result import LoadResult, Progress
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
-from tritonobs.extensions.lab.stack.ports import wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -40,7 +40,7 @@ def demo(*, state: Path, chat: str, keep: bool) -> None:
     from tritonobs.extensions.lab.commands.demo_steps import heading, run_steps  # noqa: PLC0415 (brings OpenCV and tritonclient)
     from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
     from tritonobs.extensions.lab.stack import local, native  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
 
     folders = Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:

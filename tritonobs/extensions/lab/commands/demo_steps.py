@@ -11,7 +11,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import demo as scenario
 from tritonobs.extensions.lab.report import load_progress
-from tritonobs.extensions.lab.stack.ports import wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 from tritonobs.plan.fleet import ALL_VERSIONS
 from tritonobs.registry import answer
 from tritonobs.report.console import print_table

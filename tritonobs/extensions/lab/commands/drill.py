@@ -78,8 +78,8 @@ def _rehearse(drills: tuple[Drill, ...], state: Path) -> Iterator[Outcome]:
     from tritonobs.extensions.lab.drill.rig import Rig  # noqa: PLC0415 (brings requests)
     from tritonobs.extensions.lab.drill.run import Session  # noqa: PLC0415
     from tritonobs.extensions.lab.report import drill_timeline  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
     from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
 
     try:
         rig = Rig(Folders(root=state.absolute()), str(state))
@@ -116,8 +116,8 @@ def _list(drills: tuple[Drill, ...], state: Path, form: str) -> None:
 
 def _speed(state: Path) -> float:
     """That of the stack in the state folder; without one, what `up --drills` would give it."""
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
     from tritonobs.extensions.lab.stack.rehearsal import NoRehearsal, running  # noqa: PLC0415
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
 
     try:
         return running(Folders(root=state.absolute()), str(state)).speed

@@ -77,7 +77,7 @@ def up(
     """
     from tritonobs.extensions.lab.report import startup_progress  # noqa: PLC0415 (brings rich)
     from tritonobs.extensions.lab.stack import local, native  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
 
     folders = Folders(root=state.absolute())
     with Undo(lambda: say("still stopping …", err=True)) as undo:
@@ -114,7 +114,7 @@ def status(*, state: Path) -> int:
     """Show which parts of the stack run and answer; exit status 1 when one does not."""
     from tritonobs.extensions.lab.report import stack_table  # noqa: PLC0415 (brings rich)
     from tritonobs.extensions.lab.stack import local  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415
 
     rows = local.health(Folders(root=state.absolute()))
@@ -129,7 +129,7 @@ def status(*, state: Path) -> int:
 def down(*, state: Path) -> None:
     """Stop every process of the stack."""
     from tritonobs.extensions.lab.stack import native  # noqa: PLC0415 (needs the extra `stack`)
-    from tritonobs.extensions.lab.stack.services import Folders  # noqa: PLC0415
+    from tritonobs.extensions.lab.stack.processes import Folders  # noqa: PLC0415
 
     stopped = native.down(Folders(root=state.absolute()))
     say(f"stopped {', '.join(part.name for part in stopped)}" if stopped else "nothing was running")

@@ -18,7 +18,7 @@ from tritonobs.errors import StackError
 from tritonobs.extensions.lab.drill.drill import CALM, Alert, Drill, Takes, alert
 from tritonobs.extensions.lab.drill.rig import Rig, Stream, callers, steady
 from tritonobs.extensions.lab.load.schedule import Segment
-from tritonobs.extensions.lab.stack.ports import wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 _SLOW_SECONDS = 0.6
 _FAILING_SHARE = 0.3

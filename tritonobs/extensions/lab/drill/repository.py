@@ -14,7 +14,7 @@ from tritonobs.clients.exposition import read_page
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.lab.drill.drill import Drill, Takes, alert
 from tritonobs.extensions.lab.drill.rig import Rig, steady
-from tritonobs.extensions.lab.stack.ports import wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 _ENTRANCE = "inspect_ensemble"
 

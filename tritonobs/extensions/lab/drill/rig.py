@@ -24,9 +24,7 @@ from tritonobs.extensions.lab.load.result import Progress
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import native, rehearsal
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.processes import Part
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders, Part, wait_for
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 

@@ -10,10 +10,14 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.load.wire import Failure
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What a request got instead of an answer: `kind` groups, `text` is the whole message."""
+
+    kind: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
