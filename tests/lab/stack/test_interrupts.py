@@ -18,7 +18,7 @@ from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
 from tritonobs.cli import top
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.commands import demo, load, stack
+from tritonobs.extensions.lab import commands
 from tritonobs.extensions.lab.stack import local, native, processes
 from tritonobs.extensions.lab.stack.processes import Folders, Service
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-IMPORTED = (demo, load, stack, top)  # here, so that no child has to
+IMPORTED = (commands, top)  # here, so that no child has to
 
 KILLS = int(os.environ.get("TRITONOBS_KILLS", "6"))
 """How often `up` is killed; 100 in the nightly run."""
