@@ -117,8 +117,8 @@ def test_no_file_is_longer_than_500_lines():
 
 
 def test_the_median_file_fits_on_two_screens():
-    """Half of the files have at most 120 lines."""
-    assert median(_lines(path) for path in CODE) <= 120
+    """Half of the files have at most 130 lines."""
+    assert median(_lines(path) for path in CODE) <= 130
 
 
 @pytest.mark.parametrize(
