@@ -1,12 +1,15 @@
-"""A run of load, shown."""
+"""The report of the laboratory: a run of load, and what is told of a drill while it goes on."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 
+import pytest
+
+from tritonobs.extensions.lab.drill.drill import Moment
 from tritonobs.extensions.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
-from tritonobs.extensions.lab.report import load_tables
+from tritonobs.extensions.lab.report import drill_timeline, load_tables
 from tritonobs.report import json_text, table_text
 
 RESULT = LoadResult(
@@ -65,3 +68,20 @@ def test_a_run_as_json_has_every_number() -> None:
 
     assert (read["sent"], read["ok"], read["errors"][0]["count"]) == (240, 195, 45)
     assert read["latency_from_send"]["p99"] == 0.09
+
+
+def test_a_long_moment_is_wrapped_under_its_beginning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The seconds stay a column of their own; stdout stays empty."""
+    monkeypatch.setenv("COLUMNS", "60")
+
+    with drill_timeline() as tell:
+        tell("slow-nms", Moment(seconds=25.04, what="triage: suppress of nms takes 603 ms, was 2 ms"))
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "slow-nms         +  25.0 s  triage: suppress of nms takes\n"
+        "                            603 ms, was 2 ms\n"
+    )
