@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,23 +20,14 @@ from tritonobs.cli.values import (
     prometheus_option,
     running_url,
 )
-from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.extensions.history.backtest import backtest_limit, backtest_objective, backtest_table
-from tritonobs.extensions.history.suggest import (
-    Operation,
-    describe,
-    far_too_much,
-    operations_in_history,
-    suggestion_page,
-    suggestion_table,
-)
-from tritonobs.extensions.history.suggest import suggest as find_knee
 from tritonobs.files import replace
 from tritonobs.registry import answer
-from tritonobs.report import json_text, print_table, print_text
 from tritonobs.spec.values import parse_qps
-from tritonobs.timings.promql import Span
 from tritonobs.units import parse_ratio
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.extensions.history.suggest import Operation
 
 
 class _Replica(Address):
@@ -119,6 +111,10 @@ def suggest(
     Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
     status 3 when there is too little data.
     """
+    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415 (brings requests)
+    from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
+
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
     rates = [lowest + (highest - lowest) * at / (steps - 1) for at in range(steps)]
@@ -168,6 +164,14 @@ def backtest(
 
     Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
+    from tritonobs.extensions.history.backtest import (  # noqa: PLC0415 (brings requests)
+        backtest_limit,
+        backtest_objective,
+        backtest_table,
+    )
+    from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
+
     if (qps is None) == (objective is None):
         raise click.UsageError("give either --qps or --objective")
     if qps is not None and not qps.is_finite():
@@ -188,6 +192,9 @@ def backtest(
 
 
 def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operation, ...]:
+    from tritonobs.extensions.history.suggest import operations_in_history  # noqa: PLC0415
+    from tritonobs.timings.promql import Span  # noqa: PLC0415
+
     now = time.time()
     span = Span(start=now - over, end=now)
     operations = operations_in_history(client, span, model=model)
@@ -198,6 +205,8 @@ def _history(client: PrometheusClient, model: str, over: float) -> tuple[Operati
 
 def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) -> tuple[Operation, ...]:
     """Steps of load; ends early once a step is far too much."""
+    from tritonobs.extensions.history.suggest import Operation, far_too_much  # noqa: PLC0415
+
     driven = answer("driven")
     if driven is None:
         raise click.UsageError("--drive needs the load generator, which this installation does not have")

@@ -11,7 +11,6 @@ from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Series
 from tritonobs.report.console import Column, Line, Table
 from tritonobs.report.formats import latency, rate, share
-from tritonobs.report.html import template
 from tritonobs.timings import promql
 from tritonobs.timings.measured import calls_question, pipeline_calls
 from tritonobs.timings.outcomes import LABELS, Ended, ended
@@ -226,6 +225,8 @@ _WIDTH, _HEIGHT, _MARGIN = 720, 360, 60
 
 def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
     """The knee drawn: mean request time over rate, with the limit."""
+    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+
     # All may be 0, and `x` and `y` divide by them.
     most_qps = max(point.qps for point in suggestion.operations) or 1.0
     most_seconds = max(point.seconds for point in suggestion.operations) or 1.0

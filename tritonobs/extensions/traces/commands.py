@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 
 import click
@@ -11,25 +10,8 @@ import click
 from tritonobs.cli.fleet_file import FLEET, load_plan
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address, Duration, Group, format_option, running_url
-from tritonobs.clients.triton import TritonClient
-from tritonobs.errors import ClientError
-from tritonobs.extensions.traces.switch import (
-    Change,
-    Follower,
-    danger,
-    hindrance,
-    ready_models,
-    traffic_of,
-    turn_off,
-    turn_on,
-)
-from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall
+from tritonobs.extensions.traces.switch import Change, Follower
 from tritonobs.files import replace
-from tritonobs.replicas.find import find_replicas
-from tritonobs.report.console import print_table
-from tritonobs.report.formats import json_text
-from tritonobs.tasks.undo import Undo
-from tritonobs.timings.ask import unknown_word
 
 _ROUND_SECONDS = 15.0
 # At this rate a model that does nothing keeps 0.99 of its throughput (docs/traces.md, cost).
@@ -100,6 +82,11 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
 
     Exit status 3 when a server could not be reached, cannot trace to the receiver, or has too much traffic.
     """
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.errors import ClientError  # noqa: PLC0415
+    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, traffic_of, turn_on  # noqa: PLC0415
+    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
+
     plan, followers, well = load_plan(fleet), [], True
     receiver = plan.traces.receiver_url.rstrip("/") + _POST_PATH
     servers = {replica.name: TritonClient(replica.http_url) for replica in find_replicas(plan)}
@@ -132,6 +119,11 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
 
     Exit status 3 when a server could not be reached.
     """
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.errors import ClientError  # noqa: PLC0415
+    from tritonobs.extensions.traces.switch import ready_models, turn_off  # noqa: PLC0415
+    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
+
     plan, well = load_plan(fleet), True
     for replica in find_replicas(plan):
         server = TritonClient(replica.http_url)
@@ -166,6 +158,11 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
     Exit status 1 when there is none.
     """
+    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall  # noqa: PLC0415
+    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
+
     found, known = asked(receiver, model, since)
     if not found and model not in known:
         raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
@@ -185,6 +182,10 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
 def _follow(followers: list[Follower]) -> None:
     """Adapt the rates to the traffic until a signal comes, then restore the earlier rates."""
+    import time  # noqa: PLC0415
+
+    from tritonobs.tasks.undo import Undo  # noqa: PLC0415
+
     with Undo(on_wait=lambda: say("restoring the rates", err=True)) as undo:
         # All of it is registered before the first rate is set: a signal may come right after that.
         for follower in followers:

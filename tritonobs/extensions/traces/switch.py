@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 from tritonobs.errors import ClientError
+
+if TYPE_CHECKING:
+    from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
 
 OPENTELEMETRY = "opentelemetry"
 # null clears the model's own setting: the server's setting applies again.

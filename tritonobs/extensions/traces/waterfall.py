@@ -16,7 +16,6 @@ from tritonobs.extensions.traces.call import Call, Interval, Phase
 from tritonobs.extensions.traces.slowest import Slow, from_json
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import latency
-from tritonobs.report.html import template
 from tritonobs.units import format_moment
 
 _WIDTH = 32
@@ -225,6 +224,8 @@ def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
 
 def slow_page(model: str, slow: Sequence[Slow]) -> str:
     """The slowest requests of a model, each as a waterfall."""
+    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+
     return template(__package__, "slow.html").render(
         title=f"Slowest traced requests to {model}",
         latency=latency,

@@ -6,34 +6,21 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
 from tritonobs.cli.asking import LOAD, asked_prometheus, plan_cluster, refuse_unknown
-from tritonobs.cli.fleet_file import asked_plan
 from tritonobs.cli.say import say
-from tritonobs.cli.values import (
-    Address,
-    Duration,
-    When,
-    cluster_option,
-    found_replicas,
-    prometheus_option,
-    running_fleet,
-)
-from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.triton import TritonClient
-from tritonobs.errors import ClientError, SnapshotUnusable
-from tritonobs.extensions.triage import judge, tables
-from tritonobs.extensions.triage.calm import windows
-from tritonobs.extensions.triage.judge import Verdict
-from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
-from tritonobs.extensions.triage.snapshot import Snapshot, Sources, take_snapshot
+from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
 from tritonobs.registry import answer
-from tritonobs.report.console import print_link, print_text
-from tritonobs.report.formats import json_text
-from tritonobs.timings.promql import Span
+
+if TYPE_CHECKING:
+    from tritonobs.extensions.triage.judge import Verdict
+    from tritonobs.extensions.triage.snapshot import Snapshot
+    from tritonobs.timings.promql import Span
+
 
 _STATUS = {"healthy": 0, "wrong": 1, "blind": 3}
 _FIXED = frozenset(
@@ -107,6 +94,8 @@ def triage(
     Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: nothing
     is wrong. 1: something is wrong. 3: a server could not be reached.
     """
+    from tritonobs.extensions.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
+
     if saved:
         _refuse_what_is_fixed()
     # The stack here has a Prometheus of its own, which is not the one that the user names.
@@ -116,9 +105,11 @@ def triage(
     spans = _spans(until, since, baseline)
     snapshot = _loaded(saved) if saved else _taken(where, spans, model, version)
     if save:
+        from tritonobs.extensions.triage.saved import save_snapshot  # noqa: PLC0415
+
         save_snapshot(snapshot, save)
         say(f"saved the readings in {save}; judge them again with: tritonobs triage --load {save}", err=True)
-    verdict = judge.triage(snapshot)
+    verdict = judge(snapshot)
     # All servers answered and nothing was there to judge: the name may be wrong.
     if verdict.status == "blind" and not verdict.unseen and not saved:
         refuse_unknown(asked_prometheus(where.prometheus, where.cluster), spans[0], model, version)
@@ -130,6 +121,9 @@ def triage(
 
 
 def _loaded(path: Path) -> Snapshot:
+    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
+    from tritonobs.extensions.triage.saved import load_snapshot  # noqa: PLC0415
+
     try:
         return load_snapshot(path)
     except SnapshotUnusable as error:
@@ -151,6 +145,9 @@ def _refuse_what_is_fixed() -> None:
 
 def _show_slowest(verdict: Verdict, receiver: str) -> None:
     """The slowest traced requests of the incident, of each model that is to blame."""
+    from tritonobs.errors import ClientError  # noqa: PLC0415
+    from tritonobs.report.console import print_text  # noqa: PLC0415 (brings rich)
+
     slowest = answer("slowest")
     if slowest is None:
         return
@@ -196,6 +193,9 @@ def _where(
             alertmanager=alertmanager or "",
             replicas=replicas,
         )
+    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
+    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
+
     plan = asked_plan(fleet)
     found = found_replicas(plan)
     return _Where(
@@ -217,6 +217,8 @@ def _where(
 
 
 def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
+    from tritonobs.extensions.triage.calm import windows  # noqa: PLC0415 (only this command needs it)
+
     if until > time.time() + _CLOCKS_SECONDS:
         raise click.BadParameter("is in the future", param_hint="--at")
     try:
@@ -226,6 +228,10 @@ def _spans(until: float, since: float, baseline: str) -> tuple[Span, Span]:
 
 
 def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) -> Snapshot:
+    from tritonobs.clients.alertmanager import AlertmanagerClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415
+    from tritonobs.extensions.triage.snapshot import Sources, take_snapshot  # noqa: PLC0415
+
     sources = Sources(
         prometheus=asked_prometheus(where.prometheus, where.cluster),
         alertmanager=AlertmanagerClient(where.alertmanager) if where.alertmanager else None,
@@ -236,6 +242,9 @@ def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) ->
 
 
 def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
+    from tritonobs import report  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.triage import tables  # noqa: PLC0415
+
     asked = dict(tables.questions(verdict, snapshot.asked))
     urls = tables.links(
         verdict,
@@ -245,7 +254,7 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
         serve_url=where.serve,
     )
     if form == "json":
-        say(json_text(verdict, links=urls, questions=asked))
+        say(report.json_text(verdict, links=urls, questions=asked))
     elif form == "html":
         say(tables.verdict_page(verdict, links=urls.items(), questions=asked.items()))
     elif form == "markdown":
@@ -255,4 +264,4 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
     else:
         tables.print_verdict(verdict)
         for name, url in urls.items():
-            print_link(name, url)
+            report.print_link(name, url)

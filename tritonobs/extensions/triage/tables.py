@@ -8,7 +8,6 @@ from urllib.parse import quote
 from tritonobs.extensions.triage.judge import Slowdown, Verdict
 from tritonobs.report.console import Column, Line, Style, Table, plain, print_table, print_text, table_text
 from tritonobs.report.formats import NOTHING, latency, number, rate, share
-from tritonobs.report.html import template
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.units import format_duration, format_moment
 
@@ -134,6 +133,8 @@ def verdict_page(
     verdict: Verdict, *, links: Iterable[tuple[str, str]], questions: Iterable[tuple[str, str]]
 ) -> str:
     """The page: verdict, causes with evidence and steps, tables, links, PromQL."""
+    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+
     return template(__package__, "triage.html").render(
         verdict=verdict,
         tables=[slowdown_table(slowdown) for slowdown in verdict.slowdowns],
