@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hours_seen import Held
 
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.schedule import LoadResult
 
 _ENSEMBLE = "inspect_ensemble"
 _QPS = {"inspect": 2.0, _ENSEMBLE: 1.5}

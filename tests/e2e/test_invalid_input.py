@@ -20,7 +20,7 @@ from tritonobs.extensions.lab.stack.processes import Folders
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.schedule import LoadResult
     from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tritonobs.extensions.lab.drill.drill import Moment
-from tritonobs.extensions.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
+from tritonobs.extensions.lab.load.schedule import ErrorCount, ImageCount, LoadResult, percentiles
 from tritonobs.extensions.lab.report import drill_timeline, load_tables
 from tritonobs.report import json_text, table_text
 

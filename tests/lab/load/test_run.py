@@ -16,7 +16,7 @@ from tritonobs.extensions.lab.load.schedule import Segment
 if TYPE_CHECKING:
     from conftest import Replica
 
-    from tritonobs.extensions.lab.load.result import LoadResult, Progress
+    from tritonobs.extensions.lab.load.schedule import LoadResult, Progress
 
 
 SMALL = parse_mix("64x64")

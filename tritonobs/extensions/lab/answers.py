@@ -13,7 +13,7 @@ from tritonobs.extensions.lab.stack import native
 from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
-    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.schedule import LoadResult
 
 _SERVE = "serve"
 

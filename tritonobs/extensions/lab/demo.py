@@ -15,9 +15,8 @@ from tritonobs.cli.say import say
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.load.result import LoadResult, Progress
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
-from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.schedule import LoadResult, Progress, Segment
 from tritonobs.extensions.lab.report import load_progress
 from tritonobs.extensions.lab.stack.local import Running
 from tritonobs.extensions.lab.stack.processes import wait_for

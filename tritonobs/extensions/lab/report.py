@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tritonobs.extensions.lab.drill.drill import Drill, Moment, Outcome
-from tritonobs.extensions.lab.load.result import LoadResult, Percentiles, Progress
+from tritonobs.extensions.lab.load.schedule import LoadResult, Percentiles, Progress
 from tritonobs.extensions.lab.stack.local import Health
 from tritonobs.report.console import Column, Line, Style, Table, plain, progress_bar
 from tritonobs.report.formats import latency, rate

@@ -12,8 +12,8 @@ from typing import Literal
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case
+from tritonobs.extensions.triage.check import burning_still
 from tritonobs.extensions.triage.checks import CHECKS
-from tritonobs.extensions.triage.signs import burning_still
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import INSTANT
 from tritonobs.extensions.triage.view import View

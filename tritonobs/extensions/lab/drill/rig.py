@@ -20,9 +20,8 @@ from tritonobs.clients.transport import Transport
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError, StackError
 from tritonobs.extensions.lab.load.images import parse_mix
-from tritonobs.extensions.lab.load.result import Progress
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
-from tritonobs.extensions.lab.load.schedule import Segment
+from tritonobs.extensions.lab.load.schedule import Progress, Segment
 from tritonobs.extensions.lab.stack import native, rehearsal
 from tritonobs.extensions.lab.stack.processes import Folders, Part, wait_for
 from tritonobs.plan.build import build_plan

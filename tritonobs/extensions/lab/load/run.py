@@ -34,8 +34,16 @@ from tritonobs.extensions.lab.load.images import (
     is_prompt,
     parse_mix,
 )
-from tritonobs.extensions.lab.load.result import Failure, LoadResult, Progress, Recorder
-from tritonobs.extensions.lab.load.schedule import Arrivals, Segment, send_times, total_seconds
+from tritonobs.extensions.lab.load.schedule import (
+    Arrivals,
+    Failure,
+    LoadResult,
+    Progress,
+    Recorder,
+    Segment,
+    send_times,
+    total_seconds,
+)
 
 _LONGEST_KIND = 90
 _PARTICULARS = ((re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`"), "…"), (re.compile(r"\d+(?:\W?\d+)*"), "N"))

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.check import check, figure, stages_command, titled, triage_command
-from tritonobs.extensions.triage.signs import burning_alerts
+from tritonobs.extensions.triage.check import (
+    burning_alerts,
+    check,
+    figure,
+    stages_command,
+    titled,
+    triage_command,
+)
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tritonobs import names
-from tritonobs.extensions.triage.check import check, titled
-from tritonobs.extensions.triage.signs import INPUT_REASONS
+from tritonobs.extensions.triage.check import INPUT_REASONS, check, titled
 from tritonobs.extensions.triage.trends import BAD
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence

@@ -8,8 +8,7 @@ from statistics import median
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import EVERYWHERE_GROWTH, Case
-from tritonobs.extensions.triage.check import LATE, check, titled
-from tritonobs.extensions.triage.signs import taken
+from tritonobs.extensions.triage.check import LATE, check, taken, titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject

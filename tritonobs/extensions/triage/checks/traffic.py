@@ -7,8 +7,17 @@ from collections.abc import Iterator
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case
-from tritonobs.extensions.triage.check import LATE, check, figure, set_limit, suggest_limit, titled
-from tritonobs.extensions.triage.signs import drain_steps, draining, explain_errors
+from tritonobs.extensions.triage.check import (
+    LATE,
+    check,
+    drain_steps,
+    draining,
+    explain_errors,
+    figure,
+    set_limit,
+    suggest_limit,
+    titled,
+)
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
