@@ -141,22 +141,19 @@ _LONGEST_SECONDS = 86_400.0
 _LAST_SECONDS, _AS_USUAL = 20.0, 1.3
 
 
-def draining(view: View, labels: Mapping[str, str], usual: float | None = None) -> str:
-    """What to add to a sentence when fewer arrive than are answered, or no more than usual."""
-    if _seconds(view, labels) is not None:
-        return "; the rush is over, and what waits is being answered"
-    return "; that is over" if _is_over(view, labels, usual) else ""
-
-
-def drain_steps(view: View, labels: Mapping[str, str], usual: float | None = None) -> tuple[str, ...]:
-    """What to do then: wait, or nothing."""
+def draining(
+    view: View, labels: Mapping[str, str], usual: float | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Words to add, and what to do, when fewer arrive than are answered, or no more than usual."""
     seconds = _seconds(view, labels)
     if seconds is not None:
         drained = format_duration(max(1, round(seconds)))
-        return (f"wait: at this pace the queue has drained in about {drained}",)
+        wait = f"wait: at this pace the queue has drained in about {drained}"
+        return "; the rush is over, and what waits is being answered", (wait,)
     if _is_over(view, labels, usual):
-        return ("it is over: as many requests come as before; nothing needs to be done now",)
-    return ()
+        nothing = "it is over: as many requests come as before; nothing needs to be done now"
+        return "; that is over", (nothing,)
+    return "", ()
 
 
 def _is_over(view: View, labels: Mapping[str, str], usual: float | None) -> bool:

@@ -17,13 +17,12 @@ from tritonobs.extensions.triage.check import (
     titled,
 )
 from tritonobs.extensions.triage.loads import Arrival, arrivals
+from tritonobs.extensions.triage.trends import Points
 from tritonobs.extensions.triage.view import View, requests
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject, Timings
 from tritonobs.timings.promql import labels_of
 from tritonobs.units import format_clock, format_duration, format_latency, version_order
-
-Points = tuple[tuple[float, float], ...]
 
 _NOTABLE_RATIO, _TIMES_AS_MANY = 0.01, 3.0
 _FEWEST_ERRORS = 3.0

@@ -13,7 +13,6 @@ from tritonobs.clients.triton import ModelConfig
 from tritonobs.extensions.triage.case import Case, Change
 from tritonobs.extensions.triage.check import (
     check,
-    drain_steps,
     draining,
     growth,
     part,
@@ -185,6 +184,7 @@ def queue_saturation(view: View) -> Iterator[Cause]:
             row, was, labels = change.now, change.was.mean, labels_of(change.subject)
             model = row.model
             before, pending = view.both("pending", labels)
+            ebbs, steps = draining(view, labels)
             # Its instances are busy because requests wait further on.
             further_on = any(_leads_to(change, other) for other in found)
             waits = f", was {format_latency(was)}" if was is not None else ""
@@ -194,7 +194,7 @@ def queue_saturation(view: View) -> Iterator[Cause]:
                 sentence=(
                     f"requests wait {format_latency(row.timing.mean or 0.0)} for a free instance of "
                     f"{model}{waits}: {row.share or 0:.0%} of a request to "
-                    f"{case.now.model}{draining(view, labels)}"
+                    f"{case.now.model}{ebbs}"
                 ),
                 confidence=_FURTHER_ON if further_on else 0.8 if (pending or 0.0) >= 1 else 0.6,
                 evidence=(
@@ -203,7 +203,7 @@ def queue_saturation(view: View) -> Iterator[Cause]:
                     Evidence(f"requests to {model}", rate_before, row.timing.rate, "per_second"),
                 ),
                 next_steps=(
-                    *drain_steps(view, labels),
+                    *steps,
                     f"add instances of {model} (instance_group) or a replica, if there is CPU or GPU left",
                     f"set a QPS limit that {model} can serve: {suggest_limit(model)}",
                 ),

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tritonobs import names
 from tritonobs.extensions.triage.case import Case
 from tritonobs.extensions.triage.check import (
     LATE,
     check,
-    drain_steps,
     draining,
     explain_errors,
     figure,
@@ -21,21 +19,20 @@ from tritonobs.extensions.triage.check import (
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import labels_of
+from tritonobs.timings.promql import MODEL_VERSION, labels_of, scrape_interval_seconds
 from tritonobs.timings.questions import peak_seconds
 from tritonobs.timings.stages import stage_tables
-from tritonobs.units import parse_duration
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
 _BURST_REQUESTS = 10
-_USUAL_INTERVAL_SECONDS, _HALF_MINUTE = 15.0, 30.0
+_HALF_MINUTE = 30.0
 
 
 @check(order=110, explains=LATE | {"batch_delay", "traffic_surge"})
 def qps_limit(view: View) -> Iterator[Cause]:
     """Limits that were exceeded: all the time; those of models also for half a minute, or in bursts."""
-    limits = view.rows("limits", names.MODEL, names.VERSION)
+    limits, interval = view.rows("limits", *MODEL_VERSION), scrape_interval_seconds(view.replica_targets())
     fleet = limits.pop(("", ""), None)
     if fleet is not None and not view.snapshot.model:
         yield from _of_fleet(view, fleet)
@@ -53,7 +50,10 @@ def qps_limit(view: View) -> Iterator[Cause]:
         # The busiest half minute, and the most that was answered between two scrapes, in requests a second.
         peak, burst = (_most(view, name, (model, version), subjects) for name in ("peak", "burst"))
         longest = max(mean, peak or 0.0)
-        if longest <= limit and not _is_burst(view, burst or 0.0, limit):
+        # A burst is above the limit by more than chance, as the rule TritonQpsSpike has it.
+        more = (burst or 0.0) - limit
+        in_bursts = (burst or 0.0) > _BURST_RATIO * limit and more * interval >= _BURST_REQUESTS
+        if longest <= limit and not in_bursts:
             continue
         briefly = "" if mean > limit else " for a while" if longest > limit else " in bursts"
         most = longest if longest > limit else burst or 0.0
@@ -67,7 +67,7 @@ def qps_limit(view: View) -> Iterator[Cause]:
             confidence=0.96 if mean > limit else 0.85,
             evidence=(
                 Evidence("requests", before, mean, "per_second"),
-                Evidence(_busiest(view), None, peak, "per_second"),
+                Evidence(_busiest(interval), None, peak, "per_second"),
                 Evidence("between two scrapes", None, burst, "per_second"),
                 Evidence("limit", None, limit, "per_second"),
             ),
@@ -115,20 +115,9 @@ def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> f
     return whole
 
 
-def _busiest(view: View) -> str:
-    seconds = peak_seconds(_interval_seconds(view))
+def _busiest(interval_seconds: float) -> str:
+    seconds = peak_seconds(interval_seconds)
     return "busiest half minute" if seconds == _HALF_MINUTE else f"busiest {seconds:.0f} s"
-
-
-def _is_burst(view: View, burst: float, limit: float) -> bool:
-    """Whether it is above the limit by more than chance, as the rule TritonQpsSpike does."""
-    return burst > _BURST_RATIO * limit and (burst - limit) * _interval_seconds(view) >= _BURST_REQUESTS
-
-
-def _interval_seconds(view: View) -> float:
-    """How often replicas are scraped; older releases of Prometheus do not report it."""
-    intervals = [target.interval for target in view.replica_targets() if target.interval]
-    return max((float(parse_duration(interval)) for interval in intervals), default=_USUAL_INTERVAL_SECONDS)
 
 
 _FACTOR = 1.5
@@ -151,11 +140,12 @@ def traffic_surge(view: View) -> Iterator[Cause]:
         if not case.slower and not failing:
             continue
         labels = labels_of(case.subject)
+        ebbs, steps = draining(view, labels, before)
         yield Cause(
             place=case.subject,
             sentence=(
                 f"{titled(case.subject)} gets {figure(now)} requests/s, was {figure(before)}, and "
-                f"{'takes longer' if case.slower else 'more of them fail'}{draining(view, labels, before)}"
+                f"{'takes longer' if case.slower else 'more of them fail'}{ebbs}"
             ),
             confidence=0.8 if now > 2 * before else 0.65,
             evidence=(
@@ -163,7 +153,7 @@ def traffic_surge(view: View) -> Iterator[Cause]:
                 _worse(view, case),
             ),
             next_steps=(
-                *drain_steps(view, labels, before),
+                *steps,
                 "find out whether it is intended: a campaign, a new client, retries of clients that time out",
                 f"set a limit that it can serve: {suggest_limit(case.now.model)}",
             ),
