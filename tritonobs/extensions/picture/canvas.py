@@ -168,7 +168,7 @@ def write(
     weight: str = "normal",
     clip: bool = False,
 ) -> None:
-    """Write a text at a place of the axes; it is no formula and no markup."""
+    """Write a text at a place of the axes."""
     axes.text(across, down, text, color=colour, fontsize=size, ha=ha, va=va, weight=weight, clip_on=clip)
 
 
