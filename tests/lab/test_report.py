@@ -10,7 +10,8 @@ import pytest
 from tritonobs.extensions.lab.drill.drill import Moment
 from tritonobs.extensions.lab.load.schedule import ErrorCount, ImageCount, LoadResult, percentiles
 from tritonobs.extensions.lab.report import drill_timeline, load_tables
-from tritonobs.report import json_text, table_text
+from tritonobs.report.console import table_text
+from tritonobs.report.formats import json_text
 
 RESULT = LoadResult(
     model="inspect",

@@ -18,7 +18,7 @@ from tritonobs.extensions.traces.otlp import read_value
 from tritonobs.extensions.traces.receiver import Rates, Receiver
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from tritonobs.plan.fleet import Plan

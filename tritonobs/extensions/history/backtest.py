@@ -21,7 +21,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
-from tritonobs.plan.slo import (
+from tritonobs.plan.objectives import (
     AGAIN_RATIO,
     BURN_TIERS,
     FEWEST_BAD_REQUESTS,

@@ -225,7 +225,7 @@ _WIDTH, _HEIGHT, _MARGIN = 720, 360, 60
 
 def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
     """The knee drawn: mean request time over rate, with the limit."""
-    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
 
     # All may be 0, and `x` and `y` divide by them.
     most_qps = max(point.qps for point in suggestion.operations) or 1.0

@@ -26,13 +26,13 @@ from tritonobs.extensions.kubernetes.workload import (
 )
 from tritonobs.files import read_bytes
 from tritonobs.files import read_text as text_of
+from tritonobs.outside import is_loopback
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.grafana import render_dashboards
 from tritonobs.render.rules import render_objectives, render_rules
-from tritonobs.serve.hosts import is_loopback
 from tritonobs.spec.load import MAX_BYTES, load_fleet, unpacked
 from tritonobs.spec.schema import Spec
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tritonobs import programs
 from tritonobs.cli.say import say
 from tritonobs.cli.values import STATE, Address, Duration, format_option, running_url
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.vendors import VENDORS
-from tritonobs.programs import binaries
-from tritonobs.tasks.undo import Undo
+from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill, Outcome
@@ -41,11 +41,11 @@ def tools() -> None:
 
     The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
-    missing = binaries.missing_packages()
-    binaries.install(missing, lambda text: say(text, err=True))
-    for package in binaries.PACKAGES:
+    missing = programs.missing_packages()
+    programs.install(missing, lambda text: say(text, err=True))
+    for package in programs.PACKAGES:
         for name in package.files:
-            say(f"{name}: {binaries.find(name)}")
+            say(f"{name}: {programs.find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")

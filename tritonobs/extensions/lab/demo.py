@@ -23,7 +23,7 @@ from tritonobs.extensions.lab.stack.processes import wait_for
 from tritonobs.plan.fleet import ALL_VERSIONS
 from tritonobs.registry import answer
 from tritonobs.report.console import print_table
-from tritonobs.report.stages import stage_table
+from tritonobs.report.tables import stage_table
 from tritonobs.timings.stages import read_stages
 
 MODEL = "inspect"

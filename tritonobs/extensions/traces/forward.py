@@ -14,10 +14,9 @@ from http import HTTPStatus
 
 import requests
 
-from tritonobs.clients.deadline import TooLarge, read, session, within
-from tritonobs.clients.transport import checked_url, masked, translated
+from tritonobs.clients.transport import TooLarge, checked_url, masked, read, session, translated, within
 from tritonobs.errors import BadAnswer, ClientError, TimedOut
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 
 _CONNECT_SECONDS = 2.0
 _MOST_ANSWER_BYTES = 2**20

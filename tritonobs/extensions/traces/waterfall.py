@@ -224,7 +224,7 @@ def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
 
 def slow_page(model: str, slow: Sequence[Slow]) -> str:
     """The slowest requests of a model, each as a waterfall."""
-    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
 
     return template(__package__, "slow.html").render(
         title=f"Slowest traced requests to {model}",

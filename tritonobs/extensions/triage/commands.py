@@ -11,9 +11,21 @@ from urllib.parse import urlsplit
 
 import click
 
-from tritonobs.cli.asking import LOAD, asked_prometheus, plan_cluster, refuse_unknown
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
+from tritonobs.cli.values import (
+    LOAD,
+    Address,
+    Duration,
+    When,
+    asked_plan,
+    asked_prometheus,
+    cluster_option,
+    found_replicas,
+    plan_cluster,
+    prometheus_option,
+    refuse_unknown,
+    running_fleet,
+)
 from tritonobs.registry import answer
 
 if TYPE_CHECKING:
@@ -193,9 +205,6 @@ def _where(
             alertmanager=alertmanager or "",
             replicas=replicas,
         )
-    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
-
     plan = asked_plan(fleet)
     found = found_replicas(plan)
     return _Where(
@@ -242,8 +251,9 @@ def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) ->
 
 
 def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
-    from tritonobs import report  # noqa: PLC0415 (brings rich)
     from tritonobs.extensions.triage import tables  # noqa: PLC0415
+    from tritonobs.report.console import print_link  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415
 
     asked = dict(tables.questions(verdict, snapshot.asked))
     urls = tables.links(
@@ -254,7 +264,7 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
         serve_url=where.serve,
     )
     if form == "json":
-        say(report.json_text(verdict, links=urls, questions=asked))
+        say(json_text(verdict, links=urls, questions=asked))
     elif form == "html":
         say(tables.verdict_page(verdict, links=urls.items(), questions=asked.items()))
     elif form == "markdown":
@@ -264,4 +274,4 @@ def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> Non
     else:
         tables.print_verdict(verdict)
         for name, url in urls.items():
-            report.print_link(name, url)
+            print_link(name, url)

@@ -14,7 +14,7 @@ from tritonobs import files
 from tritonobs.clients.prometheus import Reading, Series
 from tritonobs.errors import FileUnusable, SnapshotUnusable
 from tritonobs.extensions.triage.snapshot import Snapshot
-from tritonobs.jsontext import TooMany, read_json
+from tritonobs.outside import TooMany, read_json
 from tritonobs.timings.promql import Span
 
 FORMAT = 1

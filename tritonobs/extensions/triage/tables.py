@@ -133,7 +133,7 @@ def verdict_page(
     verdict: Verdict, *, links: Iterable[tuple[str, str]], questions: Iterable[tuple[str, str]]
 ) -> str:
     """The page: verdict, causes with evidence and steps, tables, links, PromQL."""
-    from tritonobs.report.html import template  # noqa: PLC0415 (brings jinja2)
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
 
     return template(__package__, "triage.html").render(
         verdict=verdict,

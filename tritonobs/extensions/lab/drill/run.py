@@ -24,8 +24,8 @@ from tritonobs.extensions.lab.drill.drill import (
 )
 from tritonobs.extensions.lab.drill.rig import Rig, Stream
 from tritonobs.registry import answer
-from tritonobs.tasks.undo import Undo
 from tritonobs.timings.promql import Span
+from tritonobs.undo import Undo
 
 DRILLS: Final[Mapping[str, Drill]] = {
     drill.name: drill

@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tritonobs import assets, stage
+from tritonobs import assets, programs, stage
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import faults
 from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, port_of
 from tritonobs.plan.fleet import Plan
-from tritonobs.programs import binaries
 
 _FOLDER: Final = Path("/dev/shm")  # noqa: S108 (where Linux keeps it)
 
@@ -51,11 +50,11 @@ def make_backend_folder(folder: Path) -> Path:
         StackError: the wheel has no stub for this Python.
     """
     server = wheel_folder() / "pytriton" / "tritonserver"
-    stub = server / "python_backend_stubs" / binaries.PYTHON_SERIES / "triton_python_backend_stub"
+    stub = server / "python_backend_stubs" / programs.PYTHON_SERIES / "triton_python_backend_stub"
     if not stub.exists():
         have = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise StackError(
-            f"the Triton wheel has no Python backend for Python {binaries.PYTHON_SERIES}, only {have}"
+            f"the Triton wheel has no Python backend for Python {programs.PYTHON_SERIES}, only {have}"
         )
     shutil.rmtree(folder, ignore_errors=True)
     free_shared_memory(folder)
@@ -74,10 +73,10 @@ def library_folders() -> tuple[Path, ...]:
     Raises:
         StackError: this Python has no shared library; the text has the command that installs it.
     """
-    libpython = binaries.find_libpython()
+    libpython = programs.find_libpython()
     if libpython is None:
         raise StackError(
-            f"{binaries.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
+            f"{programs.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
         )
     return (wheel_folder() / "nvidia_pytriton.libs", libpython)
 
@@ -196,7 +195,7 @@ def require_programs() -> None:
     """
     library_folders()
     for program in ("prometheus", "alertmanager"):
-        binaries.find(program)
+        programs.find(program)
 
 
 def robot_service(robot: PracticeRobot) -> Service:
@@ -261,7 +260,7 @@ def _alertmanager(plan: Plan, folders: Folders) -> Service:
     return Service(
         name="alertmanager",
         argv=(
-            str(binaries.find("alertmanager")),
+            str(programs.find("alertmanager")),
             f"--config.file={folders.built / 'alertmanager' / 'alertmanager.yml'}",
             f"--storage.path={folders.data / 'alertmanager'}",
             f"--web.listen-address={LOOPBACK}:{port_of(url)}",
@@ -280,7 +279,7 @@ def _prometheus(plan: Plan, folders: Folders) -> Service:
     return Service(
         name="prometheus",
         argv=(
-            str(binaries.find("prometheus")),
+            str(programs.find("prometheus")),
             f"--config.file={folders.built / 'prometheus' / 'prometheus.yml'}",
             f"--storage.tsdb.path={folders.data / 'prometheus'}",
             f"--storage.tsdb.retention.time={plan.prometheus.retention_days}d",
