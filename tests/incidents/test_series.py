@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from support.incidents.conversations import EPOCH, alert_of
 from tritonobs import names
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.series import MOST_NAMED, IncidentSeries
+from tritonobs.extensions.incidents.series import MOST_ALERTS, MOST_NAMED, IncidentSeries
 
 FAST = "TritonErrorBudgetBurnFast"
 
@@ -46,7 +47,8 @@ def test_an_incident_has_its_sentence_and_when_it_began(shown, life, cause, verd
     )
 
     assert lines[1] == 'tritonobs_incidents{severity="critical"} 1.0'
-    (line,) = lines[2:]
+    line, alert = lines[2:]
+    assert alert.startswith(names.INCIDENT_ALERT_SINCE + "{")
     assert line.startswith(names.INCIDENT_SINCE + "{")
     assert 'sentence="bad_deploy at ocr/2",severity="critical"} 1.80000002e+09' in line
 
@@ -79,7 +81,8 @@ def test_many_incidents_are_counted_and_few_have_a_series(shown, life) -> None:
         lines = shown(at, [alert_of(life(FAST, at, model=f"m{number}"), at)])
 
     assert lines[1] == f'tritonobs_incidents{{severity="critical"}} {MOST_NAMED + 5}.0'
-    assert len(lines) == 2 + MOST_NAMED
+    assert len(lines) == 2 + MOST_NAMED + MOST_NAMED
+    assert sum(line.startswith(names.INCIDENT_SINCE) for line in lines) == MOST_NAMED
 
 
 def test_hostile_sentences_are_data(shown, life, cause, verdict) -> None:
@@ -87,5 +90,63 @@ def test_hostile_sentences_are_data(shown, life, cause, verdict) -> None:
     hostile = replace(cause("bad_deploy", "ocr", "2"), sentence='a"} 1\nevil 2')
     lines = shown(60, [alert_of(life(FAST, 60, model="ocr"), 60)], verdict(hostile))
 
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert not any(line.startswith("evil") for line in lines)
+
+
+def rows(lines):
+    """The alerts of incidents: what a board shows of each, and since when."""
+    return {
+        re.sub(r'incident="[^"]*",', "", line.partition("{")[2].rpartition("}")[0]): float(
+            line.rpartition(" ")[2]
+        )
+        for line in lines
+        if line.startswith(names.INCIDENT_ALERT_SINCE)
+    }
+
+
+def row(name, model="", version="", stage="", robot=""):
+    """The labels of one."""
+    values = {"alertname": name, "model": model, "version": version, "stage": stage, "robot": robot}
+    return ",".join(f'{key}="{value}"' for key, value in sorted(values.items()))
+
+
+def test_alerts_that_fire_say_their_incident(shown, life) -> None:
+    """Under the names that boards show; what ended is not said."""
+    first, second = life(FAST, 60, model="ocr", version="2"), life("TritonWorkerDead", 75, 100, model="ocr")
+    both = shown(80, [alert_of(first, 80), alert_of(second, 80)])
+    later = shown(110, [alert_of(second, 110)])
+
+    assert rows(both) == {row(FAST, "ocr", "2"): EPOCH + 60, row("TritonWorkerDead", "ocr"): EPOCH + 75}
+    assert rows(later) == {row(FAST, "ocr", "2"): EPOCH + 60}
+
+
+def test_alerts_that_a_board_shows_as_one_are_one_series(shown, life) -> None:
+    """They differ in labels that a board does not show."""
+    lives = [
+        life(FAST, 60 + 5 * n, model="ocr", slo=slo) for n, slo in enumerate(("availability", "latency"))
+    ]
+
+    assert rows(shown(80, [alert_of(one, 80) for one in lives])) == {row(FAST, "ocr"): EPOCH + 60}
+
+
+def test_many_alerts_have_a_bounded_number_of_series(shown, life) -> None:
+    """A storm of one incident; the first alerts of the worst incident are said."""
+    lives = [life(FAST, 60 + n / 100, model="ocr", stage=f"s{n:03}") for n in range(MOST_ALERTS + 50)]
+    found = rows(shown(80, [alert_of(one, 80) for one in lives]))
+
+    assert len(found) == MOST_ALERTS
+    assert row(FAST, "ocr", stage="s000") in found
+
+
+def test_hostile_alerts_are_data(shown, life) -> None:
+    """Quotes, line breaks, halves of characters; a name that is too long for a board is on none."""
+    lives = [
+        life(FAST, 60, model="ocr", stage='a"} 1\nevil 2'),
+        life(FAST, 61, model="ocr", stage="half \ud800"),
+        life(FAST, 62, model="ocr", stage="x" * 5000),
+    ]
+    lines = shown(80, [alert_of(one, 80) for one in lives])
+
+    assert not any(line.startswith("evil") for line in lines)
+    assert sorted(rows(lines).values()) == [EPOCH + 60, EPOCH + 61]
