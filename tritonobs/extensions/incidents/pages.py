@@ -113,10 +113,12 @@ def incident_page(
     refresh: int = 0,
     pictures: Sequence[Picture] = (),
     silence: str = "",
+    serve: str | None = "",
 ) -> str:
     """The incident as HTML that needs nothing else; it loads itself again every `refresh` seconds, if any.
 
-    `silence` is the address where a silence of the incident is made.
+    `silence` is the address where a silence of the incident is made, `serve` that of the process that has the
+    runbooks: "" where this page is of the same, None where it is not known.
     """
     entry = recorded.entry
     alerts = sorted({alert.labels.get("alertname", "") for alert in entry.alerts} - {""})
@@ -132,6 +134,7 @@ def incident_page(
         refresh=refresh,
         pictures=pictures,
         silence=silence,
+        serve=serve,
     )
 
 

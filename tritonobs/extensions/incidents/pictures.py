@@ -92,6 +92,35 @@ def span(entry: Entry, now: float) -> Span:
     return Span(start=max(entry.since - _LEAD_SECONDS, end - _LONGEST_SECONDS), end=end)
 
 
+def drawn(entry: Entry, plan: Plan, draw: Callable[..., Any] | None) -> tuple[Picture, ...]:
+    """The pictures, as `draw` answers (`tritonobs.registry`); none where nothing draws, or there is no data.
+
+    Raises:
+        TritonobsError: Prometheus did not answer, or a library is not installed.
+    """
+    if draw is None:
+        return ()
+    label = plan.rules.cluster_label
+    client = PrometheusClient(
+        plan.addresses.prometheus_url,
+        cluster=plan.cluster if label else "",
+        cluster_label=label or names.CLUSTER,
+        timeout_seconds=_PROMETHEUS_SECONDS,
+        retries=0,
+    )
+    try:
+        found = draw(
+            client,
+            panels(entry),
+            entry.models[:_MOST_MODELS],
+            span=span(entry, time.time()),
+            zone=zoneinfo.ZoneInfo(plan.notify.timezone),
+        )
+    finally:
+        client.close()
+    return tuple(Picture(title=title, svg=svg) for title, svg in found)
+
+
 class Pictures:
     """Draws one incident at a time. Made and used inside one event loop."""
 
@@ -123,35 +152,13 @@ class Pictures:
 
     async def _keep(self, entry: Entry, plan: Plan) -> None:
         try:
-            found = await self._threads.run(lambda: self._drawn(entry, plan), seconds=_SECONDS)
+            found = await self._threads.run(lambda: drawn(entry, plan, self._draw), seconds=_SECONDS)
         except Exception as error:  # noqa: BLE001 (the page is shown in any case)
             _log.info("no pictures of incident %s: %s: %s", entry.id, type(error).__name__, error)
             found = ()
         others = {name: one for name, one in self._kept.items() if name != entry.id}
         kept = _Kept(at=time.monotonic(), ended=entry.ended, pictures=found)
         self._kept = dict([*others.items(), (entry.id, kept)][-_MOST_KEPT:])
-
-    def _drawn(self, entry: Entry, plan: Plan) -> tuple[Picture, ...]:
-        assert self._draw is not None  # noqa: S101 (`of`)
-        label = plan.rules.cluster_label
-        client = PrometheusClient(
-            plan.addresses.prometheus_url,
-            cluster=plan.cluster if label else "",
-            cluster_label=label or names.CLUSTER,
-            timeout_seconds=_PROMETHEUS_SECONDS,
-            retries=0,
-        )
-        try:
-            found = self._draw(
-                client,
-                panels(entry),
-                entry.models[:_MOST_MODELS],
-                span=span(entry, time.time()),
-                zone=zoneinfo.ZoneInfo(plan.notify.timezone),
-            )
-        finally:
-            client.close()
-        return tuple(Picture(title=title, svg=svg) for title, svg in found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
