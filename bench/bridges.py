@@ -15,7 +15,7 @@ from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.lab.robot.robot import RobotRules
 from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.plan.build import build_plan

@@ -12,8 +12,8 @@ from tritonobs.delivery.payload import Alert
 from tritonobs.errors import TritonobsError, Unreachable
 from tritonobs.extensions.incidents import commands
 from tritonobs.extensions.incidents.commands import incidents
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Moment, Recorder, entry_of
 from tritonobs.timings.cause import Cause
 

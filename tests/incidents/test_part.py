@@ -21,10 +21,10 @@ from support.incidents.serving import (
     get,
     texts,
 )
+from tritonobs.extensions.incidents import pages as drawing
 from tritonobs.extensions.incidents import part as module
-from tritonobs.extensions.incidents import pictures as drawing
 from tritonobs.extensions.incidents.cost import Requests, cost
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
 

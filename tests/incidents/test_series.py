@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from support.incidents.conversations import EPOCH, alert_of
 from tritonobs import names
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.series import MOST_ALERTS, MOST_NAMED, IncidentSeries
+from tritonobs.extensions.incidents.pages import MOST_ALERTS, MOST_NAMED, IncidentSeries
 
 FAST = "TritonErrorBudgetBurnFast"
 

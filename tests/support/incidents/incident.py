@@ -12,7 +12,7 @@ from support.alertmanager_sim.chat import messages
 from support.fleet_sim.world import live, product_rules
 from support.incidents.shop import CHAT
 from support.incidents.spoken import spoken
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.routing import TIMINGS
 from tritonobs.units import parse_duration

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tritonobs.delivery.payload import Alert
     from tritonobs.delivery.sifted import Sifted
-    from tritonobs.extensions.incidents.place import Fleet
+    from tritonobs.extensions.incidents.incident import Fleet
 
 
 class PureSieve:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from support.alertmanager_sim.alertmanager import Alertmanager, Call, Life
     from tritonobs.delivery.payload import Alert, State
-    from tritonobs.extensions.incidents.place import Fleet
+    from tritonobs.extensions.incidents.incident import Fleet
 
 _ROUND_SECONDS, _LIST_SECONDS, _AGAIN_SECONDS = 5.0, 60.0, 15.0
 """As `serve` does, and Alertmanager, which calls again what was not accepted."""

@@ -14,12 +14,12 @@ from tritonobs.cli.say import say
 from tritonobs.cli.values import Group, format_option, running_fleet
 from tritonobs.errors import FileUnusable, TritonobsError
 from tritonobs.extensions.incidents import account
+from tritonobs.extensions.incidents.account import lasted
 from tritonobs.extensions.incidents.recorder import Recorded, Recorder
-from tritonobs.extensions.incidents.words import lasted
 from tritonobs.registry import answer
 
 if TYPE_CHECKING:
-    from tritonobs.extensions.incidents.pictures import Picture
+    from tritonobs.extensions.incidents.pages import Picture
     from tritonobs.plan.fleet import Plan
 
 _FLEET = Path("fleet.yaml")
@@ -116,8 +116,7 @@ def show(*, ident: str, fleet: Path | None, folder: Path | None, form: str) -> N
 
 def _page(found: Recorded, plan: Plan | None) -> str:
     """One file that needs nothing else; what cannot be drawn is left out, with a printed reason."""
-    from tritonobs.extensions.incidents.pages import incident_page  # noqa: PLC0415 (brings jinja2)
-    from tritonobs.extensions.incidents.pictures import drawn  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.incidents.pages import drawn, incident_page  # noqa: PLC0415 (brings starlette)
 
     if plan is None:
         say("no pictures: name the fleet file (--fleet), which says where Prometheus is", err=True)

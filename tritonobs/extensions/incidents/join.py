@@ -13,18 +13,30 @@ from itertools import accumulate
 from typing import Final
 
 from tritonobs.delivery.payload import Alert
-from tritonobs.extensions.incidents.explained import Explanation, Judged, explained, explanations, put_aside
-from tritonobs.extensions.incidents.groups import Group, grouped
+from tritonobs.extensions.incidents.groups import (
+    Explanation,
+    Group,
+    Judged,
+    explained,
+    explanations,
+    grouped,
+    put_aside,
+)
 from tritonobs.extensions.incidents.incident import (
     QUIET_SECONDS,
+    SEVERITIES,
     Change,
     Episode,
+    Fleet,
     Incident,
+    Place,
+    Where,
     changes,
     ident,
+    rank,
     summed_up,
+    where,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet, Place, Where, rank, where
 
 MOST_ALERTS: Final = 10_000
 """That are known at once; as many as a call of Alertmanager may have (`delivery/payload.py`)."""

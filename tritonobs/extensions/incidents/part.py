@@ -23,22 +23,18 @@ from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert, State
 from tritonobs.delivery.sifted import Sifted
-from tritonobs.extensions.incidents import ends
+from tritonobs.extensions.incidents import chats, ends, recorder
+from tritonobs.extensions.incidents.account import said
 from tritonobs.extensions.incidents.bill import bill
 from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, telling, unasked
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.ends import Listing, ended, firing
-from tritonobs.extensions.incidents.folder import Folder
-from tritonobs.extensions.incidents.incident import Incident
+from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
-from tritonobs.extensions.incidents.pages import routes
-from tritonobs.extensions.incidents.pictures import Pictures
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.extensions.incidents.recorder import Recorder
-from tritonobs.extensions.incidents.series import IncidentSeries
-from tritonobs.extensions.incidents.words import said
+from tritonobs.extensions.incidents.pages import IncidentSeries, Pictures, routes
+from tritonobs.extensions.incidents.recorder import Folder, Recorder
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import answer
@@ -302,9 +298,9 @@ class Incidents:
             self.series.show(())
         if self._folder and not self._state.alerts:
             # Also again and again: the process that delivers meanwhile may be another one.
-            found = await self._folder.resumed(time.time())
-            if found and not self._state.alerts:
-                self._state, self._talks = found
+            entries, now = await self._folder.changed(), time.time()
+            if entries and not self._state.alerts:
+                self._state, self._talks = recorder.resumed(entries, now), chats.resumed(entries, now)
         # What was kept waits for its alerts to be told again: without one, an incident would be over.
         if not self._state.alerts:
             return
@@ -319,7 +315,8 @@ class Incidents:
             self._read_at = time.monotonic()
             self._reading = asyncio.create_task(self._read_ends())
         if self._folder:
-            await self._folder.keep(self.incidents, self.bills, self._looked, self._talks, time.time())
+            told = {one.id: chats.kept(self._talks, one) for one in self.incidents}
+            await self._folder.keep(self.incidents, self.bills, self._looked, told, time.time())
 
     def _may_read(self) -> bool:
         """Whether to read what Alertmanager lists: something fires, and is new or was read a while ago."""
