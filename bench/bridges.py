@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tritonobs.delivery.composer import DigestPage
-    from tritonobs.delivery.payload import Alert, Payload
-    from tritonobs.delivery.sifted import Sieve
+    from tritonobs.delivery.payload import Alert, Payload, Sieve
     from tritonobs.plan.fleet import Plan
     from tritonobs.plan.notify import Robot
 

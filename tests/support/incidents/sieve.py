@@ -14,8 +14,7 @@ from tritonobs.extensions.incidents.join import State, join
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tritonobs.delivery.payload import Alert
-    from tritonobs.delivery.sifted import Sifted
+    from tritonobs.delivery.payload import Alert, Sifted
     from tritonobs.extensions.incidents.incident import Fleet
 
 

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from tritonobs.delivery.payload import Alert, State
-from tritonobs.delivery.sifted import Sifted
+from tritonobs.delivery.payload import Alert, Sifted, State
 from tritonobs.extensions.incidents.incident import (
     SEVERITIES,
     Fleet,

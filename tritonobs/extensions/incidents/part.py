@@ -21,8 +21,7 @@ from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert, State
-from tritonobs.delivery.sifted import Sifted
+from tritonobs.delivery.payload import Alert, Sifted, State
 from tritonobs.extensions.incidents import chats, ends, recorder
 from tritonobs.extensions.incidents.account import said
 from tritonobs.extensions.incidents.bill import bill
