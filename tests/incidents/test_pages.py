@@ -1,4 +1,4 @@
-"""Incidents as serve shows them: pages with pictures, and a bounded number of series. Names in them are data."""
+"""Incidents as serve shows them: pages with pictures, and a bounded number of series; names are data."""
 
 from __future__ import annotations
 

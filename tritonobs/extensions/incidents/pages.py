@@ -251,6 +251,15 @@ def span(entry: Entry, now: float) -> Span:
     return Span(start=max(entry.since - _LEAD_SECONDS, end - _LONGEST_SECONDS), end=end)
 
 
+def prometheus_of(plan: Plan, **how: Any) -> PrometheusClient:  # noqa: ANN401 (as the client takes it)
+    """That of the fleet file; where it gathers several clusters, of this one."""
+    label = plan.rules.cluster_label
+    cluster = plan.cluster if label else ""
+    return PrometheusClient(
+        plan.addresses.prometheus_url, cluster=cluster, cluster_label=label or names.CLUSTER, **how
+    )
+
+
 def drawn(entry: Entry, plan: Plan, draw: Callable[..., Any] | None) -> tuple[Picture, ...]:
     """The pictures, as `draw` answers (`tritonobs.registry`); none where nothing draws, or there is no data.
 
@@ -259,14 +268,7 @@ def drawn(entry: Entry, plan: Plan, draw: Callable[..., Any] | None) -> tuple[Pi
     """
     if draw is None:
         return ()
-    label = plan.rules.cluster_label
-    client = PrometheusClient(
-        plan.addresses.prometheus_url,
-        cluster=plan.cluster if label else "",
-        cluster_label=label or names.CLUSTER,
-        timeout_seconds=_PROMETHEUS_SECONDS,
-        retries=0,
-    )
+    client = prometheus_of(plan, timeout_seconds=_PROMETHEUS_SECONDS, retries=0)
     try:
         found = draw(
             client,

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
-from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
@@ -32,7 +31,7 @@ from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
-from tritonobs.extensions.incidents.pages import IncidentSeries, Pictures, routes
+from tritonobs.extensions.incidents.pages import IncidentSeries, Pictures, prometheus_of, routes
 from tritonobs.extensions.incidents.recorder import Folder, Recorder
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
@@ -397,14 +396,8 @@ class Incidents:
 
 
 def _clients(plan: Plan) -> _Asked:
-    label = plan.rules.cluster_label
     return _Asked(
-        prometheus=PrometheusClient(
-            plan.addresses.prometheus_url,
-            cluster=plan.cluster if label else "",
-            cluster_label=label or names.CLUSTER,
-            timeout_seconds=_LOOK_SECONDS,
-        ),
+        prometheus=prometheus_of(plan, timeout_seconds=_LOOK_SECONDS),
         alertmanager=AlertmanagerClient(plan.addresses.alertmanager_url),
         replicas=tuple(
             TritonClient(replica.http_url, timeout_seconds=_SERVER_SECONDS, retries=0)
