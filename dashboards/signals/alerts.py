@@ -26,8 +26,8 @@ def _named(series: str) -> str:
 def _firing(labels: str) -> str:
     """Every firing alert as a row of its own: 1 info, 2 warning, 3 critical. Not the Watchdog.
 
-    The row begins with the incident that the alert was of last. That is asked once, as of the end of the
-    picture: an alert is joined seconds after it began, and would have two rows otherwise.
+    The row begins with the incident that the alert is of, or was of last. That is asked once, as of the end
+    of the picture: an alert is joined seconds after it began, and would have two rows otherwise.
     """
     every = f'{labels}, alertname!="Watchdog"'
 
@@ -36,9 +36,10 @@ def _firing(labels: str) -> str:
         return f"max by (what) ({_named(alerts)}) * 0 + {level}"
 
     rows = "\nor\n".join((fires("info", 1), fires("warning", 2), fires("critical", 3)))
-    latest = _named(f"last_over_time({_INCIDENTS}[$__range] @ end())")
+    now, before = f"{_INCIDENTS} @ end()", f"last_over_time({_INCIDENTS}[$__range] @ end())"
+    latest = "\nor on (what)\n".join(f"topk by (what) (1, {_named(one)})" for one in (now, before))
     of = (
-        f"max by (what, at) (label_replace(topk by (what) (1, {latest}), {_AT})) * 0 + 1\n"
+        f"max by (what, at) (label_replace(\n{latest},\n{_AT})) * 0 + 1\n"
         f"or on (what)\ngroup by (what) ({_named(f'ALERTS{{{every}}}')})"
     )
     joined = f"{_BARE % rows}\n* on (what) group_left (at)\n{_BARE % of}"

@@ -117,6 +117,21 @@ def test_an_alert_of_two_incidents_is_in_the_latest(rows):
     ) == {"1305-00 inspect QpsAboveLimit": 3}
 
 
+def test_an_alert_that_a_verdict_moved_is_where_it_is_now(rows):
+    """It began when it began, in both."""
+    moved = [
+        of(FIRST, ABOVE, 100, "100x20 stale _x39", model="inspect"),
+        of(SECOND, ABOVE, 100, "_x21 100x38", model="inspect"),
+    ]
+    back = [
+        of(FIRST, ABOVE, 100, "_x21 100x38", model="inspect"),
+        of(SECOND, ABOVE, 100, "100x20 stale _x39", model="inspect"),
+    ]
+
+    assert rows(alert(ABOVE, model="inspect"), *moved) == {"1305-00 inspect QpsAboveLimit": 3}
+    assert rows(alert(ABOVE, model="inspect"), *back) == {"1231-3f inspect QpsAboveLimit": 3}
+
+
 def test_two_processes_that_say_the_same_make_no_second_row(rows):
     """Of two `serve` the one that delivered before is still in the time that is shown."""
     assert rows(
