@@ -180,8 +180,18 @@ from urllib.parse import SplitResult
 
 from pydantic import Field
 
-from tritonobs.chats.chat import Digest, Heard, People, Reply, RobotChat, Verdict, json_body
-from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec
+from tritonobs.chats.chat import (
+    ByWebhook,
+    Delivered,
+    Digest,
+    Heard,
+    MentionSpec,
+    People,
+    Reply,
+    RobotChat,
+    Verdict,
+    json_body,
+)
 from tritonobs.section import MOST_ENTRIES, File
 
 

@@ -17,8 +17,7 @@ from tritonobs.chats.registry import NAMES, chats, robot_chats
 from tritonobs.cli.serve import serve
 from tritonobs.clients.chat import require_webhook
 from tritonobs.clients.secrets import Secret
-from tritonobs.delivery.composer import Composer, Said
-from tritonobs.delivery.template import fill, house_template
+from tritonobs.delivery.composer import Composer, Said, fill, house_template
 from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.build import build_plan

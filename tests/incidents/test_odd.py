@@ -10,9 +10,8 @@ import pytest
 from support.incidents.conversations import EPOCH, Listener, alert_of
 from tritonobs import names
 from tritonobs.extensions.incidents import groups, join
-from tritonobs.extensions.incidents.incident import ID
+from tritonobs.extensions.incidents.incident import AREAS, ID, TEST_ALERT, where
 from tritonobs.extensions.incidents.news import Kind
-from tritonobs.extensions.incidents.place import AREAS, TEST_ALERT, where
 from tritonobs.render import alertmanager
 from tritonobs.spec.rules import ALERTS
 
@@ -334,7 +333,7 @@ def test_every_alert_without_a_model_has_an_area() -> None:
 )
 def test_labels_are_called_as_in_the_fleet_file(labels: Mapping[str, str], about: str) -> None:
     """Under a PodMonitor the replica is the pod; without its label it is the address."""
-    from tritonobs.extensions.incidents.place import Fleet  # noqa: PLC0415 (the fixture has other labels)
+    from tritonobs.extensions.incidents.incident import Fleet  # noqa: PLC0415 (the fixture has other labels)
 
     fleet = Fleet(edges={}, replica_label="pod", cluster_label="")
     found = where({"alertname": "TritonServerDown", "cluster": "east", **labels}, fleet)

@@ -15,7 +15,7 @@ from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.tasks import Supervisor
 
 

@@ -8,8 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from tritonobs.chats.chat import Chat
-from tritonobs.chats.settings import Delivered, MentionSpec
+from tritonobs.chats.chat import Chat, Delivered, MentionSpec
 from tritonobs.spec.notify import (
     AuthSpec,
     DeadManSpec,

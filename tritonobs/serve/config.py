@@ -18,9 +18,9 @@ from pathlib import Path
 from jinja2 import Template
 
 from tritonobs.clients.secrets import Secret, read_secret
+from tritonobs.delivery.composer import load_templates
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import check_secrets
-from tritonobs.delivery.template import load_templates
 from tritonobs.errors import FileUnusable, TimedOut, TritonobsError
 from tritonobs.files import read_bytes
 from tritonobs.plan.build import build_plan

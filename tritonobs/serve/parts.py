@@ -9,8 +9,7 @@ from prometheus_client.registry import Collector
 from starlette.routing import Route
 
 from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.sifted import Sieve
+from tritonobs.delivery.payload import Alert, Sieve
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import extensions, resolved

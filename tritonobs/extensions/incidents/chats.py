@@ -14,9 +14,16 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from tritonobs.delivery.payload import Alert, State
-from tritonobs.delivery.sifted import Sifted
-from tritonobs.extensions.incidents.incident import Incident, What, cause_key, chat_incidents
+from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.extensions.incidents.incident import (
+    SEVERITIES,
+    Fleet,
+    Incident,
+    What,
+    cause_key,
+    chat_incidents,
+    rank,
+)
 from tritonobs.extensions.incidents.news import (
     MOST_NAMED,
     Chat,
@@ -28,7 +35,6 @@ from tritonobs.extensions.incidents.news import (
     due,
     named,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet, rank
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
 
 LONGEST_WAIT_SECONDS: Final = 240.0

@@ -15,15 +15,16 @@ from typing import Final, TypeVar
 
 from tritonobs.delivery.payload import State
 from tritonobs.extensions.incidents.incident import (
+    SEVERITIES,
     CauseKey,
     Change,
     Episode,
+    Fleet,
     Incident,
     What,
     cause_key,
     changes,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet
 from tritonobs.timings.cause import Cause
 
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 from ruamel.yaml import YAML
 
 from tritonobs import assets
-from tritonobs.chats.chat import RobotChat
+from tritonobs.chats.chat import Delivered, RobotChat
 from tritonobs.chats.registry import robot_chat, robot_chats
-from tritonobs.chats.settings import Delivered
 from tritonobs.extensions.lab.stack import native, processes, rehearsal
 from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Part, free_ports
 from tritonobs.extensions.lab.stack.services import (
