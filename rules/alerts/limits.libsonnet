@@ -11,7 +11,7 @@ function(config)
   local overflow =
     local record = 'subject:tritonobs_limit_exceeded:rate';
     local near = (import '../lib/limits.libsonnet').near_limit(config);
-    local exceeds = (import '../lib/limits.libsonnet').exceeds('1', near.limit);
+    local exceeds = (import '../lib/limits.libsonnet').exceeds('1', near);
     // An overflow can continue behind a full queue, or recur. Where a ruler writes late, the alert computes the condition
     // itself.
     local exceeded = fit(|||
@@ -58,7 +58,7 @@ function(config)
   // Traffic near its limit. It crosses the warning share again and again, so the warning lasts until the traffic is clearly
   // below, or for some hours. It does not repeat a page. It follows its record in one group.
   local near =
-    local exceeds = (import '../lib/limits.libsonnet').exceeds('%(limitWarningRatio)s', (import '../lib/limits.libsonnet').near_limit(config).limit);
+    local exceeds = (import '../lib/limits.libsonnet').exceeds('%(limitWarningRatio)s', (import '../lib/limits.libsonnet').near_limit(config));
     local near = 'subject:tritonobs_limit_near';
     local page = 'ALERTS{alertname="TritonQpsAboveLimit", alertstate="firing"}';
     [
@@ -219,16 +219,20 @@ function(config)
   // The other alerts about limits. Only `overflow` pages.
   local others =
     local board = boards.link('model', ['model', 'version'], 'subject:triton_requests_offered:rate5m');
-    local chance = (import '../lib/limits.libsonnet').chance;
     local disagree(series, by) = fit(|||
       max by (%(by)s) (%(series)s) != on (%(by)s) min by (%(by)s) (%(series)s)
     |||, { series: series, by: by });
     {
-      soon: text.group('alerts.limits', config.evaluationInterval, [
+      soon: text.group('alerts.limits', config.modelInterval, [
         // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
-        // it is not a burst. An excess of half a minute has been reported by the page, which is over by then.
+        // it is not a burst. An excess of half a minute has been reported by the page, which is over by then. The value is
+        // the highest rate between two scrapes.
         text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
-          %(burst)s
+          (
+            max_over_time(subject:triton_requests_offered:irate%(short)s{model!=""}[%(spikeWindow)s] offset %(medium)s)
+              and on (%(subject)s)
+            max_over_time(subject:tritonobs_limit_burst:timestamp_seconds[%(modelInterval)s] offset %(medium)s)
+          )
           and on (%(subject)s)
           (
             subject:triton_requests_offered:mean%(medium)s
@@ -237,7 +241,7 @@ function(config)
           )
             unless on (%(subject)s)
           present_over_time(subject:tritonobs_limit_exceeded:rate[%(span5m)s])
-        |||, { burst: chance.burst('{model!=""}', ' offset %(medium)s') }))), {
+        |||, {}))), {
           summary: 'A burst went far above the limit of requests.',
           description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +
                        '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue can hold them.',
@@ -270,7 +274,7 @@ function(config)
         }, wait='30s'),
       ]),
       // Alerts that wait for minutes.
-      later: text.group('alerts.limits.minutes', config.stageInterval, [
+      later: text.group('alerts.limits.minutes', config.slowInterval, [
         // With two values for one limit the larger holds, which is a guess. A changed file reaches every source within the
         // wait.
         text.alert('TritonLimitsDisagree', 'warning', text.all([

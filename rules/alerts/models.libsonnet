@@ -167,7 +167,7 @@ function(config)
       }, wait='1m', keep='1m'),
     ],
     // Alerts that end with the traffic.
-    soon: text.group('alerts.models', config.gaugeInterval, [
+    soon: text.group('alerts.models', config.modelInterval, [
       text.alert('TritonQueueWaitHigh', 'warning', text.owned_version(fit(|||
         (model_version:triton_queue_duration_seconds:mean5m > %(queueSeconds)s)
         %(ended)s

@@ -69,7 +69,7 @@ function(config)
     local many = text.part(
       'replica:triton_requests_many:info',
       shards.max,
-      'group by (%(replica_only)s) (sum by (%(replica_only)s) (nv_inference_request_success{%(triton)s}) >= 100)'
+      'group by (%(replica_only)s) (replica:triton_requests_succeeded:sum >= 100)'
     );
     local host_memory_pressure = text.part('replica:triton_host_memory_used:ratio', shards.max, |||
       (nv_cpu_memory_used_bytes{%(triton)s} / nv_cpu_memory_total_bytes{%(triton)s} > %(hostMemoryRatio)s)

@@ -62,6 +62,10 @@ local scrapes = 4;
     // Stages are most of the series, and their means and percentiles cover 5 m, so once a minute is enough. The same holds
     // for alerts that wait for minutes.
     stageInterval: interval(std.max(60, evaluationSeconds)),
+    // Records about models and workers that no page within seconds reads, and alerts that wait for half a minute or more.
+    modelInterval: interval(std.max(30, evaluationSeconds)),
+    // The rates of bursts that were recorded within that interval: a burst is recorded up to one evaluation later.
+    spikeWindow: duration.text(duration.seconds(config.modelInterval) + evaluationSeconds),
     // Gauges of inference engines show one moment. A cache that is full for some seconds must be seen, hence 15 s.
     gaugeInterval: interval(std.max(15, evaluationSeconds)),
     // Error budgets: sums of the increases of counters since the previous evaluation.

@@ -62,8 +62,8 @@ local returning =
   function(config) {
     down: again(config, 'replica:triton_outage:info', '%(replica_only)s', 'evaluation', '0s'),
     limit: again(config, 'subject:tritonobs_limit_exceeded:rate', '%(subject)s', 'evaluation', config.limitKeepFiring, apart=true),
-    dead: again(config, 'model_instance:tritonobs_worker_dead:info', '%(subject)s, %(replica)s, model_instance', 'evaluation', '5m', '15s'),
-    unloaded: again(config, 'subject:tritonobs_model_unloaded:info', '%(subject)s', 'evaluation', '5m', '1m'),
+    dead: again(config, 'model_instance:tritonobs_worker_dead:info', '%(subject)s, %(replica)s, model_instance', 'model', '5m', '15s'),
+    unloaded: again(config, 'subject:tritonobs_model_unloaded:info', '%(subject)s', 'model', '5m', '1m'),
     invalid: again(config, 'model_version_stage_reason:tritonobs_invalid_surge:rate', '%(subject)s, stage, reason', 'stage', '1m', '1m'),
   };
 { again: again, returning: returning }

@@ -28,21 +28,28 @@ local reported =
     local text = (import 'text.libsonnet')(config);
     local tiers = tiers_of(config);
     local calls = 'group by (%(pipeline)s, model) (pipeline_stage_model:tritonobs_pipeline_calls:held)';
-    // Few budgets burn, or nearly do. Where records are read at once, the inputs of slower tiers are first recorded for
-    // those few. Otherwise such a record would be read an evaluation late, and the expressions are used in place.
+    // Few budgets burn, or nearly do. Where records are read at once, the inputs of each tier are first recorded for those
+    // few. Otherwise such a record would be read an evaluation late, and the expressions are used in place. The period has no
+    // such record.
     local sparse = config.recordsAtOnce;
-    local kept(tier) = sparse && std.get(tier, 'faster', []) != [];
+    local kept(tier) = sparse && std.objectHas(tier, 'name');
+    local first = tiers[0];
+    local is_first(tier) = std.get(tier, 'name') == first.name;
     local over = 'slo:error_budget_burn:threshold_ratio';
     local over_again = over + '_again';
+    // The first tier has one record for all it compares, because its group has no room for more.
+    local near = first.named('near');
     // The record of thresholds in `slo_burns.libsonnet`: the ratio of `window` divided by the threshold of the tier.
     local over_in(tier, window) =
-      (if window == tier.again then over_again else over) + '{burn_tier="' + tier.name + '", sloth_window="' + window + '"}';
+      if is_first(tier) then near + '{sloth_window="' + window + '"}'
+      else (if window == tier.again then over_again else over) + '{burn_tier="' + tier.name + '", sloth_window="' + window + '"}';
     local suspected = 'slo:sli_bad_requests:suspected';
     // Bad requests in the long window of a tier, by SLO; `version` is a matcher.
     local bad_of(tier, version='') =
       local only(labels) = if labels == [] then '' else '{' + std.join(', ', labels) + '}';
       local of_version = if version == '' then [] else ['version' + version];
-      if kept(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
+      if kept(tier) && is_first(tier) then near + only(['near="bad"'] + of_version)
+      else if kept(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
       else 'slo:sli_bad_requests:sum' + tier.long + only(of_version);
     // Bad requests that the tiers `those` have reported within a window, by SLO.
     local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
@@ -61,15 +68,16 @@ local reported =
         for one in those
       ]);
     local recent(interval) = 'sum_over_time(slo:sli_bad_requests:increase[%(' + interval + 'SampleWindow)s]' + text.settled + ')';
-    // Models that burn or nearly do, and the members of pipelines that do.
-    local burning = over + ' or ' + tiers[0].named('ratio');
-    local suspects = fit(|||
+    // Models with rows of `burning`, and the members of pipelines with them.
+    local with_members(burning) = fit(|||
       (
         group by (%(model)s) (%(burning)s)
         or
         %(called)s
       )
     |||, { burning: burning, called: (import 'limits.libsonnet').called(burning) });
+    // Models that burn or nearly do.
+    local suspects = with_members(over + ' or ' + tiers[0].named('ratio'));
     {
       sparse: sparse,
       kept:: kept,
@@ -77,6 +85,8 @@ local reported =
       over_again: over_again,
       over_in:: over_in,
       bad_of:: bad_of,
+      near: near,
+      with_members:: with_members,
 
       // The inputs of slower tiers for those models: bad requests in the long windows, bad requests of one interval, and a 1
       // where a bad request was counted within two slow intervals.
@@ -176,7 +186,7 @@ local reported =
       // it, and ends one evaluation of `slo` earlier (`settled`). An alert about a model also reports the requests of its
       // versions, and an alert about a version reports a part of the model's.
       records(tier, interval)::
-        local bad = if kept(tier) then suspected + '_increase' else recent(interval);
+        local bad = if kept(tier) && !is_first(tier) then suspected + '_increase' else recent(interval);
         local during = tier.named('bad');
         [
           text.record(during, fit(|||
@@ -202,7 +212,7 @@ local reported =
               + on (%(subject)s, slo)
             clamp_min(
               (
-                %(bad)s%(settled)s
+                %(bad)s%(settled)s%(closed)s
                   unless on (%(model)s, slo)
                 present_over_time(%(during)s[%(short_window)s] offset %(interval)s)
               )
@@ -214,11 +224,14 @@ local reported =
             %(during)s
           |||, {
             during: during,
-            bad: bad_of(tier),
+            // The record of the first tier had no row before the burn.
+            bad: if is_first(tier) then fit('sum_over_time(slo:sli_bad_requests:increase[%(long)s]', { long: text.span(tier.long) })
+            else bad_of(tier),
             long_window: text.span(tier.long),
             short_window: text.span(tier.short),
             interval: text.ago(interval),
-            settled: if tier.seconds == tiers[0].seconds then text.settled else '',
+            settled: if is_first(tier) then text.settled else '',
+            closed: if is_first(tier) then ')' else '',
           }), { burn_tier: tier.name }),
         ],
     };

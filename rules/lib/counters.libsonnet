@@ -188,7 +188,7 @@ local traced =
 
 // The SLOs and bucket bounds in force. A Prometheus that was away charges all increases of the gap at its first evaluation.
 // Until objectives are scraped again it uses those of before, from a record that is written seldom, because every evaluation
-// reads an hour of it.
+// reads an hour of it. The smallest budget is of the same group as both records.
 local counted =
   local as_before(info, kept, only) = fit(|||
     (
@@ -197,7 +197,7 @@ local counted =
       (
         last_over_time(%(kept)s%(only)s[%(gapWindow)s])
           unless on (%(cluster)s)
-        %(info)s
+        cluster:slo_error_budget:min
       )
     )
   |||, { info: info, kept: kept, only: only });

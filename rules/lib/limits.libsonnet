@@ -54,7 +54,6 @@ local once =
 
 // Requests arrive at random. Where N are expected, N + z * sqrt(N) + z^2 / 5 are rarely exceeded by chance.
 local chance =
-  local held = 'subject:tritonobs_qps_limit:held';
   local most(limit, seconds, noise) = fit(
     '%(limit)s + (%(noise)s * sqrt(%(limit)s * %(seconds)s) + %(noise)s ^ 2 / 5) / %(seconds)s',
     { limit: limit, seconds: seconds, noise: noise }
@@ -62,46 +61,72 @@ local chance =
   {
     // The highest rate over `seconds` that chance explains at a limit, with z = `noise`.
     most:: most,
-    // The rate between two scrapes was far above the limit, and higher than chance explains. `only` is a matcher, `before`
-    // an offset.
-    burst(only='', before=''):: fit(|||
+    // The rate between two scrapes was far above the limit, and higher than chance explains. `near` is `near_limit(config)`.
+    burst(near):: fit(|||
       (
-        subject:triton_requests_offered:irate%(short)s%(only)s%(before)s
+        sum by (%(subject)s) (%(hot)s)
           > on (%(subject)s)
-        %(spikeRatio)s * subject:tritonobs_qps_limit:held
+        %(spikeRatio)s * %(limit)s
       )
         > on (%(subject)s)
       %(most)s
-    |||, { only: only, before: before, most: most(held, '%(scrapeSeconds)s', '%(limitNoise)s') }),
+    |||, { hot: near.rates.hot, limit: near.limit, most: most(near.limit, '%(scrapeSeconds)s', '%(limitNoise)s') }),
+  };
+
+// The rates that `exceeds` compares with limits, by the name of their row in the record `near_limit.rates`.
+local offered = 'subject:triton_requests_offered:';
+local breath = offered + 'breath';
+local slow_breath = offered + 'breath5m';
+local rates =
+  local minute = offered + 'mean%(medium)s';
+  local five = offered + 'rate5m';
+  local hot = offered + 'irate%(short)s';
+  {
+    short: offered + 'rate%(short)s',
+    // Between two scrapes: now, in the two before, and in the time `bursts`.
+    hot: hot,
+    hot_before: hot + ' offset %(stepBefore)s',
+    hot_earlier: hot + ' offset %(stepsBefore)s',
+    hot_lasting: 'min_over_time(' + hot + '[%(bursts)s])',
+    minute: minute,
+    minute_before: minute + ' offset %(sustained)s',
+    minute_mean: 'avg_over_time(' + minute + '[%(sustained)s])',
+    minute_least: 'min_over_time(' + minute + '[%(sustained)s])',
+    five_before: five + ' offset %(span4m)s',
+    five_mean: 'avg_over_time(' + five + '[%(span4m)s])',
+    five_least: 'min_over_time(' + five + '[%(span4m)s])',
+    quarter: offered + 'mean15m',
+    breath: breath,
+    breath5m: slow_breath,
+    waits: 'subject:tritonobs_queue_waits:info',
   };
 
 // Limits whose traffic is near, now, in the last minute or between the last two scrapes. Most traffic is far below its limit
-// and cannot exceed it, so `exceeds` computes its thresholds only for these. Each of its windows requires one of these three
-// rates above the warning share.
+// and cannot exceed it. So these limits are recorded, and what `exceeds` reads of their traffic beside them: few rows. Each of
+// its windows requires one of these three rates above the warning share.
 local near_limit =
   local held = 'subject:tritonobs_qps_limit:held';
   local near = 'subject:tritonobs_qps_limit:near';
-  local above(window) = fit(|||
-    subject:triton_requests_offered:%(window)s
-      > on (%(subject)s)
-    %(limitWarningRatio)s * %(held)s
-  |||, { window: window, held: held });
+  local record = offered + 'near_limit';
+  local above(rate) = fit('%(held)s < on (%(subject)s) %(rate)s / %(limitWarningRatio)s', { held: held, rate: rate });
   function(config) {
     local text = (import 'text.libsonnet')(config),
-    // Where a ruler writes late, all limits are compared, because the record would be an evaluation old.
+    // Where a ruler writes late, all limits are compared, because a record would be an evaluation old.
     limit: if config.recordsAtOnce then near else held,
+    rates: if !config.recordsAtOnce then rates else {
+      [name]: record + '{rate="' + name + '"}'
+      for name in std.objectFields(rates)
+    },
     records: if !config.recordsAtOnce then [] else [
-      text.record(near, fit(|||
-        %(held)s
-          and on (%(subject)s)
-        (
-          %(now)s
-          or
-          %(minute)s
-          or
-          %(scrape)s
-        )
-      |||, { held: held, now: above('rate%(short)s'), minute: above('mean%(medium)s'), scrape: above('irate%(short)s') })),
+      text.record(near, text.all([above(rate) for rate in [rates.short, rates.minute, rates.hot]])),
+      text.record(record, text.all([
+        fit('label_replace(%(rate)s and on (%(subject)s) %(near)s, "rate", "%(name)s", "", "")', {
+          rate: rates[name],
+          near: near,
+          name: name,
+        })
+        for name in std.objectFields(rates)
+      ])),
     ],
   };
 
@@ -110,16 +135,8 @@ local near_limit =
 //
 // Two things explain an excess that needs no action. Requests arrive at random (`chance`). And the rate itself varies more
 // than that: records/limits.libsonnet measures it over the last hours as `breath`, and the threshold is above what such
-// traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored. Thresholds are
-// computed first, for the few rows of limits, so that each rate is read once.
+// traffic reaches near its limit. Where requests wait, the servers are full, and `breath` is ignored.
 local exceeds =
-  local offered = 'subject:triton_requests_offered:';
-  local breath = offered + 'breath';
-  local slow_breath = offered + 'breath5m';
-  local waits = 'subject:tritonobs_queue_waits:info';
-  local minute = offered + 'mean%(medium)s';
-  local five = offered + 'rate5m';
-  local hot = offered + 'irate%(short)s';
   // The parameters of each window: its length (`seconds`), the standard deviations of chance (`noise`), the least multiple
   // of the limit (`floor`), the multiple of the chance threshold that caps `breath` (`ceiling`), and by how many times each
   // `breath` such traffic exceeds 85 % of the limit (`reach`). The short window is the quickest, and the only one that a
@@ -130,38 +147,38 @@ local exceeds =
       noise: '(%(limitNoise)s + 0.5)',
       floor: '%(limitAtOnceRatio)s',
       ceiling: '2',
-      reach: { [breath]: 5.5, [slow_breath]: 2 },
-      waits: '',
+      reach: { breath: 5.5, breath5m: 2 },
+      waits: false,
     },
     sustained: {
       seconds: '(%(mediumSeconds)s + %(sustainedSeconds)s)',
       noise: '%(limitNoise)s',
       floor: '%(limitSoonRatio)s',
       ceiling: '1.75',
-      reach: { [breath]: 1.6, [slow_breath]: 3.3 },
-      waits: 'unless on (%(subject)s) ' + waits,
+      reach: { breath: 1.6, breath5m: 3.3 },
+      waits: true,
     },
-    '5m': {
+    five: {
       seconds: '(%(seconds5m)s + %(seconds4m)s)',
       noise: '%(limitNoiseLong)s',
       floor: '%(limitLastingRatio)s',
       ceiling: '1.5',
-      reach: { [slow_breath]: 4 },
-      waits: 'unless on (%(subject)s) ' + waits,
+      reach: { breath5m: 4 },
+      waits: true,
     },
-    '15m': {
+    quarter: {
       seconds: '%(seconds15m)s',
       noise: '%(limitNoiseLong)s',
       floor: '%(limitLongRatio)s',
       ceiling: '1.35',
-      reach: { [slow_breath]: 2.8 },
-      waits: 'unless on (%(subject)s) ' + waits,
+      reach: { breath5m: 2.8 },
+      waits: true,
     },
   };
-  local within(how, rate, window) = how + '_over_time(' + rate + '[' + window + '])';
-  // `share` is the share of the limit. `held` is the record of the limits that are compared: all, or those of `near_limit`.
-  function(share, held)
-    local limit = (if share == '1' then '' else share + ' * ') + held;
+  // `share` is the share of the limit, and `near` is `near_limit(config)`.
+  function(share, near)
+    local limit = (if share == '1' then '' else share + ' * ') + near.limit;
+    local rate = near.rates;
     local threshold(window) =
       local of = windows[window];
       fit(|||
@@ -184,16 +201,17 @@ local exceeds =
         most: chance.most(limit, of.seconds, of.noise),
         floor: of.floor,
         ceiling: of.ceiling,
-        waits: of.waits,
+        waits: if of.waits then 'unless on (%(subject)s) ' + rate.waits else '',
         reach: '(' + std.join(' + on (%(subject)s) ', ['%(limitBase)s * ' + limit] + [
-          '%(limitBreath)s * ' + '%.10g' % of.reach[name] + ' * ' + name
+          '%(limitBreath)s * ' + '%.10g' % of.reach[name] + ' * ' + rate[name]
           for name in std.objectFields(of.reach)
         ]) + ')',
-        known: std.join(' and on (%(subject)s) ', std.objectFields(of.reach)),
+        known: std.join(' and on (%(subject)s) ', [rate[name] for name in std.objectFields(of.reach)]),
       });
+    // The value, without the label of the row.
     local over(rate, window) = fit(|||
       (
-        %(rate)s
+        sum by (%(subject)s) (%(rate)s)
           > on (%(subject)s)
         %(threshold)s
       )
@@ -207,29 +225,39 @@ local exceeds =
       (
         last_over_time(subject:tritonobs_limit_burst:timestamp_seconds[%(span3h)s] offset %(span10m)s)
           unless on (%(subject)s)
-        (min_over_time(%(hot)s[%(bursts)s]) > on (%(subject)s) %(limit)s)
+        (%(lasting)s > on (%(subject)s) %(limit)s)
       )
-    |||, { hot: hot, limit: limit });
+    |||, { lasting: rate.hot_lasting, limit: limit });
     of_limit(std.join('or\n', [
       // The short window, and each of the last three scrapes above the limit.
-      all([over(offered + 'rate%(short)s', 'short')] + [
-        above(hot + before)
-        for before in ['', ' offset %(stepBefore)s']
-      ] + [above(hot + ' offset %(stepsBefore)s') + bursting]),
-      // 150 s, by their mean and their minimum. The minimum may be a fifth of the way closer to the limit.
       all([
-        over(within('avg', minute, '%(sustained)s'), 'sustained'),
-        over('((%s - on (%%(subject)s) 0.2 * %s) / 0.8)' % [within('min', minute, '%(sustained)s'), limit], 'sustained'),
-        above(minute + ' offset %(sustained)s'),
-        above(offered + 'rate%(short)s'),
+        over(rate.short, 'short'),
+        above(rate.hot),
+        above(rate.hot_before),
+        above(rate.hot_earlier) + bursting,
+      ]),
+      // 150 s, by the lesser of their mean and their minimum. The minimum may be a fifth of the way closer to the limit.
+      all([
+        over(fit(|||
+          (
+            (%(mean)s < on (%(subject)s) %(least)s)
+            or on (%(subject)s)
+            %(least)s
+          )
+        |||, {
+          mean: rate.minute_mean,
+          least: '((%s - on (%%(subject)s) 0.2 * %s) / 0.8)' % [rate.minute_least, limit],
+        }), 'sustained'),
+        above(rate.minute_before),
+        above(rate.short),
       ]),
       // Nine minutes: the mean of 5 m was above the limit for four minutes, and the last minute still is.
       all([
-        over(within('avg', five, '%(span4m)s'), '5m'),
-        above(within('min', five, '%(span4m)s')),
-        above(five + ' offset %(span4m)s'),
-        above(minute),
+        over(rate.five_mean, 'five'),
+        above(rate.five_least),
+        above(rate.five_before),
+        above(rate.minute),
       ]),
-      all([over(offered + 'mean15m', '15m'), above(minute)]),
+      all([over(rate.quarter, 'quarter'), above(rate.minute)]),
     ]));
 { of_limit: of_limit, called: called, once: once, chance: chance, near_limit: near_limit, exceeds: exceeds }

@@ -1,5 +1,6 @@
 // Traffic with a limit: how much it varies, which queues are full, and overflows that recur.
 local fit = import '../lib/fit.libsonnet';
+local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
@@ -47,6 +48,7 @@ function(config)
   local overflows =
     local called = (import '../lib/limits.libsonnet').called;
     local chance = (import '../lib/limits.libsonnet').chance;
+    local near = (import '../lib/limits.libsonnet').near_limit(config);
     local of_limit = (import '../lib/limits.libsonnet').of_limit;
     local pending = 'subject:triton_requests_pending:sum';
     local answered = 'subject:triton_requests:rate%(short)s';
@@ -55,6 +57,7 @@ function(config)
     local drained = 'subject:tritonobs_queue_drained:timestamp_seconds';
     local again = (import '../lib/again.libsonnet').returning(config).limit;
     local within(series) = 'max_over_time(' + series + '[%(span1d)s])';
+    local waits = 'subject:tritonobs_queue_waits:info';
     // Queues in which a request waits longer than `queueSeconds`, by Little's law, with at least two requests.
     local longer(what) = fit(|||
       (
@@ -63,7 +66,8 @@ function(config)
         %(queueSeconds)s * %(answered)s
       ) >= 2
     |||, { what: what, answered: answered });
-    // The queue is long, and hardly shorter than its highest value in ten minutes. A queue that drains is not an overload.
+    // The queue is long, and now or in the last minute hardly shorter than its highest value in ten minutes. A queue that
+    // drains is not an overload.
     local now = 'avg_over_time(' + pending + '[%(medium)s])';
     local full = fit(|||
       (
@@ -92,12 +96,9 @@ function(config)
       )
     |||, { event: within(event), drained: within(drained) });
     [
-      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
-      text.record('subject:triton_requests_offered:mean5m', |||
-        subject:triton_requests_offered:rate5m
-          and on (%(subject)s)
-        subject:tritonobs_qps_limit:held
-      |||),
+      text.record('model_version:triton_requests_pending:sum', |||
+        sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
+      |||) + shards.sum,
       text.record(pending, |||
         (
           model_version:triton_requests_pending:sum
@@ -109,10 +110,10 @@ function(config)
           and on (%(subject)s)
         subject:tritonobs_qps_limit:held
       |||),
-      text.record('subject:tritonobs_queue_waits:info', longer('min_over_time(' + pending + '[%(sustained)s])')),
+      text.record(waits, longer('min_over_time(' + pending + '[%(sustained)s])')),
     ] + (if config.recordsAtOnce then [text.record(is_full, full)] else []) + [
       // The time of the last burst, which may have filled the queue within seconds, and of the last overflow.
-      text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst() })),
+      text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst(near) })),
       text.record(seen, 'timestamp(subject:tritonobs_limit_exceeded:rate)'),
       // The last time the queue was not full, for subjects with a burst or an overflow within a day.
       text.record(drained, fit(|||
@@ -130,7 +131,7 @@ function(config)
       |||, { pending: pending, seen: within(seen), burst: within(burst), full: is_full })),
       // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must stay
       // full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A small
-      // queue fills between two scrapes, without a visible burst, so it must be full for five minutes. Callers with a fixed
+      // queue fills between two scrapes, without a visible burst, so requests must have waited in it for five minutes. Callers with a fixed
       // number of requests in flight look the same, but they too use all the capacity near the limit.
       text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
         0 * (
@@ -143,7 +144,7 @@ function(config)
           )
           or
           (
-            (%(lasting)s)
+            (count_over_time(%(waits)s[%(span4m)s]) >= 0.9 * %(seconds4m)s / %(evaluationSeconds)s)
             and on (%(subject)s)
             (
               min_over_time(%(answered)s[%(span5m)s])
@@ -156,7 +157,7 @@ function(config)
         (
           %(full)s
         )
-      |||, { overflow: since(seen), burst: since(burst), answered: answered, full: is_full, lasting: longer('min_over_time(' + pending + '[%(span5m)s])') }))),
+      |||, { overflow: since(seen), burst: since(burst), answered: answered, full: is_full, waits: waits }))),
       // Members of pipelines that exceed a limit: the alert is about the pipeline. It is remembered for 5 m, because
       // members' queues drain later.
       text.record('model:tritonobs_limit_passed_on:info', called(fit(
@@ -171,4 +172,51 @@ function(config)
         last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
       |||, { held: again.held })),
     ];
-  { breath: breath, overflows: overflows }
+  // Means of minutes, and which versions have the limit of their model.
+  local means =
+    [
+      text.record('subject:triton_requests:rate5m', |||
+        avg_over_time(subject:triton_requests:rate%(short)s[%(span5m)s])
+        and
+        subject:triton_requests:rate%(short)s
+      |||),
+      text.record('subject:triton_requests_offered:rate5m', |||
+        avg_over_time(subject:triton_requests_offered:rate%(short)s[%(span5m)s])
+        and
+        subject:triton_requests_offered:rate%(short)s
+      |||),
+      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
+      text.record('subject:triton_requests_offered:mean5m', |||
+        subject:triton_requests_offered:rate5m
+          and on (%(subject)s)
+        subject:tritonobs_qps_limit:held
+      |||),
+      // The exact mean of 15 m, from three rows instead of hundreds of samples; only for subjects with a limit.
+      text.record('subject:triton_requests_offered:mean15m', |||
+        (
+          (subject:triton_requests_offered:rate5m and on (%(subject)s) subject:tritonobs_qps_limit:held)
+            + on (%(subject)s)
+          subject:triton_requests_offered:rate5m offset %(span5m)s
+            + on (%(subject)s)
+          subject:triton_requests_offered:rate5m offset %(span10m)s
+        ) / 3
+      |||),
+      // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A model
+      // with one version then has one alert.
+      text.record('model_version:tritonobs_limit_of_model:info', |||
+        group by (%(subject)s) (
+          (
+            subject:triton_requests_offered:rate%(short)s{version!=""}
+              and on (%(subject)s)
+            (
+              subject:tritonobs_qps_limit:held{version!=""}
+                >= on (%(model)s) group_left ()
+              subject:tritonobs_qps_limit:held{model!="", version=""}
+            )
+          )
+            == on (%(model)s) group_left ()
+          subject:triton_requests_offered:rate%(short)s{model!="", version=""}
+        )
+      |||),
+    ];
+  { breath: breath, overflows: overflows, means: means }

@@ -25,6 +25,10 @@ function(config)
         mean_of(seconds + ':rate%(short)s', 'model_version:' + requests + ':rate%(short)s')
       );
     [
+      // What models report of their requests.
+      text.record('model_version_outcome:tritonobs_requests:rate%(short)s', |||
+        sum by (%(subject)s, outcome) (rate(tritonobs_requests_total{%(triton)s}[%(short)s]))
+      |||) + shards.sum,
       rate('replica_model_version', '%(subject)s, %(replica)s', 'request', ['request']),
       text.record('model_version:triton_request_duration_seconds:rate%(short)s', |||
         sum by (%(subject)s) (replica_model_version:triton_request_duration_seconds:rate%(short)s)
@@ -57,9 +61,6 @@ function(config)
       text.record('model_version:triton_requests_in_flight:mean5m', |||
         avg_over_time(model_version:triton_request_duration_seconds:rate%(short)s[%(span5m)s])
       |||),
-      text.record('model_version:triton_requests_pending:sum', |||
-        sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
-      |||) + shards.sum,
       // The load time of an ensemble stays 0.
       text.record('model_version:triton_model_load_seconds:max', |||
         max by (%(subject)s) (nv_model_load_duration_secs{%(triton)s} > 0)
@@ -98,10 +99,12 @@ function(config)
       |||),
     ];
 
+  // The rows of workers with the label of their model instance.
+  local instance(series) =
+    'label_replace(' + text.trimmed(series) + ', "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")';
+
   // Workers, the processes of Python models. The label `worker` is the model instance, the pid and a serial number.
   local workers =
-    local instance(series) =
-      'label_replace(' + text.trimmed(series) + ', "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")';
     [
       // Whether a model instance is alive, for rules, boards and commands: 1 while the heartbeat of one of its workers
       // changes, 0 while it does not change on a server that answers. There is no row for an unreachable server or an
@@ -121,6 +124,14 @@ function(config)
           and
         count_over_time(tritonobs_heartbeat_timestamp_seconds{%(triton)s}[%(medium)s]) >= 3
       |||) })) + shards.max,
+      text.record('model_version:tritonobs_workers:count', |||
+        count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
+      |||),
+    ];
+
+  // Which workers complete requests, how old heartbeats are, and how busy workers.
+  local work =
+    [
       // Model instances that complete requests, for instances without a heartbeat: one that completes none may have been
       // removed.
       text.record('model_instance:tritonobs_worker_answers:info', fit(|||
@@ -130,9 +141,6 @@ function(config)
       |||, {
         answered: instance('rate(tritonobs_stage_duration_seconds_count{%(triton)s, stage="total"}[%(medium)s]) > 0'),
       })) + shards.max,
-      text.record('model_version:tritonobs_workers:count', |||
-        count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
-      |||),
       text.record('model_version:tritonobs_heartbeat_age_seconds:max', fit(|||
         max by (%(subject)s) (
           min by (%(subject)s, %(replica)s, model_instance) (
@@ -156,4 +164,4 @@ function(config)
         )
       |||),
     ];
-  { latency: latency, batching: batching, workers: workers }
+  { latency: latency, batching: batching, workers: workers, work: work }

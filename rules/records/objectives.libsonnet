@@ -37,15 +37,17 @@ local hold =
   {
     last_hour(one):: rows(one, 'last_over_time(' + one.series + '[%(span1h)s])'),
 
-    held(name, one):: fit(|||
+    // `shown` has a row for each cluster with a source.
+    held(name, one, shown=self.shown):: fit(|||
       %(now)s
       or
       (
         %(name)s:last_hour
           unless on (%(cluster)s)
-        group by (%(cluster)s) (tritonobs_model_info)
+        %(shown)s
       )
-    |||, { now: rows(one, one.series), name: name }),
+    |||, { now: rows(one, one.series), name: name, shown: shown }),
+    shown:: 'group by (%(cluster)s) (tritonobs_model_info)',
   };
 
 // The records of limits and objectives. A row that is removed while its source exists ends at once. `version=""` is a model
@@ -56,6 +58,10 @@ local objectives =
     local counts = (import '../lib/counters.libsonnet').counted;
     local held(name) = hold.held(name, sources[name]);
     local recorded(name) = text.record(name + ':held', held(name));
+    // In the group `objectives`, the clusters with a source are recorded once for all.
+    local shown = 'cluster:tritonobs_model_info:shown';
+    local at_once(name) =
+      if config.recordsAtOnce then text.record(name + ':held', hold.held(name, sources[name], shown)) else recorded(name);
     local targets = 'subject_slo:tritonobs_latency_target_seconds:held';
     {
       last_hour: [
@@ -65,12 +71,15 @@ local objectives =
         text.record(counts.kept_slos, counts.slos),
         text.record(counts.kept_bounds, counts.bounds),
       ],
-      // The inputs of limits.
-      limits: [
+      // The inputs of limits, which act within seconds.
+      limits: (if config.recordsAtOnce then [text.record(shown, hold.shown)] else []) + [
+        at_once('subject:tritonobs_qps_limit'),
+        at_once('subject_kind:tritonobs_tokens_per_second_limit'),
+        at_once('pipeline_stage_model:tritonobs_pipeline_calls'),
+      ],
+      // What models are, and whose.
+      owners: [
         recorded('subject:tritonobs_model_info'),
-        recorded('subject:tritonobs_qps_limit'),
-        recorded('subject_kind:tritonobs_tokens_per_second_limit'),
-        recorded('pipeline_stage_model:tritonobs_pipeline_calls'),
         // The owner of every subject, exactly one row each, so that joins neither fail nor lose rows. Labels are empty for
         // subjects that the fleet file does not name.
         text.record('subject:tritonobs_owner:info', |||

@@ -24,6 +24,7 @@
     groups+: [
       text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
       text.group('objectives', config.evaluationInterval, objectives.held.limits),
+      text.group('owners', config.modelInterval, objectives.held.owners),
       text.group('promises', config.stageInterval, objectives.held.promises),
       text.group(
         'traffic',
@@ -32,21 +33,18 @@
         limit_alerts.overflow
       ),
       text.group('limits', config.evaluationInterval, limits.overflows),
+      text.group('means', config.modelInterval, limits.means),
       text.group('limits.near', config.stageInterval, limit_alerts.near),
-      text.group('stopped', config.evaluationInterval, traffic_alerts.stopped),
+      text.group('stopped', config.modelInterval, traffic_alerts.stopped),
       text.group('forecast', config.slowInterval, limit_alerts.forecast),
       text.group('presence', config.evaluationInterval, servers.presence),
-      text.group('latency', config.evaluationInterval, models.latency),
+      text.group('latency', config.modelInterval, models.latency),
       text.group(
         'replicas',
         config.slowInterval,
         servers.replicas + (import '../alerts/servers.libsonnet')(config).replicas
       ),
-      text.group(
-        'instances',
-        config.evaluationInterval,
-        models.batching + models.workers
-      ),
+      text.group('instances', config.stageInterval, models.batching + models.work),
       // Buckets are the largest read. They have groups of their own, so that no other rule waits for them.
       text.group('stages.whole', config.stageInterval, stages.stages.whole),
       text.group('stages.parts', config.stageInterval, stages.stages.parts),
@@ -80,7 +78,7 @@
       text.group('slo.sampled', config.longInterval, windows.ratios.sampled),
       text.group('slo.period', config.periodInterval, windows.ratios.period + windows.budget.period),
       // Alerts that recur, with their records (lib/again.libsonnet).
-      text.group('again', config.evaluationInterval, traffic_alerts.traffic.again),
+      text.group('again', config.modelInterval, models.workers + traffic_alerts.traffic.dead + traffic_alerts.traffic.unloaded),
       text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],
   },

@@ -11,6 +11,7 @@ function(config)
     local parts = shards.parts_of(config);
     local where_shared(expr) = if parts.missing == '' then '' else '\nor\n' + expr;
     local succeeded = 'sum by (%(replica_only)s) (nv_inference_request_success{%(triton)s})';
+    local succeeded_now = if config.recordsAtOnce then 'replica:triton_requests_succeeded:sum' else succeeded;
     local unreachable_now = |||
       group by (%(replica_only)s) (
         (up{%(triton)s} unless (sum_over_time(up{%(triton)s}[%(short)s]) > 1))
@@ -107,7 +108,7 @@ function(config)
         sum by (%(replica_only)s) (nv_inference_request_duration_us{%(triton)s})
           and on (%(replica_only)s)
         (%(succeeded)s >= 20)
-      |||, { succeeded: succeeded })) + shards.max,
+      |||, { succeeded: succeeded_now })) + shards.max,
       text.record('replica:triton_same_page:info', |||
         group by (%(replica_only)s) (
           count_values by (%(replica_only)s) ("microseconds", replica:triton_request_microseconds:sum)
@@ -134,7 +135,7 @@ function(config)
         %(now)s
           < bool on (%(replica_only)s)
         last_over_time(replica:triton_requests_succeeded:sum[%(span5m)s] offset %(evaluationInterval)s) / 2
-      |||, { now: if config.recordsAtOnce then 'replica:triton_requests_succeeded:sum' else succeeded })) + shards.max,
+      |||, { now: succeeded_now })) + shards.max,
     ];
 
   // Replicas of one model compared. With many servers these are many rows, and no one acts on them within seconds.

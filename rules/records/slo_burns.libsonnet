@@ -23,19 +23,22 @@ function(config)
   // each is divided by its own.
   local sparse = reported.sparse;
   local kept = reported.kept;
-  local of_threshold(tier, window, part) = fit(|||
-    label_replace(
-      (
-        slo:sli_error:ratio_rate%(window)s
-          > on (%(cluster)s) group_left ()
-        %(part)s * clamp_max(%(factor)s * cluster:slo_error_budget:min, %(sloThresholdCap)s)
-      )
-        / on (%(subject)s, slo) group_left ()
-      clamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
-        > %(part)s,
-      "burn_tier", "%(tier)s", "", ""
+  local above_least(tier, window, part) = fit(|||
+    (
+      slo:sli_error:ratio_rate%(window)s
+        > on (%(cluster)s) group_left ()
+      %(part)s * clamp_max(%(factor)s * cluster:slo_error_budget:min, %(sloThresholdCap)s)
     )
-  |||, { window: window, factor: tier.factor, part: part, tier: tier.name });
+  |||, { window: window, factor: tier.factor, part: part });
+  local of_threshold(tier, windows, part) = fit(|||
+    (
+      %(above)s
+    )
+      / on (%(subject)s, slo) group_left ()
+    clamp_max(%(factor)s * slo:error_budget:ratio, %(sloThresholdCap)s)
+      > %(part)s
+  |||, { above: text.all([above_least(tier, window, part) for window in windows]), factor: tier.factor, part: part });
+  local of_tier(tier, rows) = fit('label_replace(\n  %(rows)s,\n  "burn_tier", "%(tier)s", "", ""\n)', { rows: rows, tier: tier.name });
   // SLOs of a tier whose window exceeds `part` of its threshold, from that record where there is one.
   local above(tier, window, part='') =
     if !kept(tier) then exceeds(window, tier.factor, part)
@@ -67,7 +70,7 @@ function(config)
   |||, {
     burns: above(one, one.short),
     enough: enough(
-      if kept(one) then 'slo:sli_bad_requests:sum' + one.short
+      if kept(one) && one.name != tiers[0].name then 'slo:sli_bad_requests:sum' + one.short
       else fit('sum_over_time(slo:sli_bad_requests:%(samples)s[%(window)s])', {
         samples: quick(one),
         window: text.span(one.short),
@@ -113,7 +116,7 @@ function(config)
       begins: tier.named('begins'),
       short_window: text.span(tier.short),
       lately: text.span(tier.lately),
-      counted: if kept(tier) then 'slo:sli_bad_requests:suspected_fresh'
+      counted: if kept(tier) && tier.faster != [] then 'slo:sli_bad_requests:suspected_fresh'
       else fit('(sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)', { fresh: fresh }),
       left_to: left_to(tier),
       // What faster tiers leave needs at least this time to spend its share. The window of a younger SLO has too few good
@@ -194,17 +197,34 @@ function(config)
     interval: interval,
     fresh: fresh,
   }));
+  // What the first tier compares: the ratio of each window divided by its threshold, and the bad requests of the long window
+  // (`near`) where the smallest budget of the cluster would burn.
+  local near =
+    local tier = tiers[0];
+    local part = '%(burnLastingRatio)s';
+    local windows = [tier.long, tier.short];
+    text.record(reported.near, text.all(
+      [of_threshold(tier, windows, part)] +
+      (if std.member(windows, tier.again) then [] else [of_threshold(tier, [tier.again], '%(burnAgainRatio)s')]) +
+      [fit(|||
+        label_replace(
+          sum_over_time(slo:sli_bad_requests:increase[%(long)s])
+            and on (%(model)s)
+          %(suspects)s,
+          "near", "bad", "", ""
+        )
+      |||, { long: text.span(tier.long), suspects: reported.with_members(above_least(tier, tier.long, part)) })]
+    ));
   {
-    recent: records(tiers[0], '%(sloFreshWindow)s'),
+    recent: (if sparse then [near] else []) + records(tiers[0], '%(sloFreshWindow)s'),
     // The first tier's beginnings and reported requests, recorded in another group than the alert.
     kept: [begins(tiers[0], '%(sloInterval)s', '%(sloFreshWindow)s')] +
           reported.records(tiers[0], 'slo'),
     // Evaluated after the windows that they read, in the same group.
     thresholds: if !sparse then [] else [
       text.record(reported.over, text.all([
-        of_threshold(tier, window, '%(burnLastingRatio)s')
+        of_tier(tier, of_threshold(tier, [tier.long, tier.short], '%(burnLastingRatio)s'))
         for tier in tiers[1:]
-        for window in [tier.long, tier.short]
       ])),
       text.record(reported.over_again, fit(|||
         (
@@ -215,7 +235,7 @@ function(config)
       |||, {
         over: reported.over,
         all: text.all([
-          of_threshold(tier, tier.again, '%(burnAgainRatio)s')
+          of_tier(tier, of_threshold(tier, [tier.again], '%(burnAgainRatio)s'))
           for tier in tiers[1:]
         ]),
       })),
@@ -223,7 +243,7 @@ function(config)
     slow: (
       if !sparse then [] else [
         text.record(bursts, text.all([
-          fit('label_replace(\n  %(burst)s,\n  "burn_tier", "%(tier)s", "", ""\n)', { burst: burst(tier), tier: tier.name })
+          of_tier(tier, burst(tier))
           for tier in tiers[:std.length(tiers) - 1]
         ])),
       ] + reported.suspected

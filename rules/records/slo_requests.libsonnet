@@ -67,14 +67,20 @@ function(config)
       invalid: if config.recordsAtOnce then last + '{outcome="invalid"}' else increase.now(counted('="invalid"')),
       hits: increase.now('nv_cache_num_hits_per_model{%(triton)s}'),
     });
-    local ok =
-      local known = last + '{outcome="ok"}';
-      local all = counted('="ok"');
-      if config.recordsAtOnce then increase.each(known, increase.before(known))
-      else increase.each(increase.now(all), increase.before(all));
+    // All outcomes of models that report invalid requests, which are few.
+    local of_reporting =
+      local known = last + '{outcome!=""}';
+      increase.each(fit(|||
+        (
+          %(known)s
+            and on (%(subject)s, %(replica)s)
+          %(invalid)s
+        )
+      |||, { known: known, invalid: last + '{outcome="invalid"}' }), increase.before(known));
+    local ok = increase.each(increase.now(counted('="ok"')), increase.before(counted('="ok"')));
     local ended(part, rows) = 'label_replace(\n  ' + std.strReplace(rows, '\n', '\n  ') + ',\n  "part", "' + part + '", "", ""\n)';
     // Failures inside models, by Triton's counters.
-    local in_model = failed('reason=~"BACKEND|"');
+    local in_model = if config.recordsAtOnce then failures + '{reason=~"BACKEND|"}' else failed('reason=~"BACKEND|"');
     local ended_as(outcome, rows) = fit(|||
       label_replace(
         %(rows)s,
@@ -142,20 +148,18 @@ function(config)
             or
             %(failed)s
             or
-            %(ok)s
-            or
-            %(bad)s
-            or
-            %(invalid)s
+            %(told)s
           )
           and on (%(subject)s, %(replica)s)
           %(tell_invalid)s
         |||, {
           succeeded: successes_of_telling,
           failed: ended('failed', in_model),
-          ok: ended('ok', '-(\n  ' + ok + '\n)'),
-          bad: ended('bad', '-' + bad),
-          invalid: ended('invalid', '-' + invalid),
+          told: if config.recordsAtOnce then ended('told', '-(\n  ' + of_reporting + '\n)') else text.all([
+            ended('ok', '-(\n  ' + ok + '\n)'),
+            ended('bad', '-' + bad),
+            ended('invalid', '-' + invalid),
+          ]),
           tell_invalid: tell_invalid,
         })),
       ])) + shards.grown,
@@ -252,12 +256,15 @@ function(config)
       timed: timed,
       bad: bad,
     });
-    local failed(seen_by) = ended('replica_model_version_seen_by:triton_requests_bad:increase{seen_by="' + seen_by + '"}');
-    // Invalid requests count neither as good nor as bad. They are subtracted from all requests, and from those in time, as
-    // if they had been fast.
-    local invalid = fit('label_replace(\n  -%(ended)s,\n  "part", "invalid", "", ""\n)', {
-      ended: ended('replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}'),
-    });
+    // Failed requests minus `invalid` ones, which count neither as good nor as bad: they are subtracted from all requests, and
+    // from those in time, as if they had been fast. Both are of one server and version, so the rows are read once.
+    local without(sign, seen_by) = ended(fit(|||
+      sum by (%(subject)s, %(replica)s) (
+        %(sign)sreplica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
+        or
+        -replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}
+      )
+    |||, { sign: sign, seen_by: seen_by }));
     local read = buckets('%(named_bounds)s');
     local bound = counts.bounds_now;
     local named = '\nand on (%(model)s, stage, le)\n' + text.trimmed(bound);
@@ -310,22 +317,18 @@ function(config)
           %(timed)s{le="+Inf"}
         )
         or
-        %(failed)s
-        or
-        %(invalid)s
+        %(others)s
       )
-    |||, { timed: timed, failed: failed('triton'), invalid: invalid })));
+    |||, { timed: timed, others: without('', 'triton') })));
     // Requests in time: within the bound, and not failed. Which failed requests were slow, too, is in no series, so all are
     // assumed to have been fast.
     local in_time = text.part('model_version_stage_le:tritonobs_requests_in_time:increase', shards.grown, added(rows, fit(|||
       sum by (%(subject)s, stage, le) (
         %(timed)s
         or
-        -%(failed)s
-        or
-        %(invalid)s
+        %(others)s
       )
-    |||, { timed: timed, failed: failed('model'), invalid: invalid })));
+    |||, { timed: timed, others: without('-', 'model') })));
     (
       if !kept then [] else [text.record(last, text.all([
         '(' + increase.now(read) + named + ')',
@@ -384,24 +387,38 @@ function(config)
       )
     |||, { stage: stage }) else counts.now(stage);
     // Availability: SLOs without a latency threshold, for every version, and for the model over all versions. Rows have the
-    // labels of the objective. `series` excludes invalid requests; SLOs that charge them use `with_invalid`.
-    local available(series, with_invalid) =
-      local of(which, series) = fit(|||
-        (
-          %(counted)s
-            %(which)s on (%(subject)s, slo)
-          subject_slo:tritonobs_slo_invalid_charged:held
-        )
+    // labels of the objective. Few models have invalid requests. SLOs that charge them, or (`which` is `unless`) the others,
+    // have `added` beside `series`.
+    local available(series, which, added) =
+      local of(slos, rows) = fit(|||
+        %(slos)s
           * on (%(subject)s) group_left ()
         (
-          %(series)s
+          %(rows)s
           or
-          sum by (%(model)s) (%(series)s)
+          sum by (%(model)s) (%(rows)s)
         )
-      |||, { which: which, series: series, counted: counted('stage=""') });
-      text.all([of('unless', series), of('and', with_invalid)]);
+      |||, { slos: slos, rows: rows });
+      fit(|||
+        sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (
+          %(all)s
+          or
+          label_replace(
+            %(some)s,
+            "part", "invalid", "", ""
+          )
+        )
+      |||, {
+        all: of(counted('stage=""'), series),
+        some: of(fit(|||
+          (
+            %(counted)s
+              %(which)s on (%(subject)s, slo)
+            subject_slo:tritonobs_slo_invalid_charged:held
+          )
+        |||, { counted: counted('stage=""'), which: which }), added),
+      });
     local invalid = (import '../lib/counters.libsonnet').invalid;
-    local told_invalid = 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}';
     // Latency: requests at the bound of the SLO's threshold.
     local by_bound(series) = fit(|||
       sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (
@@ -416,27 +433,17 @@ function(config)
     |||, { series: series, counted: counted('stage!=""') });
     [
       text.record('slo:sli_valid_requests:increase', text.all([
-        available(fit(|||
+        available('model_version:triton_requests:increase', 'unless', fit(|||
           (
-            model_version:triton_requests:increase
-              - on (%(subject)s)
-            %(invalid)s
-            or
+            -%(invalid)s
+              and on (%(subject)s)
             model_version:triton_requests:increase
           )
-        |||, { invalid: invalid }), 'model_version:triton_requests:increase'),
+        |||, { invalid: invalid })),
         by_bound('model_version_stage_le:tritonobs_requests_timed:increase' + text.late('sloInterval')),
       ])),
       text.record('slo:sli_bad_requests:increase', text.all([
-        available('model_version:triton_requests_bad:increase', fit(|||
-          sum by (%(subject)s) (
-            replica_model_version_seen_by:triton_requests_bad:increase
-            or
-            %(told)s
-            or
-            model_version:triton_requests:increase * 0
-          )
-        |||, { told: told_invalid })),
+        available('model_version:triton_requests_bad:increase', 'and', invalid),
         fit(|||
           (
             slo:sli_valid_requests:increase%(late)s

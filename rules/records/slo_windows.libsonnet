@@ -33,8 +33,10 @@ function(config)
       for name in ['sli_valid_requests', 'sli_bad_requests']
     ];
     {
-      // The inputs of the fast tier.
-      recent: [share('5m', 'increase')] + counted('1h', 'increase'),
+      // The inputs of the fast tier. It records the bad requests of few SLOs itself, where records are read at once.
+      recent: [share('5m', 'increase')] + (
+        if config.recordsAtOnce then [share('1h', 'increase')] else counted('1h', 'increase')
+      ),
       // These change slowly and cost the most.
       slow: both('sampled', '%(slowSampleWindow)s') + [
               sampled('sli_bad_samples', 'sampled', '%(slowSampleWindow)s'),

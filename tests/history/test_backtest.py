@@ -100,18 +100,30 @@ def test_a_replay_leaves_the_limits_of_others_as_they_were(client: PrometheusCli
 
 def test_a_replay_spells_out_what_the_rule_reads_of_the_comparison(client: PrometheusClient) -> None:
     """What was recorded of the limit that was in force says nothing of another one."""
-    record = "subject:tritonobs_limit_exceeded:rate"
+    record, rates = "subject:tritonobs_limit_exceeded:rate", "subject:triton_requests_offered:near_limit"
+    near = "subject:tritonobs_qps_limit:near"
+    rows = (
+        f'label_replace({rate} and on (model, version) {near}, "rate", "{name}", "", "")'
+        for name, rate in (("short", "z"), ("mean", "avg_over_time(w[5m])"))
+    )
     _Prometheus.rules = (
-        _record(record, "x > subject:tritonobs_qps_limit:held and z > subject:tritonobs_qps_limit:near"),
+        _record(rates, " or ".join(rows)),
+        _record(
+            record,
+            f'x > subject:tritonobs_qps_limit:held and sum by (model) ({rates}{{rate="short"}}) > {near} '
+            f'and {rates}{{rate="mean"}} > {near}',
+        ),
         _alert("TritonQpsAboveLimit", f"{record} or y"),
     )
 
     backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
 
     limit = '(subject:triton_requests:rate5m{model="m",version=""} * 0 + 12)'
-    assert _Prometheus.asked[1:] == [f"(x > {limit} and z > {limit}) or y"]
+    assert _Prometheus.asked[1:] == [
+        f"(x > {limit} and sum by (model) ((z)) > {limit} and (avg_over_time(w[5m])) > {limit}) or y"
+    ]
 
-    _Prometheus.rules = _Prometheus.rules[1:]
+    _Prometheus.rules = _Prometheus.rules[2:]
     with pytest.raises(BadAnswer, match=f"has loaded no record {record}; build and load the rules first"):
         backtest_limit(client, SPAN, model="m", version="", qps=Decimal(12))
 

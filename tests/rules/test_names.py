@@ -124,5 +124,5 @@ def test_python_and_the_mixin_alert_at_the_same_burn_rates(period):
         assert parse_duration(own["lately"]) == tier.lately_seconds
         assert parse_duration(own["age"] or "0s") == tier.age_seconds
         factor = format_number(burn_factor(tier, period).quantize(Decimal("0.0001")))
-        judged = f"_{tier.name}:begun" if tier.name == "fast" else ":threshold_ratio"
+        judged = f"_{tier.name}:near" if tier.name == "fast" else ":threshold_ratio"
         assert f"clamp_max({factor} * " in exprs[f"slo:error_budget_burn{judged}"]

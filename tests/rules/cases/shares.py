@@ -104,7 +104,7 @@ CASES = (
         )
         for window in windows
     ),
-    old_news("1h", 1, "increase"),
+    old_news("1h", 1, "increase", told=False),
     old_news("2h", 2, "sampled", told=False),
     old_news("6h", 6, "sampled"),
     old_news("1d", 24, "sampled"),

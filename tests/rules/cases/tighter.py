@@ -7,7 +7,7 @@ OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"
 TIERS = ("fast", "medium", "slow", "long")
 # Bad requests of the long window, as the alert of the tier reads them.
 BAD = {tier: ("slo:sli_bad_requests:suspected", {"burn_tier": tier}) for tier in TIERS}
-BAD["fast"] = ("slo:sli_bad_requests:sum1h", {})
+BAD["fast"] = ("slo:error_budget_burn_fast:near", {"near": "bad"})
 PROMISED, CALLS = "slo:objective:ratio", "pipeline_stage_model:tritonobs_pipeline_calls:held"
 MODEL, FIRST, SECOND = "", "1", "2"
 # Burns of the model and of its versions, with their bad requests in the long window, and who of them is told.

@@ -93,7 +93,7 @@ class Arrays:
         _, name, arguments = node
         if name == "sqrt":
             return np.sqrt(self._value(arguments[0], at))
-        if name == "label_replace":
+        if name in ("label_replace", "sum"):
             return self._value(arguments[0], at)
         if name == "max":
             return reduce(np.fmax, [self._value(one, at) for one in _rows_of(arguments[0])])

@@ -6,7 +6,9 @@ world without queues, lost scrapes and changes of limits does not have.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -38,6 +40,10 @@ _ABOUT: Final = (
     "subject:tritonobs_limit_burst:",
 )
 _SCRAPES: Final = 4  # in a short window
+_RATES: Final = _OFFERED + "near_limit"
+_ROW: Final = re.compile(
+    r'label_replace\((.+?) (and on \([^)]*\) subject:tritonobs_qps_limit:near), "rate", "(\w+)", "", ""\)'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +98,23 @@ def begun(
     ):
         world.series[name] = Kept(values=values)
     fired: dict[str, Array] = {}
+    rows = {
+        f'{_RATES}{{rate="{name}"}}': f"({rate} {near})"
+        for one in rules
+        if one.name == _RATES
+        for rate, near, name in _ROW.findall(one.rule["expr"])
+    }
     for one in rules:
+        # A series here has one row: the rows of this record stand where they are read.
+        expression = reduce(lambda text, row: text.replace(*row), rows.items(), one.rule["expr"])
         every = max(1, round(one.interval_ms / 1000 / scrape_seconds))
         if "alert" in one.rule:
             times_ms = 1000 * scrape_seconds * np.arange(0, count, every)
-            lived = list(lives(one.rule, {}, times_ms, ~np.isnan(world.compute(one.rule["expr"], every))))
+            lived = list(lives(one.rule, {}, times_ms, ~np.isnan(world.compute(expression, every))))
             fired[one.name] = np.array([each.fired_ms / 1000 for each in lived if each.fired_ms is not None])
             world.series["ALERTS"] = Kept(values=_firing(lived, times_ms), every=every)
-        elif one.name.startswith(_ABOUT) and one.name not in world.series:
-            world.series[one.name] = Kept(values=world.compute(one.rule["expr"], every), every=every)
+        elif one.name.startswith(_ABOUT) and one.name not in world.series and one.name != _RATES:
+            world.series[one.name] = Kept(values=world.compute(expression, every), every=every)
     return Begun(above=fired[ABOVE][fired[ABOVE] >= since], near=fired[NEAR][fired[NEAR] >= since])
 
 

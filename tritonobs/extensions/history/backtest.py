@@ -46,6 +46,9 @@ _EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
 """What the rule reads of the comparison; a replay puts the comparison itself in its place."""
 _NEAR_SERIES = "subject:tritonobs_qps_limit:near"
 """The limits of traffic that is near them: which those were under another limit was not recorded."""
+_RATES_SERIES = "subject:triton_requests_offered:near_limit"
+"""What is compared with those limits, a row for each rate."""
+_RATE = re.compile(rf'label_replace\((.+?) and on \([^)]*\) {_NEAR_SERIES}, "rate", "(\w+)", "", ""\)')
 _RATE_SERIES = "subject:triton_requests:rate5m"
 _MOST_EPISODES = 30
 _MOST_OF = 0.98
@@ -96,8 +99,12 @@ def backtest_limit(
     seen = seen_seconds(prometheus, span, change.history)
     query = rule.query
     if _EXCEEDED_SERIES in query:
-        compared = _found(prometheus, rules, _EXCEEDED_SERIES, "record")
-        query = query.replace(_EXCEEDED_SERIES, f"({compared.query})").replace(_NEAR_SERIES, LIMIT_SERIES)
+        compared = _found(prometheus, rules, _EXCEEDED_SERIES, "record").query
+        if _RATES_SERIES in compared:
+            rates = _found(prometheus, rules, _RATES_SERIES, "record").query
+            for rate, name in _RATE.findall(rates):
+                compared = compared.replace(f'{_RATES_SERIES}{{rate="{name}"}}', f"({rate})")
+        query = query.replace(_EXCEEDED_SERIES, f"({compared})").replace(_NEAR_SERIES, LIMIT_SERIES)
     found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(
