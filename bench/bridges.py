@@ -20,7 +20,7 @@ from tritonobs.extensions.lab.robot.robot import RobotRules
 from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

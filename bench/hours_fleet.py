@@ -27,7 +27,7 @@ from support.programs import AlertmanagerProgram, PrometheusProgram, ServeProgra
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab.robot.robot import RobotDouble
 from tritonobs.plan.build import build_plan
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 

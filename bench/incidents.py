@@ -26,7 +26,7 @@ from support.incidents.incident import (
     MOST_STARTS,
     lived_through,
 )
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from support.alertmanager_sim.alertmanager import Life
@@ -45,7 +45,7 @@ def main() -> int:
     asked = parser.parse_args()
     chosen = [one for one in INCIDENTS if not asked.only or any(name in one.name for name in asked.only)]
     results = []
-    with tempfile.TemporaryDirectory() as folder, Engine(binaries.find("prometheus"), Path(folder)) as engine:
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
         for incident in chosen:
             began = time.monotonic()
             result = lived_through(engine, incident)

@@ -1,12 +1,20 @@
-"""A finding: its place, what is wrong, how bad it is, and what to write or do instead."""
+"""A finding: its place, what is wrong, how bad it is, and what to write or do instead.
+
+Below are its words: how findings quote a value, and suggest the nearest valid word.
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
+NOTHING: Final = object()
+"""A value that was forgotten; None means a field that was left out."""
 MOST_FINDINGS: Final = 100
 """More cannot be read at once; a file of megabytes could have millions."""
 
@@ -72,3 +80,73 @@ def more_findings(place: Place, count: int, severity: Severity = Severity.ERROR)
     """One finding for `count` findings that are not shown, the first of them at `place`."""
     message = f"and {count:,} more from here on; fix these first"
     return Finding(place=place, path="", message=message, severity=severity, stands_for=count)
+
+
+_PLAIN_WORD = re.compile(r"[\w-]+")
+_LONGEST = 60
+_LONGEST_NAME: Final = 255
+# One or two letters are part of nearly every name.
+_SHORTEST_PART = 3
+_MOST_LISTED = 16
+_MOST_COMPARED = 2_000
+
+
+def quoted(text: str, longest: int = _LONGEST) -> str:
+    """The text on one line, in double quotes, cut where it gets longer than that."""
+    return json.dumps(text if len(text) <= longest else text[: longest - 1] + "…", ensure_ascii=False)
+
+
+def found(value: object) -> str:
+    """What stands there, as a reader would say it: `"abc"`, `a list`, `nothing`."""
+    if value is None or value is NOTHING:
+        return "nothing"
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    return quoted(str(value))
+
+
+def listed(words: Collection[str]) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b, … and 97 more`; names that are no plain word in quotes."""
+    room = _MOST_LISTED if len(words) <= _MOST_LISTED else _MOST_LISTED - 1
+    shown = [_word(word) for word in islice(words, room)]
+    if len(words) > room:
+        shown.append(f"{len(words) - room} more")
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else "none"
+
+
+def nearest(word: str, allowed: Iterable[str]) -> str:
+    """`did you mean qps_limit?` when one of the allowed words is close, or nothing.
+
+    Compares the first `_MOST_COMPARED` of them, and at words of up to `_LONGEST` letters: comparing two words
+    costs the square of their length.
+    """
+    if len(word) > _LONGEST:
+        return ""
+    import difflib  # noqa: PLC0415 (only a wrong word needs it)
+
+    words = [other for other in islice(allowed, _MOST_COMPARED) if len(other) <= _LONGEST]
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    if not close and len(word) >= _SHORTEST_PART:
+        close = [other for other in words if word in other][:1]
+    return f"did you mean {listed(close)}?" if close else ""
+
+
+def _word(text: str) -> str:
+    return text if len(text) <= _LONGEST and _PLAIN_WORD.fullmatch(text) else quoted(text)
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """`models.inspect.replicas[0]`; a name that is not a plain word is quoted, its newlines escaped.
+
+    Fields are distinguished by it, so a name is only cut where it is longer than any that is allowed.
+    """
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            plain = len(step) <= _LONGEST_NAME and _PLAIN_WORD.fullmatch(step)
+            text += ("." if text else "") + (step if plain else quoted(step, _LONGEST_NAME))
+    return text

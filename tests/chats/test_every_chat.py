@@ -23,7 +23,7 @@ from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.notify import Mention
-from tritonobs.render.routing import receivers
+from tritonobs.render.alertmanager import receivers
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Above, Delivery
 from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -13,7 +13,7 @@ from support.incidents.conversations import EPOCH
 from support.incidents.serving import serving
 from tritonobs.extensions.incidents.part import Incidents
 from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tritonobs.extensions.incidents import groups, join
 from tritonobs.extensions.incidents.incident import ID
 from tritonobs.extensions.incidents.news import Kind
 from tritonobs.extensions.incidents.place import AREAS, TEST_ALERT, where
-from tritonobs.render import routing
+from tritonobs.render import alertmanager
 from tritonobs.spec.rules import ALERTS
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ def test_every_alert_without_a_model_has_an_area() -> None:
     known = {*ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS}
     assert AREAS.keys() <= known
     assert {name for name in known if name.startswith("Tritonobs")} <= AREAS.keys()
-    assert TEST_ALERT == routing.TEST_ALERT
+    assert TEST_ALERT == alertmanager.TEST_ALERT
 
 
 @pytest.mark.parametrize(

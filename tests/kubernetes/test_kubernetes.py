@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from support.fleets import many_models
-from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.values import load_plan
 from tritonobs.errors import RenderFailed
 from tritonobs.extensions.kubernetes import objects, operator
 from tritonobs.extensions.kubernetes.build import artifacts, in_cluster

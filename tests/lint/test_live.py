@@ -8,11 +8,11 @@ import pytest
 from support.exporters import Exporters
 from support.linting import alert, panel, query
 from support.watched import Watched
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import Unreachable
 from tritonobs.extensions.lint.linter import Linter, Options
 from tritonobs.extensions.lint.live import Live
-from tritonobs.programs import binaries
 
 PAGE = Path(__file__).parent.parent / "cli" / "transcripts" / "page-1.prom"
 SUCCESS = "sum by (model) (rate(nv_inference_request_success[1m]))"
@@ -21,12 +21,12 @@ FAILURE = "sum by (model) (rate(nv_inference_request_failure[1m]))"
 
 @pytest.fixture(name="prometheus", scope="module")
 def _prometheus(tmp_path_factory):
-    if binaries.look("prometheus") is None:
+    if programs.look("prometheus") is None:
         pytest.skip("prometheus is not installed: tritonobs tools")
     folder = tmp_path_factory.mktemp("prometheus")
     with (
         Exporters({"triton": PAGE.read_text()}) as exporters,
-        exporters.prometheus(binaries.find("prometheus"), [], folder) as running,
+        exporters.prometheus(programs.find("prometheus"), [], folder) as running,
     ):
         client = PrometheusClient(running.url)
         Watched(client).until(lambda: not client.query(SUCCESS))

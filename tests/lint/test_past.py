@@ -8,12 +8,12 @@ import pytest
 
 from support.linting import alert, command, panel, query
 from support.programs import PrometheusProgram
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.errors import BadAnswer, TimedOut, Unreachable
 from tritonobs.extensions.lint import past
 from tritonobs.extensions.lint.linter import Linter, Options
 from tritonobs.extensions.lint.live import Live
-from tritonobs.programs import binaries
 from tritonobs.timings.promql import Span
 
 DAYS, SCRAPE_SECONDS = 2, 60
@@ -47,7 +47,7 @@ def _history(start, end):
 @pytest.fixture(name="past", scope="module")
 def _past(tmp_path_factory):
     """The address of a Prometheus, and the span of its history."""
-    if binaries.look("prometheus") is None or binaries.look("promtool") is None:
+    if programs.look("prometheus") is None or programs.look("promtool") is None:
         pytest.skip("prometheus is not installed: tritonobs tools")
     folder = tmp_path_factory.mktemp("past")
     end = int(time.time()) // SCRAPE_SECONDS * SCRAPE_SECONDS
@@ -55,13 +55,13 @@ def _past(tmp_path_factory):
     (folder / "history.om").write_text("\n".join(_history(start, end)) + "\n")
     subprocess.run(
         [
-            *(str(binaries.find("promtool")), "tsdb", "create-blocks-from", "openmetrics"),
+            *(str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics"),
             *(str(folder / "history.om"), str(folder / "data")),
         ],
         check=True,
         capture_output=True,
     )
-    with PrometheusProgram(binaries.find("prometheus"), {"scrape_configs": []}, folder) as running:
+    with PrometheusProgram(programs.find("prometheus"), {"scrape_configs": []}, folder) as running:
         yield running.url, Span(start=start, end=end)
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from support.programs import PrometheusProgram
 from support.serving import serving
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lint.checks.registry import Settings
 from tritonobs.extensions.lint.fixes import fix
 from tritonobs.extensions.lint.linter import Options, lint_files
-from tritonobs.programs import binaries
 
 PER_SECOND, QUEUE_US, FAILURES = 0.5, 40_000, 0.25
 RESTART_AFTER, LOOK_AFTER, WINDOW_SECONDS = 10.0, 22.0, 16
@@ -47,7 +47,7 @@ def _page(since: float) -> str:
 
 @pytest.fixture(name="prometheus", scope="module")
 def _prometheus(tmp_path_factory):
-    if binaries.look("prometheus") is None:
+    if programs.look("prometheus") is None:
         pytest.skip("prometheus is not installed: tritonobs tools")
     began = time.monotonic()
 
@@ -70,7 +70,7 @@ def _prometheus(tmp_path_factory):
             "global": {"scrape_interval": "250ms", "scrape_timeout": "240ms"},
             "scrape_configs": [{"job_name": "triton", "static_configs": targets}],
         }
-        running = held.enter_context(PrometheusProgram(binaries.find("prometheus"), config, folder))
+        running = held.enter_context(PrometheusProgram(programs.find("prometheus"), config, folder))
         time.sleep(max(0.0, began + LOOK_AFTER - time.monotonic()))
         yield PrometheusClient(running.url)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.programs import PrometheusProgram
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 RULES = """\
 groups:
@@ -30,7 +30,7 @@ def _prometheus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prometheus")
     (folder / "rules.yml").write_text(RULES)
     config = {"rule_files": [str(folder / "rules.yml")], "global": {"evaluation_interval": "1s"}}
-    with PrometheusProgram(binaries.find("prometheus"), config, folder) as running:
+    with PrometheusProgram(programs.find("prometheus"), config, folder) as running:
         yield running.url
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tritonobs.extensions.traces.receiver import Receiver
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     import pytest

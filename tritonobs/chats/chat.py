@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, TypeVar
 from urllib.parse import SplitResult
 
-from tritonobs.jsontext import read_json
+from tritonobs.outside import read_json
 from tritonobs.section import Language, Section
 
 MOST_VALUES: Final = 1000

@@ -33,7 +33,7 @@ from tritonobs.chats.chat import (
     without_underscores,
 )
 from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
-from tritonobs.jsontext import read_json
+from tritonobs.outside import read_json
 from tritonobs.section import MOST_ENTRIES, File
 
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413

@@ -11,15 +11,24 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import requests
 
-from tritonobs.clients.deadline import TooLarge, read, session, within
 from tritonobs.clients.secrets import Secret, secret_text
-from tritonobs.clients.transport import Json, as_documented, masked, translated
+from tritonobs.clients.transport import (
+    Json,
+    TooLarge,
+    as_documented,
+    masked,
+    read,
+    session,
+    translated,
+    within,
+)
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
-from tritonobs.jsontext import read_json
+from tritonobs.outside import read_json
+from tritonobs.plan.kubernetes import ApiServer
 
 # The default of kubectl's `--chunk-size`.
 PAGE: Final = 500
@@ -49,17 +58,6 @@ class Conflict(ClientError):  # noqa: N818
 _OWN: Final = {HTTPStatus.GONE: Expired, HTTPStatus.NOT_FOUND: Missing, HTTPStatus.CONFLICT: Conflict}
 
 
-class _Server(Protocol):
-    """An API server and who we are to it; an empty `url` is the cluster this process runs in."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def token_file(self) -> Path: ...
-    @property
-    def ca_file(self) -> Path: ...
-
-
 class KubernetesApi:
     """One API server, for a program that asks with the token in a file.
 
@@ -69,7 +67,7 @@ class KubernetesApi:
         Unreachable: without a `url`, this is not a pod of a cluster.
     """
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: ApiServer) -> None:
         self._token_file = server.token_file
         self._ca_file = server.ca_file
         self._url = server.url or in_cluster()

@@ -12,7 +12,7 @@ from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.view import plain
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 from tritonobs.units import format_percent
 
 Subject = tuple[str, str, str]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tritonobs.jsontext import TooMany, read_json
+from tritonobs.outside import TooMany, read_json
 from tritonobs.units import parse_moment
 
 # Bytes alone do not bound the memory: the smallest values take many times their size as objects.

@@ -25,8 +25,7 @@ from tritonobs.delivery.sifted import Sieve
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Supervisor, Threads
 
 _log = logging.getLogger(__name__)
 _SEND_SECONDS = 10.0

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tritonobs.findings import MOST_FINDINGS, Finding, Place, Severity
-from tritonobs.spec.words import dotted, nearest
+from tritonobs.findings import MOST_FINDINGS, Finding, Place, Severity, dotted, nearest
 
 Step: TypeAlias = str | int
 """A key of a mapping, or a position in a list."""

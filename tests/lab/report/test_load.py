@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from tritonobs.extensions.lab.load.result import ErrorCount, ImageCount, LoadResult, percentiles
 from tritonobs.extensions.lab.report import load_tables
-from tritonobs.report import json_text, table_text
+from tritonobs.report.console import table_text
+from tritonobs.report.formats import json_text
 
 RESULT = LoadResult(
     model="inspect",

@@ -16,7 +16,7 @@ import pytest
 
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
-from tritonobs.cli import top
+from tritonobs.cli import live
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.commands import demo, load, stack
 from tritonobs.extensions.lab.stack import local, native, processes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-IMPORTED = (demo, load, stack, top)  # here, so that no child has to
+IMPORTED = (demo, load, stack, live)  # here, so that no child has to
 
 KILLS = int(os.environ.get("TRITONOBS_KILLS", "6"))
 """How often `up` is killed; 100 in the nightly run."""

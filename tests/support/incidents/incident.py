@@ -11,8 +11,7 @@ from support.alertmanager_sim.alertmanager import Alertmanager, Life
 from support.alertmanager_sim.chat import messages
 from support.fleet_sim.world import live, product_rules
 from support.incidents.shop import CHAT
-from tritonobs.render.alertmanager import render_alertmanager
-from tritonobs.render.routing import TIMINGS
+from tritonobs.render.alertmanager import TIMINGS, render_alertmanager
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tritonobs.clients.prometheus import Series
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.page import verdict_page
 from tritonobs.extensions.triage.tables import verdict_text
-from tritonobs.report import json_text
+from tritonobs.report.formats import json_text
 
 if TYPE_CHECKING:
     from conftest import Fleet

@@ -20,7 +20,7 @@ from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
 from tritonobs.extensions.history.backtest import Backtest, by_start, loaded, seen_seconds
-from tritonobs.plan.slo import (
+from tritonobs.plan.objectives import (
     AGAIN_RATIO,
     BURN_TIERS,
     FEWEST_BAD_REQUESTS,

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus, refuse_unknown
 from tritonobs.cli.say import say
 from tritonobs.cli.values import (
     Address,
     Duration,
     Parsed,
+    asked_prometheus,
     cluster_option,
     format_option,
     prometheus_option,
+    refuse_unknown,
     running_url,
 )
 from tritonobs.files import replace
@@ -114,7 +115,8 @@ def suggest(
     from tritonobs.extensions.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
     from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415
     from tritonobs.extensions.history.tables import suggestion_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.console import print_table, print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -170,7 +172,8 @@ def backtest(
     from tritonobs.extensions.history.backtest import backtest_limit  # noqa: PLC0415
     from tritonobs.extensions.history.burns import backtest_objective  # noqa: PLC0415
     from tritonobs.extensions.history.tables import backtest_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from tritonobs.extensions.history.backtest import Backtest
 from tritonobs.extensions.history.suggest import Suggestion
 from tritonobs.report.console import Column, Line, Table
-from tritonobs.report.formats import latency, rate, share
-from tritonobs.report.html import template
+from tritonobs.report.formats import latency, rate, share, template
 from tritonobs.units import format_duration, format_moment
 
 _MOST_EPISODES = 30

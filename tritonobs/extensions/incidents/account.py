@@ -14,10 +14,10 @@ from datetime import timezone, tzinfo
 from pathlib import Path
 from urllib.parse import quote
 
-from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
 from tritonobs.extensions.incidents.words import ENGLISH, Words, action, counts, lasted
+from tritonobs.outside import shown
 from tritonobs.units import format_clock, format_moment
 
 _MOST_NAMES = 3

@@ -32,7 +32,7 @@ from tritonobs.extensions.incidents.place import SEVERITIES, Fleet, rank
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
 
 LONGEST_WAIT_SECONDS: Final = 240.0
-"""Alertmanager gives a call about tickets five minutes (`render/routing.py`), answers on the way included."""
+"""Alertmanager gives a call about tickets five minutes (`render/alertmanager.py`), answers included."""
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
 )

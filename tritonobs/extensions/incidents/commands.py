@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from tritonobs.cli.fleet_file import asked_plan
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Group, format_option, running_fleet
+from tritonobs.cli.values import Group, asked_plan, format_option, running_fleet
 from tritonobs.errors import FileUnusable
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.recorder import Recorder

@@ -13,7 +13,7 @@ from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import Change, Incident, What
 from tritonobs.extensions.incidents.join import State
 from tritonobs.extensions.incidents.recorder import Moment, Recorder, entry_of, resumed
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 
 _log = logging.getLogger(__name__)
 _DISK_SECONDS = 10.0

@@ -18,7 +18,7 @@ QUIET_SECONDS: Final = 300.0
 """An incident in which nothing fires for so long is over; what begins later is another one.
 
 Alertmanager keeps a warning back for three minutes, and news of a group of warnings for five
-(`render/routing.py`): by then all that began before the end has come.
+(`render/alertmanager.py`): by then all that began before the end has come.
 """
 ID: Final = re.compile(r"[0-9]{8}-[0-9]{4}-[0-9a-f]{10}")
 """When the incident's first alert began (UTC), and a hash of which it was: fit for a URL and a file name."""

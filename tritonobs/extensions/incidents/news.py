@@ -29,7 +29,7 @@ from tritonobs.timings.cause import Cause
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 14_400.0, "warning": 43_200.0, "info": 259_200.0}
 )
-"""Alertmanager's own, as `render/routing.py` configures it."""
+"""Alertmanager's own, as `render/alertmanager.py` configures it."""
 MOST_NAMED: Final = 50_000
 MOST_TOLD: Final = 500
 """Alerts and incidents that a chat is known to have; the oldest are forgotten first."""

@@ -17,8 +17,8 @@ from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.pictures import Picture, Pictures
 from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
 from tritonobs.extensions.incidents.words import ENGLISH, LANGUAGES, Words
-from tritonobs.report.html import template
-from tritonobs.tasks.threads import Threads
+from tritonobs.report.formats import template
+from tritonobs.tasks import Threads
 from tritonobs.units import format_clock, format_moment
 
 if TYPE_CHECKING:

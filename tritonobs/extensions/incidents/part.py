@@ -41,8 +41,7 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import answer
 from tritonobs.serve.parts import Say
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Supervisor, Threads
 from tritonobs.timings.promql import Span
 
 _log = logging.getLogger(__name__)

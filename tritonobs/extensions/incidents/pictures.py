@@ -16,7 +16,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.incidents.recorder import Entry
 from tritonobs.plan.fleet import Plan
 from tritonobs.registry import answer
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 from tritonobs.timings.promql import Span
 
 _log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.escapes import shown
 from tritonobs.extensions.incidents.incident import CauseKey, Incident, cause_key
 from tritonobs.extensions.incidents.place import SEVERITIES
+from tritonobs.outside import shown
 
 MOST_NAMED: Final = 20
 """Incidents with a series; of the others there is the number."""

@@ -12,10 +12,10 @@ from tritonobs.extensions.kubernetes.objects import PORT
 from tritonobs.extensions.kubernetes.workload import HOME, FleetFile, service_names
 from tritonobs.files import read_bytes
 from tritonobs.files import read_text as text_of
+from tritonobs.outside import is_loopback
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import Artifact
-from tritonobs.serve.hosts import is_loopback
 from tritonobs.spec.load import MAX_BYTES, load_fleet, unpacked
 from tritonobs.spec.schema import Spec
 

@@ -20,8 +20,7 @@ import anyio
 
 from tritonobs.assets import package_parent
 from tritonobs.errors import TritonobsError
-from tritonobs.escapes import shown
-from tritonobs.jsontext import read_json
+from tritonobs.outside import read_json, shown
 
 _MOST_BYTES: Final = 16 * 2**20
 _MOST_VALUES: Final = 1_000_000

@@ -16,13 +16,13 @@ from mcp.server.mcpserver.resolve import Elicit, ElicitationResult, Resolve
 from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
-from tritonobs.escapes import shown
 from tritonobs.extensions.mcp import schemas
 from tritonobs.extensions.mcp.answers import Found, Wanted, checked, result
 from tritonobs.extensions.mcp.ask import Commands, Unanswered
 from tritonobs.extensions.mcp.marking import CLOSE, OPEN, plain
 from tritonobs.extensions.mcp.tools import in_words
 from tritonobs.extensions.mcp.where import Fleet
+from tritonobs.outside import shown
 
 _SECONDS: Final = 30.0
 _WORD = re.compile(r"[^\w.@+-]+")

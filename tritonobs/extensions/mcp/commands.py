@@ -9,7 +9,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address
-from tritonobs.serve.logs import log_handler
+from tritonobs.serve.server import log_handler
 
 
 @click.command(epilog="Example: tritonobs mcp fleet.yaml")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from tritonobs.escapes import shown
+from tritonobs.outside import shown
 
 OPEN, CLOSE = "«", "»"
 _ESCAPED: Final = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in (OPEN, CLOSE)})

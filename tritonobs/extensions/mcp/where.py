@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tritonobs.cli.asking import plan_cluster
-from tritonobs.cli.fleet_file import WrongFile, asked_plan
-from tritonobs.cli.values import running_fleet, running_url
+from tritonobs.cli.values import WrongFile, asked_plan, plan_cluster, running_fleet, running_url
 from tritonobs.extensions.mcp.ask import Unanswered
 from tritonobs.plan.rules import SCRAPES_PER_WINDOW
 from tritonobs.units import format_duration

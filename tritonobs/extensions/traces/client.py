@@ -7,8 +7,17 @@ from http import HTTPStatus
 
 import requests
 
-from tritonobs.clients.deadline import TooLarge, read, session, within
-from tritonobs.clients.transport import Json, Transport, checked_url, masked, translated
+from tritonobs.clients.transport import (
+    Json,
+    TooLarge,
+    Transport,
+    checked_url,
+    masked,
+    read,
+    session,
+    translated,
+    within,
+)
 from tritonobs.errors import BadAnswer, ClientError, TimedOut
 
 _CONNECT_SECONDS = 2.0

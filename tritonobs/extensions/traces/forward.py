@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from tritonobs.extensions.traces.client import Collector, Refused
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 
 MOST_BODIES, MOST_BYTES = 2000, 64 * 2**20
 # More than the collector's own limits of 2 s and 10 s, whose errors say what was waited for.

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tritonobs import jsontext
+from tritonobs import outside
 from tritonobs.extensions.traces.call import Batch, Span
 
 MOST_BYTES = 8 * 2**20
@@ -57,7 +57,7 @@ def read_json(body: bytes) -> tuple[Batch, ...]:
         ValueError: not such JSON, or more than MOST_SPANS spans.
     """
     try:
-        return read_value(jsontext.read_json(body, most=_MOST_VALUES))
+        return read_value(outside.read_json(body, most=_MOST_VALUES))
     except ValueError as error:
         raise ValueError(f"not OTLP JSON: {str(error)[:200]}") from None
 

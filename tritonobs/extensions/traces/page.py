@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from tritonobs.extensions.traces.slowest import Slow
 from tritonobs.extensions.traces.waterfall import rows, sentence
-from tritonobs.report.formats import latency
-from tritonobs.report.html import template
+from tritonobs.report.formats import latency, template
 from tritonobs.units import format_moment
 
 

@@ -18,8 +18,7 @@ from tritonobs.extensions.traces.rates import Rates
 from tritonobs.extensions.traces.slowest import Slow, Slowest
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.objectives import with_thresholds
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Supervisor, Threads
 
 _log = logging.getLogger(__name__)
 MOST_WAITING, MOST_WAITING_BYTES = 256, 64 * 2**20

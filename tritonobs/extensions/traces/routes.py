@@ -26,14 +26,11 @@ from tritonobs.extensions.traces.histograms import CONTENT_TYPE, TracesPage
 from tritonobs.extensions.traces.otlp import MOST_BYTES
 from tritonobs.extensions.traces.receiver import JSON, Receiver, reads
 from tritonobs.extensions.traces.slowest import SPAN_SECONDS
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, known_names
 from tritonobs.plan.notify import Robot
-from tritonobs.serve.hosts import known_names
 from tritonobs.serve.parts import Say
-from tritonobs.serve.room import Room
-from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.serve.server import KnownHosts, Listen, Room, forgiving, listening, until_told, url_of
+from tritonobs.tasks import Supervisor, Threads
 
 POST_PATH, METRICS_PATH, SLOW_PATH = "/v1/traces", "/metrics/traces", "/traces/slow"
 _BODIES_AT_ONCE = 4

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tritonobs.extensions.triage.judge import Verdict
 from tritonobs.extensions.triage.tables import evidence_text, slowdown_table
-from tritonobs.report.html import template
+from tritonobs.report.formats import template
 from tritonobs.units import format_moment
 
 

@@ -17,7 +17,7 @@ from tritonobs.clients.prometheus import FiringAlert, Reading, Series, Target
 from tritonobs.clients.triton import EnsembleStep, ModelConfig, RepositoryEntry
 from tritonobs.errors import FileUnusable, SnapshotUnusable
 from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot
-from tritonobs.jsontext import TooMany, read_json
+from tritonobs.outside import TooMany, read_json
 from tritonobs.timings.ask import Unseen
 from tritonobs.timings.promql import Span
 

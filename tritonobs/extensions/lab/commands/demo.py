@@ -12,7 +12,7 @@ import click
 from tritonobs.cli.say import say
 from tritonobs.cli.values import STATE
 from tritonobs.extensions.lab.robot.vendors import VENDORS
-from tritonobs.tasks.undo import Undo
+from tritonobs.undo import Undo
 
 
 @click.command(epilog="Example: tritonobs demo --keep")

@@ -15,7 +15,7 @@ from tritonobs.extensions.lab.stack.ports import wait_for
 from tritonobs.plan.fleet import ALL_VERSIONS
 from tritonobs.registry import answer
 from tritonobs.report.console import print_table
-from tritonobs.report.stages import stage_table
+from tritonobs.report.tables import stage_table
 from tritonobs.timings.stages import read_stages
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from tritonobs import programs
 from tritonobs.cli.say import say
 from tritonobs.errors import StackError
-from tritonobs.programs import binaries
-from tritonobs.tasks.undo import Undo
+from tritonobs.undo import Undo
 
 state_option = click.option(
     "--state",
@@ -27,11 +27,11 @@ def tools() -> None:
 
     The folder is $TRITONOBS_TOOLS, or .tools here. Programs on PATH are used instead of a download.
     """
-    missing = binaries.missing_packages()
-    binaries.install(missing, lambda text: say(text, err=True))
-    for package in binaries.PACKAGES:
+    missing = programs.missing_packages()
+    programs.install(missing, lambda text: say(text, err=True))
+    for package in programs.PACKAGES:
         for name in package.files:
-            say(f"{name}: {binaries.find(name)}")
+            say(f"{name}: {programs.find(name)}")
 
 
 @click.command(epilog="Example: tritonobs up fleet.yaml --detach")

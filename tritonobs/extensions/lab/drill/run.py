@@ -22,8 +22,8 @@ from tritonobs.extensions.lab.drill.drill import (
     Stream,
 )
 from tritonobs.registry import answer
-from tritonobs.tasks.undo import Undo
 from tritonobs.timings.promql import Span
+from tritonobs.undo import Undo
 
 if TYPE_CHECKING:
     from typing_extensions import Self

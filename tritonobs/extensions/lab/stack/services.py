@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tritonobs import stage
+from tritonobs import programs, stage
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import faults
 from tritonobs.extensions.lab.stack import triton
 from tritonobs.extensions.lab.stack.ports import LOOPBACK, port_of
-from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lab.stack.local import PracticeRobot
@@ -125,7 +124,7 @@ def require_programs() -> None:
     """
     triton.library_folders()
     for program in ("prometheus", "alertmanager"):
-        binaries.find(program)
+        programs.find(program)
 
 
 def robot_service(robot: PracticeRobot) -> Service:
@@ -192,7 +191,7 @@ def _alertmanager(plan: Plan, folders: Folders) -> Service:
     return Service(
         name="alertmanager",
         argv=(
-            str(binaries.find("alertmanager")),
+            str(programs.find("alertmanager")),
             f"--config.file={folders.built / 'alertmanager' / 'alertmanager.yml'}",
             f"--storage.path={folders.data / 'alertmanager'}",
             f"--web.listen-address={LOOPBACK}:{port_of(url)}",
@@ -211,7 +210,7 @@ def _prometheus(plan: Plan, folders: Folders) -> Service:
     return Service(
         name="prometheus",
         argv=(
-            str(binaries.find("prometheus")),
+            str(programs.find("prometheus")),
             f"--config.file={folders.built / 'prometheus' / 'prometheus.yml'}",
             f"--storage.tsdb.path={folders.data / 'prometheus'}",
             f"--storage.tsdb.retention.time={plan.prometheus.retention_days}d",

@@ -18,10 +18,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from tritonobs import assets
+from tritonobs import assets, programs
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab.stack.ports import LOOPBACK
-from tritonobs.programs import binaries
 
 _FOLDER: Final = Path("/dev/shm")  # noqa: S108 (where Linux keeps it)
 
@@ -47,11 +46,11 @@ def make_backend_folder(folder: Path) -> Path:
         StackError: the wheel has no stub for this Python.
     """
     server = wheel_folder() / "pytriton" / "tritonserver"
-    stub = server / "python_backend_stubs" / binaries.PYTHON_SERIES / "triton_python_backend_stub"
+    stub = server / "python_backend_stubs" / programs.PYTHON_SERIES / "triton_python_backend_stub"
     if not stub.exists():
         have = ", ".join(sorted(path.name for path in stub.parent.parent.iterdir()))
         raise StackError(
-            f"the Triton wheel has no Python backend for Python {binaries.PYTHON_SERIES}, only {have}"
+            f"the Triton wheel has no Python backend for Python {programs.PYTHON_SERIES}, only {have}"
         )
     shutil.rmtree(folder, ignore_errors=True)
     free_shared_memory(folder)
@@ -70,10 +69,10 @@ def library_folders() -> tuple[Path, ...]:
     Raises:
         StackError: this Python has no shared library; the text has the command that installs it.
     """
-    libpython = binaries.find_libpython()
+    libpython = programs.find_libpython()
     if libpython is None:
         raise StackError(
-            f"{binaries.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
+            f"{programs.LIBPYTHON} is missing and Triton's Python models need it; install it: tritonobs tools"
         )
     return (wheel_folder() / "nvidia_pytriton.libs", libpython)
 

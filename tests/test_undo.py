@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from tritonobs.tasks import undo
-from tritonobs.tasks.undo import Undo
+from tritonobs import undo
+from tritonobs.undo import Undo
 
 
 def _kick(number: signal.Signals) -> None:

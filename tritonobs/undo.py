@@ -11,10 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from typing import NoReturn
 
 _SHELL = 128
 """What a shell adds to the number of the signal that ended a program."""
@@ -55,7 +52,7 @@ class Undo(ExitStack):
             for restore in self._restore:
                 self.callback(restore)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Undo:  # noqa: PYI034 (typing.Self is newer than Python 3.10)
         if threading.current_thread() is threading.main_thread():
             for number in _SIGNALS:
                 before = signal.signal(number, self._interrupt)

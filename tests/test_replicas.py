@@ -15,7 +15,7 @@ from support.serving import serving
 from tritonobs.errors import BadAnswer, FileUnusable, TritonobsError, Unreachable
 from tritonobs.plan.build import build_plan
 from tritonobs.render.prometheus import render_prometheus
-from tritonobs.replicas.find import find_replicas
+from tritonobs.replicas import find_replicas
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.report.formats import bounded
-from tritonobs.report.stages import stages_table
+from tritonobs.report.tables import stages_table
 from tritonobs.timings.measured import PipelineCall, ServerTiming, Timing, Timings
 from tritonobs.timings.stages import stage_tables
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from typing import Any, Final
-
 import yaml
-
-from tritonobs.addresses import web_parts
+from tritonobs.outside import web_parts
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tritonobs.plan.slo import BURN_TIERS, burn_factor, error_budget
+from tritonobs.plan.objectives import BURN_TIERS, burn_factor, error_budget
 
 
 @pytest.mark.parametrize(
