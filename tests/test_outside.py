@@ -13,6 +13,7 @@ from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import known_names
 from tritonobs.spec.load import read_text
 
+
 @pytest.mark.parametrize(
     "text",
     ["http://h", "https://h:65535/a/b", "http://[::1]:8000", "http://h-1.example:1/%20", "http://模型/型"],

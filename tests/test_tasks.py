@@ -14,6 +14,7 @@ import sys
 import threading
 from tritonobs.tasks import Threads
 
+
 def _values(supervisor: Supervisor) -> dict[tuple[str, str], float]:
     return {
         (sample.name, sample.labels["task"]): sample.value

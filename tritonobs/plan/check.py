@@ -1,5 +1,4 @@
-"""What a fleet file whose fields are well-formed says that is not valid: limits, pools, rules, SLOs.
-"""
+"""What a fleet file whose fields are well-formed says that is not valid: limits, pools, rules, SLOs."""
 
 from __future__ import annotations
 
@@ -19,7 +18,15 @@ from tritonobs.units import format_number
 from decimal import Decimal
 from itertools import pairwise
 from tritonobs import names
-from tritonobs.plan.objectives import TRACED_REQUEST, TRACED_SECONDS, Promise, bounds_of, nearest_two, promises, shown
+from tritonobs.plan.objectives import (
+    TRACED_REQUEST,
+    TRACED_SECONDS,
+    Promise,
+    bounds_of,
+    nearest_two,
+    promises,
+    shown,
+)
 from tritonobs.plan.rules import labels_selected, matchers, replica_label, selects
 from tritonobs.spec.rules import ALERTS
 from tritonobs.spec.schema import Spec

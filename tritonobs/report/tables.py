@@ -17,6 +17,7 @@ from tritonobs.units import format_duration
 from tritonobs.timings.measured import Timing
 from tritonobs.timings.stages import Row, StageTable
 
+
 def limits_table(limits: Sequence[QpsLimit], title: str) -> Table:
     """What is in force, and what each limit comes from."""
     columns = (
