@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.transport import checked_url
 from tritonobs.delivery.view import web_address
-from tritonobs.spec.values import Url
 from tritonobs.outside import is_known
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import known_names
 from tritonobs.spec.load import read_text
+from tritonobs.spec.values import Url
 
 
 @pytest.mark.parametrize(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
-import pytest
-from support.virtual_time import run_virtual
-from tritonobs.errors import TimedOut
-from tritonobs.tasks import Supervisor
-from collections.abc import Iterator
 import subprocess
 import sys
 import threading
-from tritonobs.tasks import Threads
+from collections.abc import Iterator
+
+import pytest
+
+from support.virtual_time import run_virtual
+from tritonobs.errors import TimedOut
+from tritonobs.tasks import Supervisor, Threads
 
 
 def _values(supervisor: Supervisor) -> dict[tuple[str, str], float]:

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
 from tritonobs.errors import StackError
 
 PYTHON_SERIES = f"{sys.version_info.major}.{sys.version_info.minor}"

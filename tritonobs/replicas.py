@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from typing import Any, Final
+
 import yaml
-from tritonobs.outside import web_parts
+
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
 from tritonobs.files import read_text
+from tritonobs.outside import web_parts
 from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
 from tritonobs.section import MOST_REPLICAS
 

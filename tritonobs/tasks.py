@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from typing import TypeVar
+
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
+
 from tritonobs import names
-from tritonobs.errors import TritonobsError
-import contextlib
-import threading
-from collections.abc import Callable
-from typing import TypeVar
-from tritonobs.errors import TimedOut
+from tritonobs.errors import TimedOut, TritonobsError
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 1.0, 15.0

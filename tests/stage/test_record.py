@@ -1,13 +1,15 @@
 """Requests, answers and timed functions: each is one observation, however it ends."""
 
+import asyncio
 import gc
+import inspect
 import threading
+import time
+
 import numpy as np
 import pytest
+
 from tritonobs.stage import InvalidInput
-import asyncio
-import inspect
-import time
 
 pytestmark = pytest.mark.usefixtures("recorder")  # in Python, and compiled
 DURATION = "tritonobs_stage_duration_seconds"

@@ -5,19 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
-from typing import Final
-from urllib.parse import urlsplit
-from tritonobs.findings import Finding, Severity, listed, quoted
-from tritonobs.plan.limits import declared_limits, limit_paths, written_limits
-from tritonobs.plan.fleet import Model, QpsLimit
-from tritonobs.plan.kubernetes import ScaledPool, build_pool, servers_namespace
-from tritonobs.plan.limits import limited_models, pieces, resolve_limits
-from tritonobs.spec.kubernetes import PoolSpec
-from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
-from tritonobs.units import format_number
 from decimal import Decimal
 from itertools import pairwise
+from typing import Final
+from urllib.parse import urlsplit
+
 from tritonobs import names
+from tritonobs.findings import Finding, Severity, listed, quoted
+from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.plan.kubernetes import ScaledPool, build_pool, servers_namespace
+from tritonobs.plan.limits import (
+    declared_limits,
+    limit_paths,
+    limited_models,
+    pieces,
+    resolve_limits,
+    written_limits,
+)
 from tritonobs.plan.objectives import (
     TRACED_REQUEST,
     TRACED_SECONDS,
@@ -28,9 +32,11 @@ from tritonobs.plan.objectives import (
     shown,
 )
 from tritonobs.plan.rules import labels_selected, matchers, replica_label, selects
+from tritonobs.spec.kubernetes import PoolSpec
 from tritonobs.spec.rules import ALERTS
-from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
 from tritonobs.spec.source import Step
+from tritonobs.units import format_number
 
 # Keeps the promise of docs/security.md that `validate` answers any file within seconds.
 MOST_PIECES: Final = 2_000_000

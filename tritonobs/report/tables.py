@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timezone
+
 from tritonobs.limits.log import Entry
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import TOKENS_FIELD
-from tritonobs.report.console import Column, Line, Table, plain
-from tritonobs.units import format_number, parse_moment
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-from tritonobs.report.console import Column, Line, Table, table_text
+from tritonobs.report.console import Column, Line, Table, plain, table_text
 from tritonobs.report.formats import bounded, few, latency, rate, share
-from tritonobs.units import format_duration
 from tritonobs.timings.measured import Timing
 from tritonobs.timings.stages import Row, StageTable
+from tritonobs.units import format_duration, format_number, parse_moment
 
 
 def limits_table(limits: Sequence[QpsLimit], title: str) -> Table:
