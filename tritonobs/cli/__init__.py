@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -22,9 +22,6 @@ from tritonobs.cli.say import say
 from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.registry import Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
@@ -82,7 +79,7 @@ class LazyGroup(click.Group):
         command: click.Command = resolved(COMMANDS[cmd_name].at)
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Commands from the table above, without importing any."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415 (only a shell asks)
 

@@ -18,8 +18,8 @@ import requests
 
 from tritonobs.chats.chat import Heard, Message, NotUnderstood, Reply, RobotChat
 from tritonobs.clients.secrets import Secret, without
-from tritonobs.clients.transport import TooLarge, read, session, translated, within
-from tritonobs.errors import BadAnswer, SecretUnusable, TimedOut
+from tritonobs.clients.transport import answered, read, session
+from tritonobs.errors import BadAnswer, ClientError, SecretUnusable
 
 _CONNECT_SECONDS = 2.0
 _MOST_ANSWER_BYTES = 2**20
@@ -128,9 +128,8 @@ def _posted(
     Raises:
         ClientError: no connection, no whole answer in time, or one that is too large.
     """
-    whole = seconds + _CONNECT_SECONDS
-    with within(whole) as limit:
-        try:
+    try:
+        with answered(shown, whole_seconds=seconds + _CONNECT_SECONDS, silent_seconds=seconds):
             answer = web.post(
                 url,
                 data=data,
@@ -140,15 +139,9 @@ def _posted(
                 stream=True,
             )
             body = read(answer, _MOST_ANSWER_BYTES)
-        except requests.RequestException as error:
-            # `from None`, because the errors of requests quote the address with its token.
-            if not limit.expired:
-                clear = translated(error, shown, seconds)
-                raise type(clear)(without(str(clear), *secrets)) from None
-        except TooLarge as error:
-            raise BadAnswer(f"{shown} answered {error}") from None
-    if limit.expired:
-        raise TimedOut(f"{shown}: no whole answer within {whole:g} s")
+    except ClientError as error:
+        # `from None`, because the errors of requests quote the address with its token.
+        raise type(error)(without(str(error), *secrets)) from None
     return answer, body
 
 

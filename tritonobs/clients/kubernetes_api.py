@@ -16,17 +16,8 @@ from typing import Final
 import requests
 
 from tritonobs.clients.secrets import Secret, secret_text
-from tritonobs.clients.transport import (
-    Json,
-    TooLarge,
-    as_documented,
-    masked,
-    read,
-    session,
-    translated,
-    within,
-)
-from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
+from tritonobs.clients.transport import Json, answered, as_documented, masked, read, session, translated
+from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, Unreachable
 from tritonobs.outside import read_json
 from tritonobs.plan.kubernetes import ApiServer
 
@@ -118,22 +109,13 @@ class KubernetesApi:
             SecretUnusable: there is no token.
         """
         request, seconds = f"{method} {self.address(path)}", seconds or ANSWER_SECONDS
-        with within(seconds) as limit:
-            try:
-                with self.open(
-                    path, method=method, parameters=parameters, body=body, accept=accept, seconds=seconds
-                ) as answer:
-                    text = read(answer, _MOST_BYTES)
-            except (requests.RequestException, Unreachable) as error:
-                if not limit.expired:
-                    if isinstance(error, Unreachable):
-                        raise
-                    raise translated(error, request, seconds) from None
-            except TooLarge as error:
-                raise BadAnswer(f"{request} answered {error}") from None
-        # Also without an exception: a body without a length that was cut off here looks whole.
-        if limit.expired:
-            raise TimedOut(f"{request}: no whole answer within {seconds:g} s")
+        with (
+            answered(request, whole_seconds=seconds, silent_seconds=seconds),
+            self.open(
+                path, method=method, parameters=parameters, body=body, accept=accept, seconds=seconds
+            ) as answer,
+        ):
+            text = read(answer, _MOST_BYTES)
         with as_documented(self.address(path), "an answer"):
             return read_json(text, most=MOST_VALUES)
 

@@ -174,24 +174,16 @@ class Transport:
         url = f"{self._base_url}{path}"
         shown = masked(url)
         request, whole = f"{method} {shown}", _WHOLE * self._timeout[1]
-        with within(whole) as limit:
+        with answered(request, whole_seconds=whole, silent_seconds=self._timeout[1]):
             try:
                 # No redirects: no answer decides which address is asked next.
                 answer = self._session.request(
                     method, url, timeout=self._timeout, allow_redirects=False, stream=True, **content
                 )
-                body = read(answer, _MOST_BYTES)
-            except requests.RequestException as error:
-                if not limit.expired:
-                    raise translated(error, request, self._timeout[1]) from None
-            except TooLarge as error:
-                raise BadAnswer(f"{request} answered {error}") from None
             # JSON and arguments can hold halves of characters, which have no bytes.
             except UnicodeEncodeError as error:
                 raise BadAnswer(f"{request}: {error.object[:_EXCERPT]!r} is not text in UTF-8") from None
-        # Also without an exception: a body without a length that was cut off here looks whole.
-        if limit.expired:
-            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+            body = read(answer, _MOST_BYTES)
         # requests reads a text without a charset as Latin-1.
         named = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else None
         return Answer(
@@ -205,6 +197,28 @@ def _decoded(body: bytes, encoding: str) -> str:
     # The server names the charset, and may name one that does not exist.
     except LookupError:
         return body.decode("utf-8", "replace")
+
+
+@contextmanager
+def answered(request: str, *, whole_seconds: float, silent_seconds: float) -> Iterator[None]:
+    """The block asks and reads the answer, whole within a time.
+
+    Raises:
+        ClientError: it was not answered, not whole in time, or with too much.
+    """
+    with within(whole_seconds) as limit:
+        try:
+            yield
+        except (requests.RequestException, ClientError) as error:
+            if not limit.expired:
+                if isinstance(error, ClientError):
+                    raise
+                raise translated(error, request, silent_seconds) from None
+        except TooLarge as error:
+            raise BadAnswer(f"{request} answered {error}") from None
+    # Also without an exception: a body without a length that was cut off here looks whole.
+    if limit.expired:
+        raise TimedOut(f"{request}: no whole answer within {whole_seconds:g} s")
 
 
 def translated(error: requests.RequestException, request: str, timeout_seconds: float) -> ClientError:
