@@ -6,7 +6,6 @@ screen or set its title, direction controls could show a text in another order t
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Collection
 from typing import Any
@@ -47,6 +46,8 @@ def is_known(host: str, names: Collection[str], here: str) -> bool:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine reaches the address."""
+    import ipaddress  # noqa: PLC0415 (every --help loads this module)
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

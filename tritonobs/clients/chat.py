@@ -5,7 +5,6 @@ Bodies for other HTTP services whose address is a secret are passed on as they a
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from tritonobs.chats.chat import Heard, Message, NotUnderstood, Reply, RobotChat
 from tritonobs.clients.secrets import Secret, without
 from tritonobs.clients.transport import answered, read, session
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable
+from tritonobs.outside import is_loopback
 
 _CONNECT_SECONDS = 2.0
 _MOST_ANSWER_BYTES = 2**20
@@ -108,7 +108,7 @@ def require_webhook(chat: RobotChat, webhook: Secret, *, anywhere: bool = False)
         SecretUnusable: it is not a webhook of this chat; the text does not quote it.
     """
     parts = webhook.as_address()
-    trusted = anywhere or parts.scheme == "https" or _loopback(parts.hostname)
+    trusted = anywhere or parts.scheme == "https" or is_loopback(parts.hostname or "")
     if not (parts.hostname and trusted and chat.is_webhook(parts)):
         raise SecretUnusable(f"the webhook is not {chat.title}'s; it looks like {chat.webhook_like}")
 
@@ -149,13 +149,6 @@ def _redirect(answer: requests.Response) -> str:
     """Where to, without its path, which may repeat the secret."""
     host = urlsplit(answer.headers.get("Location", "")).hostname
     return f"{answer.status_code}: a redirect{f' to {host}' if host else ''} is not followed"
-
-
-def _loopback(host: str | None) -> bool:
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class Relay:
