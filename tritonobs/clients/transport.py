@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
+from pydantic import ConfigDict, ValidationError
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Retry
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -30,6 +31,8 @@ from tritonobs.outside import TooMany, read_json, web_parts
 
 Json: TypeAlias = Any
 """What json.loads gives; each client narrows what it reads, inside `as_documented`."""
+BY_NAME: Final = ConfigDict(populate_by_name=True)
+"""Of what pydantic reads of an answer: in code, its fields have our names."""
 
 DEFAULT_TIMEOUT_SECONDS = 5.0
 _CONNECT_TIMEOUT_SECONDS = 2.0
@@ -71,6 +74,10 @@ def as_documented(address: str, what: str) -> Iterator[None]:
     """Reading an answer of another shape than its documentation says becomes BadAnswer."""
     try:
         yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadAnswer(f"{address}: {what} is not as documented ({place}: {first['msg']})") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise BadAnswer(f"{address}: {what} is not as documented ({type(error).__name__}: {error})") from None
 
