@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 from statistics import median
 
@@ -38,6 +39,14 @@ def test_imports_only_point_down():
     )
 
     assert done.returncode == 0, done.stdout
+
+
+def test_no_modules_of_the_heart_import_each_other_in_a_circle():
+    """Not for types either: what is read together stands together."""
+    graph = grimp.build_graph("tritonobs", cache_dir=None)
+    heart = [name for name in graph.modules if not name.startswith("tritonobs.extensions")]
+
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in heart}).prepare()
 
 
 def test_the_page_shows_the_layers_and_the_imports():
