@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Finding, Severity, abridged, listed, quoted
+from tritonobs.findings import Finding, Severity, Step, abridged, listed, quoted
 from tritonobs.plan import graph
 from tritonobs.plan.check import autoscaling_findings, limit_findings, rules_findings, slo_findings
 from tritonobs.plan.fleet import (
@@ -29,7 +29,6 @@ from tritonobs.plan.objectives import promises, shown, slo
 from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules
 from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.schema import DiscoverySpec, Spec
-from tritonobs.spec.source import Step
 
 _DAY_SECONDS = 86_400
 

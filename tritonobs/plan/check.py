@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tritonobs import names
-from tritonobs.findings import Finding, Severity, listed, quoted
+from tritonobs.findings import Finding, Severity, Step, listed, quoted
 from tritonobs.plan.fleet import Model, QpsLimit
 from tritonobs.plan.kubernetes import ScaledPool, build_pool, servers_namespace
 from tritonobs.plan.limits import (
@@ -35,7 +35,6 @@ from tritonobs.plan.rules import labels_selected, matchers, replica_label, selec
 from tritonobs.spec.kubernetes import PoolSpec
 from tritonobs.spec.rules import ALERTS
 from tritonobs.spec.schema import ModelSpec, ScheduledLimit, Spec
-from tritonobs.spec.source import Step
 from tritonobs.units import format_number
 
 # Keeps the promise of docs/security.md that `validate` answers any file within seconds.

@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import ROUND_FLOOR, Context, Decimal
 
-from tritonobs.findings import dotted, listed, nearest, quoted
+from tritonobs.findings import Step, dotted, listed, nearest, quoted
 from tritonobs.names import MAX_QPS_ANNOTATION, MODEL_ANNOTATION
 from tritonobs.plan import graph
 from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, Model, Plan, QpsLimit, TokenLimit
 from tritonobs.plan.kubernetes import AnnotatedObject
 from tritonobs.spec.schema import DefaultsSpec, ModelSpec, Spec, VersionSpec
-from tritonobs.spec.source import Step
 from tritonobs.spec.values import parse_qps
 from tritonobs.units import format_number
 

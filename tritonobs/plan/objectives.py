@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final, Literal
 
+from tritonobs.findings import Source, Step
 from tritonobs.plan.fleet import ALL_VERSIONS, Slo
 from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
-from tritonobs.spec.source import Source, Step
 from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
 from tritonobs.units import format_duration, format_number
 

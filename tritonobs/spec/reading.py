@@ -20,8 +20,17 @@ from yaml import events
 from yaml.error import Mark
 from yaml.reader import ReaderError
 
-from tritonobs.findings import MOST_FINDINGS, Finding, Place, dotted, more_findings, quoted
-from tritonobs.spec.source import Node, Source, Step
+from tritonobs.findings import (
+    MOST_FINDINGS,
+    Finding,
+    Node,
+    Place,
+    Source,
+    Step,
+    dotted,
+    more_findings,
+    quoted,
+)
 
 # The libyaml loader is ten times faster; a PyYAML built without it still works.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

@@ -17,12 +17,11 @@ from pydantic import (
 )
 from typing_extensions import Self  # pydantic brings it
 
-from tritonobs.findings import found, listed
+from tritonobs.findings import Node, Source, found, listed
 from tritonobs.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_REPLICAS, MOST_SLOS, File, Section
 from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec, OwnAlertmanager
 from tritonobs.spec.rules import RulesSpec
-from tritonobs.spec.source import Node, Source
 from tritonobs.spec.values import CallCount, Duration, Moment, Name, Objective, Qps, Tokens, Url, Version
 
 _MOST_PORT, _LONG = 65_535, 20
