@@ -99,6 +99,12 @@ function(config)
       text.record('model_version:triton_requests_pending:sum', |||
         sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
       |||) + shards.sum,
+      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
+      text.record('subject:triton_requests_offered:mean5m', |||
+        subject:triton_requests_offered:rate5m
+          and on (%(subject)s)
+        subject:tritonobs_qps_limit:held
+      |||),
       text.record(pending, |||
         (
           model_version:triton_requests_pending:sum
@@ -172,35 +178,8 @@ function(config)
         last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
       |||, { held: again.held })),
     ];
-  // Means of minutes, and which versions have the limit of their model.
-  local means =
+  local of_model =
     [
-      text.record('subject:triton_requests:rate5m', |||
-        avg_over_time(subject:triton_requests:rate%(short)s[%(span5m)s])
-        and
-        subject:triton_requests:rate%(short)s
-      |||),
-      text.record('subject:triton_requests_offered:rate5m', |||
-        avg_over_time(subject:triton_requests_offered:rate%(short)s[%(span5m)s])
-        and
-        subject:triton_requests_offered:rate%(short)s
-      |||),
-      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
-      text.record('subject:triton_requests_offered:mean5m', |||
-        subject:triton_requests_offered:rate5m
-          and on (%(subject)s)
-        subject:tritonobs_qps_limit:held
-      |||),
-      // The exact mean of 15 m, from three rows instead of hundreds of samples; only for subjects with a limit.
-      text.record('subject:triton_requests_offered:mean15m', |||
-        (
-          (subject:triton_requests_offered:rate5m and on (%(subject)s) subject:tritonobs_qps_limit:held)
-            + on (%(subject)s)
-          subject:triton_requests_offered:rate5m offset %(span5m)s
-            + on (%(subject)s)
-          subject:triton_requests_offered:rate5m offset %(span10m)s
-        ) / 3
-      |||),
       // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A model
       // with one version then has one alert.
       text.record('model_version:tritonobs_limit_of_model:info', |||
@@ -219,4 +198,4 @@ function(config)
         )
       |||),
     ];
-  { breath: breath, overflows: overflows, means: means }
+  { breath: breath, overflows: overflows, of_model: of_model }

@@ -124,14 +124,6 @@ function(config)
           and
         count_over_time(tritonobs_heartbeat_timestamp_seconds{%(triton)s}[%(medium)s]) >= 3
       |||) })) + shards.max,
-      text.record('model_version:tritonobs_workers:count', |||
-        count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
-      |||),
-    ];
-
-  // Which workers complete requests, how old heartbeats are, and how busy workers.
-  local work =
-    [
       // Model instances that complete requests, for instances without a heartbeat: one that completes none may have been
       // removed.
       text.record('model_instance:tritonobs_worker_answers:info', fit(|||
@@ -141,6 +133,14 @@ function(config)
       |||, {
         answered: instance('rate(tritonobs_stage_duration_seconds_count{%(triton)s, stage="total"}[%(medium)s]) > 0'),
       })) + shards.max,
+      text.record('model_version:tritonobs_workers:count', |||
+        count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
+      |||),
+    ];
+
+  // How old heartbeats are, and how busy workers.
+  local work =
+    [
       text.record('model_version:tritonobs_heartbeat_age_seconds:max', fit(|||
         max by (%(subject)s) (
           min by (%(subject)s, %(replica)s, model_instance) (

@@ -123,7 +123,10 @@ function(config)
       // A shard does not know which models are ensembles, so the global tier corrects their failures.
       text.record(failures, ensembles(
         function(reasons) text.given(failures, shards.grown, failed(reasons), reasons),
-        'group by (%(model)s) (subject:tritonobs_owner:info{model!=""})',
+        // The models of these failures, in the record of this evaluation; owners are recorded in another group.
+        if config.recordsAtOnce && config.tier != 'global'
+        then 'group by (%(model)s) (' + last + '{outcome="", counted=""})'
+        else 'group by (%(model)s) (subject:tritonobs_owner:info{model!=""})',
         ', %(replica)s'
       )) + shards.parts([
         text.part(failures, shards.grown, 'sum by (%(subject)s, %(replica)s, reason) ' + failed('')),

@@ -113,6 +113,11 @@ function(config)
           'sum by (%(cluster)s) (model:triton_requests_from_clients:rate%(short)s)'
         )
       ),
+      text.record('subject:triton_requests:rate5m', |||
+        avg_over_time(subject:triton_requests:rate%(short)s[%(span5m)s])
+        and
+        subject:triton_requests:rate%(short)s
+      |||),
       // The rate that limits are compared with: completed requests, plus the growth of the queue. A model that completes 7
       // requests a second while 14 a second are added to its queue is offered 21. `delta` bridges lost scrapes as `rate`
       // does. A server that has just returned adds nothing, because it works off what has queued. An ensemble has no queue,
@@ -141,6 +146,21 @@ function(config)
           )
         |||)
       ),
+      text.record('subject:triton_requests_offered:rate5m', |||
+        avg_over_time(subject:triton_requests_offered:rate%(short)s[%(span5m)s])
+        and
+        subject:triton_requests_offered:rate%(short)s
+      |||),
+      // The exact mean of 15 m, from three rows instead of hundreds of samples; only for subjects with a limit.
+      text.record('subject:triton_requests_offered:mean15m', |||
+        (
+          (subject:triton_requests_offered:rate5m and on (%(subject)s) subject:tritonobs_qps_limit:held)
+            + on (%(subject)s)
+          subject:triton_requests_offered:rate5m offset %(span5m)s
+            + on (%(subject)s)
+          subject:triton_requests_offered:rate5m offset %(span10m)s
+        ) / 3
+      |||),
       // The rate between the last two scrapes, for bursts that longer windows average out. A server whose last scrape failed
       // adds nothing, because its latest samples are old.
       text.record('model_version:triton_requests_offered:irate%(short)s', |||

@@ -26,10 +26,10 @@ SLO = {"model": "nms", "version": "1", "slo": "latency"}
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 TOLERANCE = 1e-6
 # promtool's time begins at 0; what is evaluated seldom, or over 15 m and more, differs after 12 minutes.
-# So does what is near a limit, by how much traffic breathes: no rate here is near its limit.
+# So does what is compared with a limit that is near: by how much traffic breathes, and the mean of 15 m.
 OF_THE_CLOCK = (
     r"replica_model_version:triton_loaded:.+|replica:triton_requests_succeeded:sum|.+:timestamp_seconds"
-    r"|.+:(?:mean15m|mean1h|mean1d|p75_1h|breath(?:5m)?|breath(?:5m)?_step)"
+    r"|.+:(?:near_limit|mean15m|mean1h|mean1d|p75_1h|breath(?:5m)?|breath(?:5m)?_step)"
 )
 
 # Sums over the whole world hold its first interval (15 s of 12 minutes); a replay begins it a sample later.

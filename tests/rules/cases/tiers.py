@@ -70,7 +70,9 @@ def begins(tier):
         promised = [(15, None), (1e9, OWN)] if model == "young" else OWN
         world.gauge(BUDGET, promised, **slo(model))
         if own_sum:
-            world.gauge(BAD, [(9, bad / 41), (99, 0)] if model == "pauses" else 1.0001 * bad / 41, **slo(model))
+            world.gauge(
+                BAD, [(9, bad / 41), (99, 0)] if model == "pauses" else 1.0001 * bad / 41, **slo(model)
+            )
         else:
             world.gauge(total, late(bad), **slo(model)).gauge(BAD, late(last), **slo(model))
         for window, level in zip((long, short), shares, strict=True):

@@ -40,7 +40,7 @@ def test_a_server_that_is_down_blinds_only_for_its_own_models(engine):
     world = live(engine, fleet, STOPPED, *MODELS, DOWN)
 
     assert who(world.fired(STOPPED)) == [("nms", "", "")]
-    assert 5400 + 600 <= world.fired(STOPPED)[0].since <= 5400 + 720
+    assert 5400 + 600 <= world.fired(STOPPED)[0].since <= 5400 + 735
     assert who(world.fired(UNLOADED, until=5300)) == []
     assert who(world.fired(UNLOADED, model="ocr")) == [("ocr", "1", "")]
     assert world.fired(UNLOADED, model="ocr")[0].since <= 5400 + 135
