@@ -18,11 +18,9 @@ from pydantic import BaseModel, Field
 
 from tritonobs.escapes import shown
 from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.answers import Found, Wanted, checked, result
-from tritonobs.extensions.mcp.ask import Commands, Unanswered
-from tritonobs.extensions.mcp.marking import CLOSE, OPEN, plain
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, Wanted, checked, plain, result
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.tools import in_words
-from tritonobs.extensions.mcp.where import Fleet
 
 _SECONDS: Final = 30.0
 _WORD = re.compile(r"[^\w.@+-]+")

@@ -26,14 +26,12 @@ from tritonobs.extensions.mcp.answers import (
     Found,
     Wanted,
     checked,
+    plain,
     result,
 )
-from tritonobs.extensions.mcp.ask import Commands, Unanswered
-from tritonobs.extensions.mcp.catalogue import about
-from tritonobs.extensions.mcp.manual import manual
-from tritonobs.extensions.mcp.marking import plain
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
+from tritonobs.extensions.mcp.manual import about, manual
 from tritonobs.extensions.mcp.servers import alerts, run_query
-from tritonobs.extensions.mcp.where import Fleet, Where
 from tritonobs.registry import commands as commands_below
 from tritonobs.units import parse_duration
 
