@@ -7,13 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.linting import alert, ids, keda, panel, query
+from support.linting import alert, fixed, ids, keda, panel, query
 from tritonobs.extensions.lint.checks import CHECKS
-from tritonobs.extensions.lint.fixes import fix
 from tritonobs.extensions.lint.formats import MEASURED, page_of
-from tritonobs.extensions.lint.linter import Options, lint_files
-from tritonobs.extensions.lint.located import Source, whole
-from tritonobs.extensions.lint.objects import Found, read_documents
 from tritonobs.programs import binaries
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
@@ -86,14 +82,10 @@ def test_what_a_fix_writes_gives_the_truth(tmp_path):
     for name in FIXED:
         world, wrong = OTHERS.get(name, (name, SCENES[name].wrong))
         scene = SCENES[world]
-        text, file = FILES[scene.use](wrong, **scene.words)
-        path = tmp_path / name / file
-        path.parent.mkdir()
-        path.write_text(text)
-        assert fix(lint_files([(path, True)], Options(select=frozenset([name]))).problems), name
-        found = Found()
-        read_documents(whole(Source(file, path.read_text())), found)
-        questions.append((scene, str(found.expressions[0].text) if found.expressions else path.read_text()))
+        (tmp_path / name).mkdir()
+        by, mended, _ = fixed(tmp_path / name, *FILES[scene.use](wrong, **scene.words), select=name)
+        assert by == {name}
+        questions.append((scene, mended))
 
     answers = lint_errors.evaluated(questions)
 
