@@ -50,14 +50,6 @@ _PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How much of an answer: a page of so many bytes."""
-
-    most_bytes: int = USUAL_BYTES
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """What a tool found: its JSON, its lists, the short text, what was not read, and which calls say more."""
 
@@ -90,9 +82,12 @@ def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (as above)
     return plain(adapter.dump_python(held, mode="json", exclude_none=True))
 
 
-def result(found: Found, wanted: Wanted) -> CallToolResult:
-    """The answer of the protocol: JSON as structured content, and as text for clients that read only that."""
-    names, most = names_in(found.value), wanted.most_bytes
+def result(found: Found, *, most: int = USUAL_BYTES, page: int = 1) -> CallToolResult:
+    """The answer of the protocol, a page of at most so many bytes.
+
+    It is JSON as structured content, and as text for clients that read only that.
+    """
+    names = names_in(found.value)
     envelope = {
         "form": f"{found.form}/{VERSION}",
         "note": NOTE,
@@ -107,15 +102,15 @@ def result(found: Found, wanted: Wanted) -> CallToolResult:
     value = _sentences_marked(short(found.value), names)
     room = most - size(short(envelope)) - _SPARE_BYTES
     for _ in range(_ROUNDS):
-        page = cut(value, found.lists, most=room, page=wanted.page)
+        here = cut(value, found.lists, most=room, page=page)
         counted = {
-            "page": page.page,
-            "pages": page.pages,
-            "left_out": page.left_out,
-            "shortened": page.shortened or None,
+            "page": here.page,
+            "pages": here.pages,
+            "left_out": here.left_out,
+            "shortened": here.shortened or None,
         }
         # Data is there even where it is empty, for it is what was asked for.
-        answer = {**short({**envelope, **counted}), "data": page.data}
+        answer = {**short({**envelope, **counted}), "data": here.data}
         if (excess := size(answer) - most) <= 0:
             break
         room -= excess

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from tritonobs.escapes import shown
 from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, Wanted, checked, plain, result
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.tools import in_words
 
@@ -93,7 +93,7 @@ class Changes:
         found = Found(
             form="limit_history", value=value, text=text, unread=tuple(("", line) for line in said.beside)
         )
-        return result(found, Wanted())
+        return result(found)
 
 
 def _who(author: str, context: Context[Any, Any]) -> str:
