@@ -2,7 +2,7 @@
 
 `server.make_server` puts it together. `ask` runs a command in a process of its own and bounds it, `schemas`
 says what its JSON holds, `answers` cuts that to the size that was asked for, and `tools` has a function for
-each tool.
+each tool. `web` serves it over HTTP.
 """
 
 from tritonobs.registry import Command, Extension

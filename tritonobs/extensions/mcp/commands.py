@@ -72,7 +72,7 @@ def mcp(
         say(markdown())
         return
     from tritonobs.extensions.mcp.ask import Fleet  # noqa: PLC0415
-    from tritonobs.extensions.mcp.server import make_server, quiet, run  # noqa: PLC0415 (brings the SDK)
+    from tritonobs.extensions.mcp.server import make_server, quiet  # noqa: PLC0415 (brings the SDK)
 
     # Standard output carries the protocol.
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[log_handler()])
@@ -85,9 +85,10 @@ def mcp(
     if transport == "stdio":
         server.run("stdio")
         return
+    from tritonobs.extensions.mcp import web  # noqa: PLC0415
     from tritonobs.serve.server import Listen  # noqa: PLC0415
 
     listen = Listen(
         host=host, port=port, without_auth=without_auth, names=frozenset(name.lower() for name in names)
     )
-    run(server, plan, listen, lambda url: say(f"answering at {url}", err=True))
+    web.run(server, plan, listen, lambda url: say(f"answering at {url}", err=True))

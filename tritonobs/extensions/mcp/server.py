@@ -1,38 +1,32 @@
 """The server: tools, resources and prompts of this installation, as the SDK serves them.
 
-Over streamable HTTP it is behind the same doors as `serve`: names of hosts, credentials, limits.
+One tool changes something: a limit, with a reason, an author, and the consent of a person. The consent is
+asked for through the client (elicitation), for exactly this change. A client that cannot ask is refused.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
-import socket
-from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, Final
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Final
 
-from mcp.server.mcpserver import MCPServer
+import anyio
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.resolve import Elicit, ElicitationResult, Resolve
 from mcp.server.mcpserver.tools import Tool
-from mcp.server.transport_security import TransportSecuritySettings
-from mcp_types import ToolAnnotations
-from pydantic import ConfigDict
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field
 
 import tritonobs
-from tritonobs.errors import TritonobsError
-from tritonobs.extensions.mcp.ask import Commands, Fleet
-from tritonobs.extensions.mcp.changes import Changes
+from tritonobs.escapes import shown
+from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
-from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
-from tritonobs.serve.config import read_gate
-from tritonobs.serve.hosts import is_loopback, known_names
-from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
-
-if TYPE_CHECKING:
-    from tritonobs.plan.fleet import Plan
-    from tritonobs.serve.config import Gate
+from tritonobs.extensions.mcp.tools import OFFERED, Tools, in_words, is_there
 
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -40,12 +34,14 @@ _READS = ToolAnnotations(
 _CHANGES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
-PATH: Final = "/mcp"
-PORT: Final = 9920
-_MOST_BODY_BYTES: Final = 65_536
-_MOST_SESSIONS, _IDLE_SECONDS = 64, 600.0
+_SECONDS: Final = 30.0
+_WORD = re.compile(r"[^\w.@+-]+")
+_LONGEST_CLIENT: Final = 40
 
-_log = logging.getLogger(__name__)
+PerSecond = Annotated[
+    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
+]
+Text = Annotated[str, Field(min_length=3, max_length=300)]
 
 
 def make_server(
@@ -98,81 +94,73 @@ def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: Too
     return made
 
 
-class Door:
-    """Accepts programs with credentials; refuses browsers, streams without end, and tokens in addresses."""
+class Consent(BaseModel):
+    """What the person at the client decides."""
 
-    def __init__(self, app: ASGIApp, gate: Gate | None) -> None:
-        self._app, self._gate = app, gate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer with the reason."""
-        refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        headers = {key: value.decode("latin-1") for key, value in scope.get("headers", ())}
-        # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.)
-        # The server's own origin belongs to no page: it serves none, and its host's name is known here.
-        own = f"http://{headers.get(b'host', '')}"
-        if headers.get(b"origin", own) != own:
-            return PlainTextResponse("requests of browsers are not answered\n", 403)
-        if scope["path"] != PATH:
-            return PlainTextResponse(f"it is served at {PATH}\n", 404)
-        # Addresses stand in logs of proxies.
-        if scope.get("query_string"):
-            return PlainTextResponse(
-                "an address with a query is not accepted; send a token as a header\n", 400
-            )
-        if scope["method"] == "GET":
-            return PlainTextResponse("answers come with their requests\n", 405, {"Allow": "POST, DELETE"})
-        if self._gate and not self._gate.admits(headers.get(b"authorization", "")):
-            return PlainTextResponse(
-                "credentials are needed\n", 401, {"WWW-Authenticate": self._gate.challenge}
-            )
-        return None
+    agreed: Annotated[
+        bool, Field(title="Change this limit", description="whether the limit is to be changed")
+    ]
 
 
-def make_app(server: MCPServer[Any], gate: Gate | None, names: Callable[[], Collection[str]]) -> ASGIApp:
-    """The application; `server.session_manager.run()` has to be entered while it answers."""
-    app = server.streamable_http_app(
-        streamable_http_path=PATH,
-        max_request_body_size=_MOST_BODY_BYTES,
-        max_sessions=_MOST_SESSIONS,
-        session_idle_timeout=_IDLE_SECONDS,
-        # KnownHosts and Door do more than it can.
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+def _question(per_second: PerSecond, reason: Text, author: Text, model: str = "") -> Elicit[Consent]:
+    """The change in words. What the agent gave stands between marks: it is data for the person, too."""
+    of = f"{OPEN}{plain(model)}{CLOSE}" if model else "the whole fleet"
+    return Elicit(
+        f"Set the limit of {of} to {per_second} requests/s? "
+        f"Reason: {OPEN}{plain(reason)}{CLOSE}. Author: {OPEN}{plain(author)}{CLOSE}.",
+        Consent,
     )
-    return forgiving(KnownHosts(Door(app, gate), names, lambda: None))
 
 
-def run(server: MCPServer[Any], plan: Plan | None, listen: Listen, ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; `ready` gets the address.
+class Changes:
+    """The tool `set_limit`, offered with --allow-changes alone."""
 
-    Raises:
-        SecretUnusable: the secret of `notify.auth` is missing or readable by every user.
-        TritonobsError: the address cannot be listened at, or must not be without credentials.
-    """
-    gate = read_gate(plan.notify.auth) if plan else None
-    if gate is None and not listen.without_auth and not is_loopback(listen.host):
-        raise TritonobsError(
-            f"{listen.host} lets other machines ask without credentials; "
-            "add notify.auth to the fleet file, or say --without-auth"
+    def __init__(self, fleet: Fleet, commands: Commands) -> None:
+        self._fleet, self._commands = fleet, commands
+
+    @in_words
+    async def set_limit(
+        self,
+        *,
+        context: Context[Any, Any],
+        consent: Annotated[ElicitationResult[Consent], Resolve(_question)],
+        per_second: PerSecond,
+        reason: Annotated[Text, Field(description="why, for the log of limits")],
+        author: Annotated[Text, Field(description="the person on whose behalf")],
+        model: Annotated[str, Field(max_length=256, description="the model; empty for the whole fleet")] = "",
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
+        """Set the limit of requests of a model in the fleet file and log who changed it and why.
+
+        A person must agree to it at the client. A running `serve` applies it within two seconds.
+        """
+        if not (isinstance(consent, AcceptedElicitation) and consent.data.agreed):
+            raise Unanswered("the person at the client did not agree: nothing was changed")
+        where = await anyio.to_thread.run_sync(self._fleet.where)
+        # Not ended in the middle: the caller would not know whether it happened.
+        with anyio.CancelScope(shield=True):
+            said = await self._commands.json(
+                "limits",
+                "set",
+                *((f"--model={model}",) if model else ()),
+                f"--reason={shown(reason)}",
+                f"--who={_who(author, context)}",
+                "--",
+                where.file(),
+                per_second,
+                seconds=_SECONDS,
+            )
+        value = checked(said, tuple[schemas.LimitChange, ...])
+        changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
+        text = "; ".join(changed) or "the limit has this value already"
+        found = Found(
+            form="limit_history", value=value, text=text, unread=tuple(("", line) for line in said.beside)
         )
-    names = listen.names | (known_names(plan) if plan else frozenset())
-    with listening(listen, PORT) as listener:
-        ready(f"{url_of(listener)}{PATH}")
-        asyncio.run(_serve(server, make_app(server, gate, lambda: names), listener))
+        return result(found)
 
 
-async def _serve(server: MCPServer[Any], app: ASGIApp, listener: socket.socket) -> None:
-    async with server.session_manager.run():
-        await until_told(
-            app,
-            listener,
-            dropped=lambda reason: _log.info("a connection was cut: %s", reason),
-            close=_nothing,
-        )
-
-
-async def _nothing() -> None:
-    """Nothing is kept that has to be put in order at the end."""
+def _who(author: str, context: Context[Any, Any]) -> str:
+    """`agent of CLIENT for AUTHOR`: the log never shows an agent's change as a person's own."""
+    params = context.session.client_params
+    client = params.client_info.name if params and params.client_info else ""
+    word = _WORD.sub("_", client)[:_LONGEST_CLIENT] or "unknown"
+    return f"agent ({word}) for {shown(author)}"
