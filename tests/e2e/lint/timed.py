@@ -1,4 +1,4 @@
-"""A model that waits for a known time: a second for 400 pixels of width. Without an image it fails."""
+"""A model that waits for a known time: a second for 100 pixels of width. Without an image it fails."""
 
 import struct
 import time
@@ -8,7 +8,7 @@ import triton_python_backend_utils as pb_utils
 
 from tritonobs.stage import Stages
 
-PIXELS_PER_SECOND = 400
+PIXELS_PER_SECOND = 100
 
 
 class TritonPythonModel:
