@@ -6,6 +6,7 @@ from support.simulate import World
 BUDGET, TIGHTEST = "slo:error_budget:ratio", "cluster:slo_error_budget:min"
 BAD, SAMPLES = "slo:sli_bad_requests:increase", "slo:sli_bad_samples:increase"
 BEGINS, FAST = "slo:error_budget_burn_fast:begins", 14.4
+CALLS = "pipeline_stage_model:tritonobs_pipeline_calls:held"
 TARGETS = "subject_slo:tritonobs_latency_target_seconds:held"
 OWN, TIGHT = 0.02, 0.01
 # Name, factor, hours of the long window, long and short window, what the long window is summed of.
@@ -193,11 +194,59 @@ def comes_again():
     )
 
 
+def near_fast():
+    """What the fast tier compares: of SLOs near their threshold, and the bad requests of what may burn."""
+    world = fleet(200, 60)
+    world.gauge(CALLS, 1, pipeline="burns", stage="s", model="member")
+    # In parts of the threshold (0.288), which for the tightest budget is half of that.
+    for model, hour, minutes in (
+        ("burns", 2, 1.5),
+        ("nearly", 0.85, 0.75),
+        ("below", 0.75, 0.85),
+        ("suspect", 0.45, 0),
+        ("calm", 0.35, 0),
+        ("member", 0, 0),
+    ):
+        world.gauge(BUDGET, OWN, **slo(model)).gauge(BAD, [(139.5, 5), (999, 0.1)], **slo(model))
+        for window, part in (("1h", hour), ("5m", minutes)):
+            share(world, model, window, part * FAST * OWN)
+    record = "slo:error_budget_burn_fast:near"
+
+    def over(model, window, value):
+        return ({**slo(model), "sloth_window": window}, value)
+
+    return Case(
+        says="fast: what is near its threshold is compared, with bad requests where the tightest budget burns",
+        world=world,
+        rules=(record,),
+        given=(BUDGET, TIGHTEST, BAD, CALLS, *SHARES),
+        checks=(
+            reads(
+                f'{record}{{near=""}}',
+                200,
+                over("burns", "1h", 2),
+                over("burns", "5m", 1.5),
+                over("nearly", "1h", 0.85),
+                over("below", "5m", 0.85),
+            ),
+            reads(
+                f'round({record}{{near="bad"}})',
+                200,
+                *(
+                    ({**slo(model), "near": "bad"}, 6)
+                    for model in ("burns", "nearly", "below", "suspect", "member")
+                ),
+            ),
+        ),
+    )
+
+
 SHARES = tuple(f"slo:sli_error:ratio_rate{window}" for window in ("5m", "30m", "1h", "2h", "6h", "1d", "3d"))
 BURNS = [(10, None), (12, 20), (14, None), (15, 20), (21, None), (22, 20), (99, None)]
 
 CASES = (
     *(begins(tier) for tier in TIERS),
+    near_fast(),
     *(old_samples(tier) for tier in TIERS),
     faster(),
     *(goes_on(tier) for tier in TIERS),
