@@ -28,8 +28,8 @@ from results import publish, table
 
 from support.agents import Answered, Recorded
 from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.extensions.mcp.ask import Fleet
 from tritonobs.extensions.mcp.server import make_server
-from tritonobs.extensions.mcp.where import Fleet
 from tritonobs.extensions.triage.saved import save_snapshot
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from scale_pages import rows_of, values_of
 
 from support.agents import Answered, Served
 from support.programs import PrometheusProgram, ServeProgram, free_port
+from tritonobs import programs
 from tritonobs.plan.build import build_plan
-from tritonobs.programs import binaries
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import load_fleet
 
@@ -109,7 +109,7 @@ def _measured(folder: Path, models: int) -> dict[str, Any]:
             ],
         }
         program = PrometheusProgram(
-            binaries.find("prometheus"),
+            programs.find("prometheus"),
             config,
             folder / "prometheus",
             port=ports["prometheus"],

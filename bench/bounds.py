@@ -19,12 +19,11 @@ import psutil
 import requests
 from results import publish, table
 
+from tritonobs import programs
 from tritonobs.clients.exposition import read_page
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
-from tritonobs.programs import binaries
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ def _prometheus(target: str, folder: Path) -> Iterator[tuple[str, int]]:
     host = target.removeprefix("http://").removesuffix("/metrics")
     config.write_text(PROMETHEUS.format(target=host), encoding="utf-8")
     options = (f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}")
-    argv = (str(binaries.find("prometheus")), *options, f"--web.listen-address={LOOPBACK}:{port}")
+    argv = (str(programs.find("prometheus")), *options, f"--web.listen-address={LOOPBACK}:{port}")
     service = Service(name="prometheus", argv=argv, url=url, ready_url=f"{url}/-/ready", ports=(port,))
     parts = native.up([service], Folders(root=folder / "run"), lambda _: None)
     try:

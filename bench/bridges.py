@@ -15,19 +15,18 @@ from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.extensions.lab.robot.robot import RobotRules
-from tritonobs.extensions.lab.robot.vendors import VENDORS
+from tritonobs.extensions.incidents.incident import Fleet
+from tritonobs.extensions.lab.robot import RobotRules
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tritonobs.delivery.composer import DigestPage
-    from tritonobs.delivery.payload import Alert, Payload
-    from tritonobs.delivery.sifted import Sieve
+    from tritonobs.delivery.payload import Alert, Payload, Sieve
     from tritonobs.plan.fleet import Plan
     from tritonobs.plan.notify import Robot
 

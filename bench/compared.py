@@ -21,7 +21,7 @@ from support.fleet_sim.engine import Engine
 from support.fleet_sim.world import live, product_rules
 from support.incidents.every import INCIDENTS
 from support.incidents.incident import COUNTED
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +49,7 @@ def main() -> int:
     asked = parser.parse_args()
     chosen = [one for one in INCIDENTS if one.name in (asked.only or CHOSEN)]
     values: dict[str, dict[str, dict[str, Any]]] = {}
-    with tempfile.TemporaryDirectory() as folder, Engine(binaries.find("prometheus"), Path(folder)) as engine:
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
         for incident in chosen:
             values[incident.name] = {name: _lived(engine, incident, rules) for name, rules in _SETS.items()}
             print(incident.name, values[incident.name], file=sys.stderr, flush=True)

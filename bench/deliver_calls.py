@@ -17,7 +17,7 @@ from results import table
 
 from support.programs import ServeProgram
 from tritonobs.chats.registry import robot_chat
-from tritonobs.extensions.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot import RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ from results import table
 from tritonobs.delivery.view import LANGUAGES
 from tritonobs.extensions.lab import demo
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from pathlib import Path

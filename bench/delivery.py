@@ -22,7 +22,7 @@ import deliver_faults
 import deliver_overflow
 from results import publish
 
-from tritonobs.extensions.lab.robot.vendors import VENDORS
+from tritonobs.extensions.lab.vendors import VENDORS
 
 
 def main() -> None:

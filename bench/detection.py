@@ -17,7 +17,7 @@ from rules_compared import pyrra_shape, sloth_shape
 from support.fleet_sim.detection import IN_0_5_0, OBJECTIVE, TIERS, Incident, Seen, detect, theory
 from support.fleet_sim.engine import Engine
 from support.fleet_sim.world import product_rules
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +68,7 @@ def main() -> None:
         "Pyrra": pyrra,
     }
     measured: dict[float, dict[str, dict[str, Seen]]] = {}
-    with tempfile.TemporaryDirectory() as folder, Engine(binaries.find("prometheus"), Path(folder)) as engine:
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
         for share, seconds in INCIDENTS.items():
             incident = Incident(share=share, before=BEFORE, seconds=seconds)
             measured[share] = {

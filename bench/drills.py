@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from results import publish, table
 
 from tritonobs.extensions.lab.drill.drill import CALM
-from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.run import DRILLS
 from tritonobs.extensions.lab.report import seconds
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.triage.answers import verdict as look
 from tritonobs.timings.promql import Span
 

@@ -18,7 +18,7 @@ from support.fleet_sim.budget_lines import with_budget
 from support.fleet_sim.engine import Engine
 from support.fleet_sim.healthy import LOADS, LOST_SCRAPES, SERVERS, budget, false_pages, healthy_fleet
 from support.fleet_sim.world import live, product_rules
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def main() -> int:
     for seed in range(asked.seeds):
         with (
             tempfile.TemporaryDirectory() as folder,
-            Engine(binaries.find("prometheus"), Path(folder)) as engine,
+            Engine(programs.find("prometheus"), Path(folder)) as engine,
         ):
             lived = live(engine, healthy_fleet(days=asked.days, seed=seed), *rules, phases=seed)
             counted.update(false_pages(lived.all_fired()))

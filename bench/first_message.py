@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 
+from tritonobs.extensions.incidents.account import ENGLISH
 from tritonobs.extensions.incidents.incident import QUIET_SECONDS
-from tritonobs.extensions.incidents.words import ENGLISH
-from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
-from tritonobs.extensions.lab.drill.run import Session
+from tritonobs.extensions.lab.drill.run import DRILLS, Session
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill, Outcome

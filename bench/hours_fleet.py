@@ -25,9 +25,9 @@ from scale_pages import BOUNDS, ONE_FAILS_OF, QPS, STAGES, THRESHOLD_SECONDS, Pa
 
 from support.programs import AlertmanagerProgram, PrometheusProgram, ServeProgram, free_port
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.extensions.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot import RobotDouble
 from tritonobs.plan.build import build_plan
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 

@@ -32,7 +32,7 @@ from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hours_seen import Held
 
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.schedule import LoadResult
 
 _ENSEMBLE = "inspect_ensemble"
 _QPS = {"inspect": 2.0, _ENSEMBLE: 1.5}

@@ -26,7 +26,7 @@ from support.incidents.incident import (
     MOST_STARTS,
     lived_through,
 )
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from support.alertmanager_sim.alertmanager import Life
@@ -45,7 +45,7 @@ def main() -> int:
     asked = parser.parse_args()
     chosen = [one for one in INCIDENTS if not asked.only or any(name in one.name for name in asked.only)]
     results = []
-    with tempfile.TemporaryDirectory() as folder, Engine(binaries.find("prometheus"), Path(folder)) as engine:
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
         for incident in chosen:
             began = time.monotonic()
             result = lived_through(engine, incident)
@@ -77,13 +77,24 @@ def _counts(results: list[Result]) -> tuple[list[int], list[int]]:
 
 def _text(results: list[Result], missed: list[str]) -> str:
     starts, messages = _counts(results)
-    header = ["incident", "what happens", "alert starts", "messages", "first after", "new after the end", ""]
+    said = [len(one.conversation) for one in results]
+    header = [
+        "incident",
+        "what happens",
+        "alert starts",
+        "messages",
+        "with incidents",
+        "first after",
+        "new after the end",
+        "",
+    ]
     rows = [
         [
             one.incident.name,
             one.incident.says,
             str(len(one.starts)),
             str(len(one.messages)),
+            str(len(one.conversation)),
             "." if one.first is None else f"{one.first:.0f} s",
             ", ".join(sorted({life.labels["alertname"] for _, life in one.late})) or ".",
             "; ".join(one.wrong),
@@ -93,11 +104,13 @@ def _text(results: list[Result], missed: list[str]) -> str:
     return (
         f"{len(results)} incidents: alert starts median {median(starts):g} (allowed {MEDIAN_STARTS}), most "
         f"{max(starts)} ({MOST_STARTS}); messages median {median(messages):g} ({MEDIAN_MESSAGES}), most "
-        f"{max(messages)} ({MOST_MESSAGES});\n"
+        f"{max(messages)} ({MOST_MESSAGES}), "
+        f"with incidents median {median(said):g}, most {max(said)};\n"
         f"{sum(bool(one.late) for one in results)} with news after their end (0), "
         f"{sum(bool(one.incident.needs) and one.first is None for one in results)} that nobody heard of (0). "
         "Warnings and pages count, info does not. Messages "
-        f"are counted with reminders of what goes on; the allowed {MOST_MESSAGES} are without.\n"
+        f"are counted with reminders of what goes on; the allowed {MOST_MESSAGES} are without. "
+        "With incidents they are joined as `serve` does, without a verdict.\n"
         f"Missed: {'; '.join(missed) or 'nothing'}.\n\n" + table(header, rows)
     )
 
@@ -108,6 +121,7 @@ def _values(results: list[Result]) -> dict[str, Any]:
             "starts": [life.labels["alertname"] for life in one.starts],
             "infos": one.infos,
             "messages": [message.at - one.incident.begins for message in one.messages],
+            "with_incidents": [message.at - one.incident.begins for message in one.conversation],
             "first_seconds": one.first,
             "late": [life.labels["alertname"] for _, life in one.late],
             "wrong": list(one.wrong),
@@ -119,7 +133,8 @@ def _values(results: list[Result]) -> dict[str, Any]:
 def _line(result: Result) -> str:
     first = "nothing" if result.first is None else f"first after {result.first:.0f} s"
     return (
-        f"{result.incident.name}: {len(result.starts)} starts, {len(result.messages)} messages, {first}"
+        f"{result.incident.name}: {len(result.starts)} starts, {len(result.messages)} messages, "
+        f"{len(result.conversation)} with incidents, {first}"
         f"{'; ' + ', '.join(result.wrong) if result.wrong else ''}"
     )
 
@@ -147,6 +162,9 @@ def _shown(result: Result) -> list[str]:
             if lives
         ]
         lines.append(f"    message {message.at - zero:7.0f} {'; '.join(parts)}")
+    for one in result.conversation:
+        alerts = ", ".join(f"{alert.labels['alertname']} {alert.status}" for alert in one.alerts)
+        lines.append(f"    with incidents {one.at - zero:7.0f} {alerts}")
     return lines
 
 

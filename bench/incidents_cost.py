@@ -22,10 +22,10 @@ from results import publish, table
 
 from support.incidents.serving import BEGAN, Judged, alert, serving
 from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.join import State, join
 from tritonobs.extensions.incidents.part import Incidents
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from tritonobs.delivery.payload import Alert

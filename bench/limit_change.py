@@ -21,7 +21,7 @@ from support.kubernetes import KubernetesDouble
 from tritonobs import assets, names
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Callable

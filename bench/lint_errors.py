@@ -19,8 +19,8 @@ from typing import Final, TypeAlias
 from lint_scenes import SCENES, SCRAPE_SECONDS, SCRAPES, Scene
 from results import table
 
+from tritonobs import programs
 from tritonobs.extensions.lint import formats
-from tritonobs.programs import binaries
 
 _GRAFANA: Final = {"$__interval": f"{SCRAPE_SECONDS}s", "$__rate_interval": f"{4 * SCRAPE_SECONDS}s"}
 _ANSWER = re.compile(r"^ +got: *(.*)$|^ +expr: .*, err: (.+)$", re.MULTILINE)
@@ -113,7 +113,7 @@ def evaluated(questions: Sequence[tuple[Scene, str]]) -> list[Answer]:
         path = Path(folder) / "test.yml"
         path.write_text(json.dumps({"rule_files": [], "tests": tests}), encoding="utf-8")
         done = subprocess.run(
-            [str(binaries.find("promtool")), "test", "rules", str(path)],
+            [str(programs.find("promtool")), "test", "rules", str(path)],
             capture_output=True,
             text=True,
             check=False,

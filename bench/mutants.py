@@ -29,7 +29,7 @@ from rule_mutants import Mutant, changed, mutants_of
 from support.promql import GLOBAL, mixing
 from support.promtool import Case, Groups, Rule, needed, rule_name, run
 from support.rule_cases import generated, load_cases
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -103,7 +103,7 @@ def _side_by_side(case: Case, groups: Groups, mutants: Sequence[Mutant], folder:
             for group in groups
         ]
         every = replace(case, checks=tuple(asked), rules=(*case.rules, *copies))
-        output = run(binaries.find("promtool"), beside, every, folder)
+        output = run(programs.find("promtool"), beside, every, folder)
         found = {copies[copy] for copy in copies if re.search(rf"{re.escape(copy)}(?!\d)", output)}
         killed += found
         left = [mutant for mutant in left if mutant not in found]
@@ -128,7 +128,7 @@ def _shows(mutant: Mutant, folder: Path) -> bool:
         groups = [
             {**group, "rules": [changed(rule, mutant) for rule in group["rules"]]} for group in original
         ]
-        if run(binaries.find("promtool"), groups, case, folder):
+        if run(programs.find("promtool"), groups, case, folder):
             return True
     return False
 

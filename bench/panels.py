@@ -24,19 +24,18 @@ from results import publish, table
 
 from support.exporters import Exporters
 from support.language_load import prompts
-from tritonobs import assets
+from tritonobs import assets, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.picture.answers import Drawing, ask_target, fill, intervals, read_drawing, step_of
 from tritonobs.extensions.picture.board import knobs_of
 from tritonobs.extensions.picture.page import sheet
 from tritonobs.limits import change
-from tritonobs.programs import binaries
 from tritonobs.render.grafana import load_boards
 from tritonobs.render.rules import evaluate_mixin
 
@@ -162,7 +161,7 @@ def cards(folder: Path, beside: str) -> Iterator[PrometheusClient]:
     pages = {path.stem: path.read_text(encoding="utf-8") for path in EXPOSITIONS.glob("*.prom")}
     groups = evaluate_mixin({"stageInterval": "1s", "evaluationInterval": "1s"})["records"]["groups"]
     wanted = [group for group in groups if group["name"] == "tritonobs.accelerators"]
-    program = binaries.find("prometheus")
+    program = programs.find("prometheus")
     with (
         Exporters(pages, waves=0.4) as exporters,
         exporters.prometheus(program, wanted, folder, beside=beside) as running,

@@ -17,7 +17,7 @@ import psutil
 
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.stack.triton import wheel_folder
+from tritonobs.extensions.lab.stack.services import wheel_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -25,7 +25,7 @@ from scale_pages import Pages, write_fleet
 
 from support.operated import plain_alertmanager
 from support.programs import PrometheusProgram, ServeProgram, free_port
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -98,7 +98,7 @@ def _start(
     return {
         name: held.enter_context(
             PrometheusProgram(
-                binaries.find("prometheus"), _built(checkout, fleet, folder / name), folder / name / "run"
+                programs.find("prometheus"), _built(checkout, fleet, folder / name), folder / name / "run"
             )
         )
         for name, checkout in checkouts.items()

@@ -24,8 +24,8 @@ from results import publish, table
 from rules_compared import history, sloth_shape
 from rules_compared.servers import scraped
 
+from tritonobs import programs
 from tritonobs.clients.exposition import read_page
-from tritonobs.programs import binaries
 from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.units import parse_duration
 
@@ -56,7 +56,7 @@ def main() -> None:
         source = Path(folder) / "history"
         source.mkdir()
         start = history.write(
-            binaries.find("promtool"), source, models=options.models, replicas=options.replicas,
+            programs.find("promtool"), source, models=options.models, replicas=options.replicas,
             hours=options.hours, scrape_seconds=SCRAPE_SECONDS,
         )  # fmt: skip
         page = partial(history.page, models=options.models, replicas=options.replicas, start=start)
@@ -164,7 +164,7 @@ def _watch(
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
     command = [
-        str(binaries.find("prometheus")), f"--config.file={folder / 'prometheus.yml'}",
+        str(programs.find("prometheus")), f"--config.file={folder / 'prometheus.yml'}",
         f"--storage.tsdb.path={data}", f"--web.listen-address={address}", "--storage.tsdb.retention.time=90d",
     ]  # fmt: skip
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:

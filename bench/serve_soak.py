@@ -31,7 +31,7 @@ from serve_soak_rig import BURST_SECONDS, CALLS, ROBOTS, Soak, rewrite, traffic,
 
 from support.kubernetes import KubernetesDouble
 from support.programs import ServeProgram
-from tritonobs.extensions.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot import RobotDouble
 from tritonobs.limits.log import ANNOTATION, LimitsLog
 
 if TYPE_CHECKING:

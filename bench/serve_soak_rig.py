@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import psutil
 import requests
 
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import psutil
 
 from support.closed_loop import ClosedLoop
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack import native, processes
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
-from tritonobs.programs import binaries
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,7 +214,7 @@ def prometheus_on(server: LoneTriton, folder: Path) -> Iterator[PrometheusClient
     config = folder / "prometheus.yml"
     config.write_text(PROMETHEUS.format(seconds=SCRAPE_SECONDS, target=target), encoding="utf-8")
     argv = (
-        str(binaries.find("prometheus")),
+        str(programs.find("prometheus")),
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={LOOPBACK}:{port}",

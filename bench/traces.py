@@ -32,9 +32,9 @@ from results import publish, table
 from support.spans import body, request
 from support.traced_models import add_busy, add_noop
 from tritonobs.clients.triton import TritonClient
-from tritonobs.extensions.lab.stack import triton
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.services import trace_flags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,7 +107,7 @@ def main() -> None:
         with _receiver(root / "receiver") as (url, process):
             if not options.all_cores:
                 confine(process, halves()[0])
-            traced = triton.trace_flags(receiver=url, replica="a", rate=1000)
+            traced = trace_flags(receiver=url, replica="a", rate=1000)
             ways: dict[str, _Way] = {
                 _BARE_AGAIN: _Way(flags=()),
                 _OFF: _Way(flags=traced, second=_SWITCHED_OFF),

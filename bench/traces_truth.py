@@ -29,9 +29,9 @@ from results import publish, table
 
 from support.traced_models import add_caller, add_ensemble, add_timed
 from tritonobs.clients.triton import TritonClient
-from tritonobs.extensions.lab.stack import triton
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.services import trace_flags
 from tritonobs.plan.objectives import middle
 from tritonobs.timings.measured import bucket_quantile
 
@@ -108,7 +108,7 @@ def main() -> None:
 def _measure(repository: Path, root: Path, rate: int, seconds: float) -> Iterator[list[str]]:
     (port,) = free_ports(1)
     receiver = f"http://{LOOPBACK}:{port}"
-    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=rate), *_SUMMARIES)
+    flags = (*trace_flags(receiver=receiver, replica="a", rate=rate), *_SUMMARIES)
     with lone_triton(repository, root, extra=flags) as server:
         api = TritonClient(server.http_url)
         for each in TRAFFIC:

@@ -23,11 +23,10 @@ import yaml
 from results import publish, table
 
 from support.serving import serving
-from tritonobs import names
+from tritonobs import names, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.programs import binaries
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.stage import DEFAULT_BOUNDS_SECONDS, format_bound
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def _measure(folder: Path, workers: int) -> dict[str, object]:
         (folder / "log").open("w", encoding="utf-8") as log,
         subprocess.Popen(
             [
-                str(binaries.find("prometheus")),
+                str(programs.find("prometheus")),
                 f"--config.file={config}",
                 f"--storage.tsdb.path={folder / 'data'}",
                 f"--web.listen-address={LOOPBACK}:{port}",

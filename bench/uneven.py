@@ -23,7 +23,7 @@ from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.subject import ABOVE, NEAR, arrived, begun
 from support.fleet_sim.traffics import LIMITS, SHARE, TRAFFICS
 from support.fleet_sim.world import live, product_rules
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,7 +197,7 @@ def _real(days: float) -> dict[tuple[str, int], tuple[int, int, int, int]]:
         model = f"{name}-{limit}"
         fleet.serve(server, model, qps=TRAFFICS[name].at_limit(limit, 1000 + limit), bounds=None)
         fleet.owns(model, "1").limits(model, limit)
-    with tempfile.TemporaryDirectory() as folder, Engine(binaries.find("prometheus"), Path(folder)) as engine:
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
         lived = live(engine, fleet, ABOVE, NEAR, phases=None)
     requests = {one.model: one.arrivals for one in fleet.truth.happened}
     found = {}

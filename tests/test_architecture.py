@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 from statistics import median
 
@@ -20,7 +21,11 @@ CODE = sorted(
     for pattern in ("*.py", "*.libsonnet", "*.jsonnet")
     for path in (ROOT / folder).rglob(pattern)
 )
-PACKAGES = {path.parent.name for path in (ROOT / "tritonobs").glob("*/__init__.py")} | {"testing"}
+PACKAGES = {
+    *(path.parent.name for path in (ROOT / "tritonobs").glob("*/__init__.py")),
+    *("programs", "replicas", "tasks", "testing"),
+}
+"""What the page has a row for: the packages, and the modules that have a layer of their own."""
 
 
 def test_imports_only_point_down():
@@ -34,6 +39,14 @@ def test_imports_only_point_down():
     )
 
     assert done.returncode == 0, done.stdout
+
+
+def test_no_modules_of_the_heart_import_each_other_in_a_circle():
+    """Not for types either: what is read together stands together."""
+    graph = grimp.build_graph("tritonobs", cache_dir=None)
+    heart = [name for name in graph.modules if not name.startswith("tritonobs.extensions")]
+
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in heart}).prepare()
 
 
 def test_the_page_shows_the_layers_and_the_imports():
@@ -117,8 +130,8 @@ def test_no_file_is_longer_than_500_lines():
 
 
 def test_the_median_file_fits_on_two_screens():
-    """Half of the files have at most 120 lines."""
-    assert median(_lines(path) for path in CODE) <= 120
+    """Half of the files have at most 130 lines."""
+    assert median(_lines(path) for path in CODE) <= 130
 
 
 @pytest.mark.parametrize(

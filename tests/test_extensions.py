@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,11 +37,13 @@ print(*COMMANDS)
 """All modules load, every command shows its help, and the heart does its work."""
 
 
-def _tree_without(folder: Path, *names: str) -> Path:
-    tree = folder / "tree"
-    without.copy_tree(tree)
-    without.take_out(tree, names)
-    return tree
+@pytest.fixture(name="tree")
+def _tree(tmp_path):
+    """A copy of the tree. It goes, because the last test looks for the practice stack's made-up secrets."""
+    folder = tmp_path / "tree"
+    without.copy_tree(folder)
+    yield folder
+    shutil.rmtree(folder)
 
 
 def _loaded(tree: Path) -> subprocess.CompletedProcess[str]:
@@ -55,7 +58,7 @@ def _loaded(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("names", [*((name,) for name in registry.NAMES), registry.NAMES], ids="-".join)
-def test_the_rest_works_without_it(names, tmp_path):
+def test_the_rest_works_without_it(names, tree):
     """Its commands are gone, and all others are there."""
     gone = {command.name for name in names for command in registry.extensions()[name].commands}
     there = subprocess.run(
@@ -65,16 +68,17 @@ def test_the_rest_works_without_it(names, tmp_path):
         check=True,
     )
 
-    done = _loaded(_tree_without(tmp_path, *names))
+    without.take_out(tree, names)
+    done = _loaded(tree)
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1:] != []
     assert set(done.stdout.splitlines()[-1].split()) == set(there.stdout.split()) - gone
 
 
-def test_what_the_heart_imports_cannot_be_taken_out(tmp_path):
+def test_what_the_heart_imports_cannot_be_taken_out(tree):
     """The planted defect: one import of the heart, late as they often are, is seen."""
-    tree = _tree_without(tmp_path, "history")
+    without.take_out(tree, ("history",))
     limits = tree / "tritonobs" / "cli" / "limits.py"
     limits.write_text(limits.read_text() + "\n\nfrom tritonobs.extensions.history import suggest  # noqa\n")
 

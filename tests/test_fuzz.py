@@ -24,15 +24,15 @@ from tritonobs.clients.exposition import parse_page
 from tritonobs.delivery.composer import Composer
 from tritonobs.delivery.payload import read_payload
 from tritonobs.errors import SnapshotUnusable, SpecInvalid
-from tritonobs.escapes import shown
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.saved import load_snapshot
 from tritonobs.findings import Severity
 from tritonobs.limits.change import Change, set_limit
 from tritonobs.limits.log import FIRST, LimitsLog
+from tritonobs.outside import shown
 from tritonobs.plan.build import build_plan, check
-from tritonobs.plan.declared import annotated_limits
 from tritonobs.plan.fleet import Model
+from tritonobs.plan.limits import annotated_limits
 from tritonobs.spec.load import read_alertmanager, read_text
 from tritonobs.spec.values import parse_qps
 

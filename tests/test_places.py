@@ -39,7 +39,7 @@ from tritonobs.timings.cause import Cause
 
 
 @check(order=275, explains=LATE)
-def judge(view: View) -> Iterator[Cause]:
+def full_moon(view: View) -> Iterator[Cause]:
     """Nothing, on a healthy fleet."""
     if view.snapshot.model == "moon":
         yield Cause(place=("moon", ""), sentence="the moon is full", confidence=0.5)
@@ -180,8 +180,18 @@ from urllib.parse import SplitResult
 
 from pydantic import Field
 
-from tritonobs.chats.chat import Digest, Heard, People, Reply, RobotChat, Verdict, json_body
-from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec
+from tritonobs.chats.chat import (
+    ByWebhook,
+    Delivered,
+    Digest,
+    Heard,
+    MentionSpec,
+    People,
+    Reply,
+    RobotChat,
+    Verdict,
+    json_body,
+)
 from tritonobs.section import MOST_ENTRIES, File
 
 
@@ -263,11 +273,44 @@ notify:
 # Of the chats that are here already, nothing is tried again.
 _CHAT_TESTS: Final = ("-k", "pigeon or every_module", "tests/chats/test_every_chat.py")
 
+_EXPORTER: Final[_Touches] = {
+    "rules/records/accelerators.libsonnet": (
+        "    {\n      vendor: 'cambricon',",
+        """    {
+      vendor: 'lunar',
+      id: 'crater',
+      'utilization:ratio': [percent('moon_busy_percent')],
+      'power:watts': [raw('moon_watts')],
+      card: { expr: 'moon_watts', number: 'moon', host: 'node' },
+    },
+""",
+    ),
+    "tests/dashboards/expositions/lunar.prom": """\
+# After the sources of moon-exporter 1.0.
+# Cards: 1
+# TYPE moon_busy_percent gauge
+moon_busy_percent{crater="Tycho",moon="0",node="apollo"} 40
+# TYPE moon_watts gauge
+moon_watts{crater="Tycho",moon="0",node="apollo"} 50
+""",
+    "tests/rules/cases/cards.py": (
+        '    (\n        "cambricon",\n        {"uuid": "E"},',
+        '    ("lunar", {"crater": "G"}, {USE: {"moon_busy_percent": 50}, POWER: {"moon_watts": 50}}),\n',
+    ),
+    "docs/dashboards.md": ("Ascend's and Cambricon's", "Lunar's, "),
+}
+_EXPORTER_TESTS: Final = (
+    "tests/rules/test_exporters.py",
+    "tests/rules/test_cases.py",
+    *("-k", "lunar or moon or (cards and (utilization or power))"),
+)
+
 _KINDS: Final = {
     "check of triage": (_CHECK, _CHECK_TESTS, 4),
     "alert": (_ALERT, _ALERT_TESTS, 5),
     "panel": (_PANEL, _PANEL_TESTS, 3),
     "chat": (_CHAT, _CHAT_TESTS, 3),
+    "exporter of accelerators": (_EXPORTER, _EXPORTER_TESTS, 4),
 }
 
 

@@ -12,8 +12,7 @@ import yaml
 
 from support.fleet_sim.budget_lines import budget_lines
 from support.fleet_sim.healthy import budget
-from tritonobs import cli, names
-from tritonobs.programs import binaries
+from tritonobs import cli, names, programs
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, given_by_shards, mixin_knobs
 from tritonobs.stage import series
 
@@ -236,7 +235,7 @@ def test_queries_are_promql(tmp_path):
     file.write_text(yaml.safe_dump({"groups": [{"name": "pages", "rules": rules}]}), encoding="utf-8")
 
     told = subprocess.run(
-        [binaries.find("promtool"), "check", "rules", file], capture_output=True, text=True, check=False
+        [programs.find("promtool"), "check", "rules", file], capture_output=True, text=True, check=False
     )
 
     assert told.returncode == 0, told.stderr

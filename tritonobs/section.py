@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -18,9 +18,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from typing_extensions import Self  # pydantic brings it
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from tritonobs.findings import NOTHING
 
 # How much there may be of each thing. A file beyond it is a mistake or an attack, and checking it would take
 # too long.
@@ -33,9 +33,6 @@ MOST_BOUNDS: Final = 60
 """Of a histogram; `tritonobs.stage` takes no more."""
 
 Language = Literal["en", "zh"]
-
-NOTHING: Final = object()
-"""A value that was forgotten; None means a field that was left out."""
 
 
 def _usable_path(path: Path) -> Path:

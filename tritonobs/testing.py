@@ -19,13 +19,11 @@ import math
 import re
 import threading
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from tritonobs.stage.worker import workers_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+from tritonobs.stage.stages import workers_of
 
 Labels = tuple[tuple[str, str], ...]
 

@@ -27,13 +27,13 @@ class TritonPythonModel:
         sys.path.pop(0)
         for name in [name for name in sys.modules if name.split(".")[0] == "tritonobs"]:
             del sys.modules[name]
-        from tritonobs.stage import cells, record, worker  # noqa: PLC0415 (the new one, after the old one)
+        from tritonobs.stage import cells, record, stages  # noqa: PLC0415 (the new one, after the old one)
 
         if not cells.COMPILED:
             raise RuntimeError("the record path is not compiled; run: python tools/compile_record.py")
         compiled = ways.Tritonobs({**args, "model_name": "compiled"})
         request = ways.Request({**args, "model_name": "request"})
-        worker.Cells = functools.partial(cells.Cells, recorder=record.Recorder)
+        stages.Cells = functools.partial(cells.Cells, recorder=record.Recorder)
         plain = ways.Tritonobs({**args, "model_name": "plain"})
         made = (None, ways.Way(args), compiled, request, plain, old)
         self.serve = ways.TritonPythonModel.__new__(ways.TritonPythonModel)

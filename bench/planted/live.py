@@ -20,10 +20,8 @@ import requests
 from planted.plot import outside, outside_next
 from planted.real import BATCHING, edited, keep, neighbour, settle
 from tritonobs import names
-from tritonobs.extensions.lab.drill.drill import steady
-from tritonobs.extensions.lab.drill.rig import Rig
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.rig import Rig, steady
+from tritonobs.extensions.lab.stack.processes import Folders, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,9 +24,8 @@ import psutil
 import requests
 
 from planted.fault import Truth
-from tritonobs.extensions.lab.drill.drill import steady
-from tritonobs.extensions.lab.drill.rig import Rig
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.drill.rig import Rig, steady
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.extensions.triage.saved import save_snapshot
 from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
 from tritonobs.timings.promql import Span

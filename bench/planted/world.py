@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from planted.fault import Named
 from planted.fleet import SCRAPE_SECONDS
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient, Target
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports, wait_for
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports, wait_for
 from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.snapshot import ReplicaState, Snapshot, Sources, take_snapshot
 from tritonobs.names import HEARTBEAT
-from tritonobs.programs import binaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -132,7 +132,7 @@ def played(scenes: Iterable[Scene], folder: Path) -> Played:
 
 def store(text: Path, data: Path) -> None:
     """Put OpenMetrics into a database."""
-    promtool = binaries.find("prometheus").with_name("promtool")
+    promtool = programs.find("prometheus").with_name("promtool")
     done = subprocess.run(
         [str(promtool), "tsdb", "create-blocks-from", "openmetrics", str(text), str(data)],
         capture_output=True,
@@ -150,7 +150,7 @@ def prometheus(folder: Path) -> Iterator[str]:
     config = folder / "prometheus.yml"
     config.write_text("{}\n")
     command = [
-        str(binaries.find("prometheus")),
+        str(programs.find("prometheus")),
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'data'}",
         "--storage.tsdb.retention.time=100y",

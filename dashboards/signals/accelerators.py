@@ -1,4 +1,4 @@
-"""Cards of any vendor under one name and unit: NVIDIA (Triton, DCGM), Ascend, Cambricon."""
+"""Cards of any vendor under one name and unit: the records of `rules/records/accelerators.libsonnet`."""
 
 from __future__ import annotations
 
@@ -102,8 +102,7 @@ UTILISATION = Signal(
     empty=_NONE,
     description=(
         "Share of the time in which a card worked at all; under MIG, of its engines. Good: below 95 % while "
-        "queues are short. From `DCGM_FI_DEV_GPU_UTIL`, `nv_gpu_utilization`, `npu_chip_info_utilization`, "
-        "`mlu_utilization`."
+        "queues are short. From `device:accelerator_utilization:ratio`."
     ),
     maximum=1,
     steps=(
@@ -176,9 +175,8 @@ FAULTS = Signal(
     expr=_named(f"device:accelerator_fault:code{_SELECTED}"),
     legend=_LEGEND,
     description=(
-        "The number of the card's last fault: an XID of NVIDIA's or Cambricon's, an error code "
-        "of Ascend's. Good: 0; 13, 31, 43 and 45 are faults of programs. From `DCGM_FI_DEV_XID_ERRORS`, "
-        "`npu_chip_info_error_code`, `mlu_last_xid_error`."
+        "The number of the card's last fault, in its vendor's own count (of NVIDIA, XIDs). Good: 0; 13, 31, "
+        "43 and 45 are faults of programs. From `device:accelerator_fault:code`."
     ),
     decimals=0,
     empty=_UNTOLD,
@@ -193,7 +191,7 @@ ECC = Signal(
     legend=_LEGEND,
     description=(
         "Errors of the card's memory within an hour that could not be corrected. Good: 0. From "
-        "`DCGM_FI_DEV_ECC_DBE_VOL_TOTAL`, `mlu_ecc_uncorrected_error_total`."
+        "`device:accelerator_ecc_uncorrected:increase1h`."
     ),
     decimals=0,
     empty=_UNTOLD,
@@ -207,7 +205,7 @@ THROTTLED = Signal(
     legend=_LEGEND,
     description=(
         "Whether heat or lack of power slows the card down. Good: no. From "
-        "`DCGM_FI_DEV_CLOCKS_EVENT_REASONS` (older: `…_CLOCK_THROTTLE_REASONS`), `mlu_thermal_slow_down`."
+        "`device:accelerator_throttled:bool`."
     ),
     says=((0, "no", palette.GOOD), (1, "throttled", palette.CRITICAL)),
     empty=_UNTOLD,
@@ -221,7 +219,7 @@ CLOCK = Signal(
     legend=_LEGEND,
     description=(
         "The clock of the card's cores. Good: high under load; low under load is a card that slows itself "
-        "down. From `DCGM_FI_DEV_SM_CLOCK`, `npu_chip_info_aicore_current_freq`, `mlu_frequency`."
+        "down. From `device:accelerator_clock:hertz`."
     ),
     empty=_UNTOLD,
 )
@@ -233,8 +231,7 @@ PCIE = Signal(
     legend=_LEGEND,
     description=(
         "Bytes a second to and from the host. Good: far below what the slot can do (PCIe 4 x16: 32 GB/s each "
-        "way). From `DCGM_FI_PROF_PCIE_TX_BYTES` and `…_RX_BYTES`, `mlu_pcie_read_throughput` and "
-        "`…_write_throughput`."
+        "way). From `device:accelerator_pcie:bytes_per_second`."
     ),
     empty=_UNTOLD,
 )
@@ -246,7 +243,7 @@ NVLINK = Signal(
     legend=_LEGEND,
     description=(
         "Bytes a second between cards. Good: even among the cards of one model. From "
-        "`DCGM_FI_PROF_NVLINK_TX_BYTES` and `…_RX_BYTES`."
+        "`device:accelerator_nvlink:bytes_per_second`."
     ),
     empty=_UNTOLD,
 )

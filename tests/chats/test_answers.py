@@ -16,8 +16,8 @@ from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.delivery.composer import Composer
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble, RobotRules
-from tritonobs.extensions.lab.robot.vendors import VENDORS, Refusal
+from tritonobs.extensions.lab.robot import Fault, RobotDouble, RobotRules
+from tritonobs.extensions.lab.vendors import VENDORS, Refusal
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.notify import Mention
 from tritonobs.spec.load import load_fleet

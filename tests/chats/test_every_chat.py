@@ -17,13 +17,12 @@ from tritonobs.chats.registry import NAMES, chats, robot_chats
 from tritonobs.cli.serve import serve
 from tritonobs.clients.chat import require_webhook
 from tritonobs.clients.secrets import Secret
-from tritonobs.delivery.composer import Composer, Said
-from tritonobs.delivery.template import fill, house_template
+from tritonobs.delivery.composer import Composer, Said, fill, house_template
 from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.notify import Mention
-from tritonobs.render.routing import receivers
+from tritonobs.render.alertmanager import receivers
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

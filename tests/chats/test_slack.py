@@ -9,7 +9,7 @@ import pytest
 from tritonobs.chats.chat import Digest, Link, pieces
 from tritonobs.chats.slack import CHAT
 from tritonobs.plan.build import build_plan
-from tritonobs.render.routing import receivers
+from tritonobs.render.alertmanager import receivers
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from tritonobs.extensions.lab.commands.drill import drill
+from tritonobs.extensions.lab.commands import drill
 from tritonobs.extensions.lab.drill.drill import Outcome, SeenAlert
 from tritonobs.extensions.lab.report import outcome_table
 from tritonobs.report.console import print_table

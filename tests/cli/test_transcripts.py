@@ -34,7 +34,7 @@ def test_commands_print_what_their_transcript_says(
     moments = count()
     clock = SimpleNamespace(time=lambda: BEGAN + SECONDS_BETWEEN_PAGES * (next(moments) % 2))
     monkeypatch.setattr("tritonobs.timings.top.time", clock)
-    monkeypatch.setattr("tritonobs.cli.top.time", SimpleNamespace(sleep=lambda _: None))
+    monkeypatch.setattr("tritonobs.cli.live.time", SimpleNamespace(sleep=lambda _: None))
     monkeypatch.setenv("COLUMNS", "100")
     written = path.read_text(encoding="utf-8")
     commands = [line[2:] for line in written.splitlines() if line.startswith("$ tritonobs ")]

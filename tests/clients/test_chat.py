@@ -11,10 +11,10 @@ import pytest
 
 from tritonobs.chats.chat import Reply, Verdict
 from tritonobs.chats.dingtalk import CHAT, Markdown, reply
-from tritonobs.clients.chat import ChatClient
+from tritonobs.clients.chat import ChatClient, Relay
 from tritonobs.clients.secrets import Secret
-from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
 MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
 
@@ -150,3 +150,34 @@ def test_refused_signature_says_when_the_clock_is_off(
     assert answer.code == "310000"
     assert re.search(hint, answer.said)
     client.close()
+
+
+def test_body_is_passed_on(wire) -> None:
+    """A 2xx is success."""
+    wire.says("/T000/B000/very-secret", "ok")
+    Relay().post(Secret(f"{wire.url}/T000/B000/very-secret"), b"{}")
+    assert [(method, path) for method, path, _ in wire.asked] == [("POST", "/T000/B000/very-secret")]
+
+
+def test_refusal_is_an_error(wire) -> None:
+    """Anything but 2xx is told, with the host alone."""
+    wire.says("/very-secret", "go away", status=403)
+    with pytest.raises(BadAnswer, match="answered 403") as caught:
+        Relay().post(Secret(f"{wire.url}/very-secret"), b"{}")
+    assert "very-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        pytest.param("http://127.0.0.1:1/very-secret?key=very-secret", Unreachable, id="nobody listens"),
+        pytest.param("http://[::1/very-secret", ClientError, id="malformed host"),
+        pytest.param("ftp://x/very-secret", SecretUnusable, id="no web address"),
+        pytest.param("very-secret", SecretUnusable, id="no address"),
+    ],
+)
+def test_errors_tell_no_address(address: str, error: type[Exception]) -> None:
+    """The path of a webhook is its secret."""
+    with pytest.raises((error, SecretUnusable)) as caught:
+        Relay().post(Secret(address), b"{}")
+    assert "very-secret" not in str(caught.value)

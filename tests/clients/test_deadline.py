@@ -9,18 +9,17 @@ import pytest
 
 from support.evil import Evil, EvilServer
 from tritonobs.chats.dingtalk import CHAT, Markdown
-from tritonobs.clients import chat, kubernetes, kubernetes_api, relay, transport
+from tritonobs.clients import chat, kubernetes, kubernetes_api, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.chat import ChatClient
+from tritonobs.clients.chat import ChatClient, Relay
 from tritonobs.clients.exposition import ServeClient, read_page
-from tritonobs.clients.kubernetes import Kind, KubernetesClient
+from tritonobs.clients.kubernetes import KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.clients.relay import Relay
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError, TimedOut
-from tritonobs.plan.kubernetes import ApiServer
+from tritonobs.plan.kubernetes import DEPLOYMENT, ApiServer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +32,7 @@ FAR_TOO_LONG_SECONDS = 15.0
 def _kubernetes(url: str, folder: Path) -> KubernetesClient:
     (folder / "token").write_text("t")
     server = ApiServer(url=url, token_file=folder / "token", ca_file=folder / "ca")
-    return KubernetesClient(KubernetesApi(server), Kind())
+    return KubernetesClient(KubernetesApi(server), DEPLOYMENT)
 
 
 CLIENTS = {
@@ -64,7 +63,6 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (kubernetes, kubernetes_api):
         monkeypatch.setattr(module, "ANSWER_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr(chat, "_CONNECT_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(relay, "_CONNECT_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr("tritonobs.clients.exposition._POST_SECONDS", PATIENCE_SECONDS)
     for module in (transport, kubernetes_api):
         monkeypatch.setattr(module, "_MOST_BYTES", 2**22)

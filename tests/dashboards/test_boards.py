@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tritonobs import assets, names
-from tritonobs.programs import binaries
+from tritonobs import assets, names, programs
 from tritonobs.render.grafana import board_text, load_boards
 from tritonobs.render.rules import evaluate_mixin, mixin_knobs
 
@@ -205,7 +204,7 @@ def test_promtool_reads_every_query(queries, tmp_path):
     groups = [{"name": f"g{start}", "rules": rules[start : start + 50]} for start in range(0, len(rules), 50)]
     (tmp_path / "all.yml").write_text(json.dumps({"groups": groups}))
     done = subprocess.run(
-        [binaries.find("promtool"), "check", "rules", "all.yml"],
+        [programs.find("promtool"), "check", "rules", "all.yml"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

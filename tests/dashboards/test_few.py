@@ -8,7 +8,7 @@ import pytest
 
 from support.promtool import Case, reads, run
 from support.simulate import World
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 RECORD = "model_version_stage:tritonobs_stage_duration_seconds"
 FILE = {"cluster": "c", "model": "m", "version": "1"}
@@ -17,7 +17,7 @@ KNOWN = {"p50": 0.05, "p95": 0.2, "p99": 0.9}
 
 @pytest.fixture(name="promtool", scope="module")
 def _promtool():
-    return binaries.find("promtool")
+    return programs.find("promtool")
 
 
 def _world(requests, stage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.promtool import Case, reads, run
 from support.simulate import World
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 LARGE = {"namespace": "models", "deployment": "triton-large"}
 SMALL = {"namespace": "models", "statefulset": "triton-small"}
@@ -33,4 +33,4 @@ def test_pools_of_both_kinds_and_their_autoscalers_are_drawn(queries, tmp_path):
     )
     case = Case(says="pools", world=world, rules=(), checks=checks)
 
-    assert run(binaries.find("promtool"), [], case, tmp_path) == ""
+    assert run(programs.find("promtool"), [], case, tmp_path) == ""

@@ -14,7 +14,7 @@ from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import TimedOut
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Digests name every alert within the vendor's bytes, whatever the alerts are made of."""
+"""Digests name every alert within the vendor's bytes, whatever the alerts are made of.
+
+A user's template is tried before it is used, and can reach nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tritonobs.chats.dingtalk import CHAT, MOST_BYTES
-from tritonobs.delivery.composer import Line, Style, compose
-from tritonobs.delivery.template import compile_template
+from tritonobs.delivery.composer import Line, Style, compile_template, compose, try_template
 from tritonobs.delivery.view import LANGUAGES, Link, view
 from tritonobs.plan.notify import Mention
 
@@ -21,6 +23,19 @@ if TYPE_CHECKING:
     from tritonobs.delivery.view import AlertView
 
 EN = Style(chat=CHAT, words=LANGUAGES["en"], place="shop")
+HOSTILE = st.text(min_size=0, max_size=60) | st.sampled_from(
+    [
+        "[x](http://evil)" * 20,
+        '"\\\n' * 4000,
+        "\u202eabc\u2066",
+        "模" * 3400,
+        "👩‍🔧" * 2000,
+        "{{ 7*7 }}{% raw %}",
+        "\x00\x1b[31m",
+        "@all #### > - 1.",
+    ]
+)
+GOOD = "{{ headline }} {% for a in alerts %}{{ a.name }} {{ a.subject }} {{ a.links }}{% endfor %}"
 
 
 @pytest.fixture
@@ -79,20 +94,6 @@ def test_room_is_used(views) -> None:
     (page,) = compose(views(100), EN, MOST_BYTES)
     assert "requests/s" in page.message.text
     assert len(page.message.body()) > 0.9 * MOST_BYTES
-
-
-HOSTILE = st.text(min_size=0, max_size=60) | st.sampled_from(
-    [
-        "[x](http://evil)" * 20,
-        '"\\\n' * 4000,
-        "\u202eabc\u2066",
-        "模" * 3400,
-        "👩‍🔧" * 2000,
-        "{{ 7*7 }}{% raw %}",
-        "\x00\x1b[31m",
-        "@all #### > - 1.",
-    ]
-)
 
 
 @given(
@@ -199,3 +200,27 @@ def test_a_template_of_a_user_may_say_it_or_not(views):
     (with_it,) = compose(views(1), replace(style, template=compile_template(shows)), MOST_BYTES)
 
     assert with_it.message.text.startswith("why ")
+
+
+def test_good_template_is_taken() -> None:
+    """It showed every alert of the sample."""
+    try_template(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("{% for a in alerts %}", "line 1", id="no Jinja2"),
+        pytest.param("{{ headlin }}", "'headlin' is undefined", id="a word misspelt"),
+        pytest.param("{{ alerts[0].labelz }}", "has no attribute", id="a field misspelt"),
+        pytest.param("{{ headline }}", "name and subject of every alert", id="an alert left out"),
+        pytest.param("{{ alerts.__class__.__mro__ }}", "unsafe", id="a way out of the sandbox"),
+        pytest.param("{% include '/etc/passwd' %}", "no loader", id="another file"),
+        pytest.param("{{ 1 // 0 }}", "ZeroDivisionError", id="fails"),
+        pytest.param("{{ alerts[0].labels.update(x=1) }}", "unsafe|Security", id="changes an alert"),
+    ],
+)
+def test_bad_template_is_refused_with_a_reason(text: str, words: str) -> None:
+    """At load, not at three in the morning."""
+    with pytest.raises(ValueError, match=words):
+        try_template(text)

@@ -13,7 +13,7 @@ from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
-from tritonobs.extensions.lab.robot.robot import RobotRules
+from tritonobs.extensions.lab.robot import RobotRules
 
 if TYPE_CHECKING:
     from collections.abc import Callable

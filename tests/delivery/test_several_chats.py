@@ -19,9 +19,9 @@ from tritonobs.delivery.commit import Pace
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import Delivery
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 from tritonobs.serve.config import load_served
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

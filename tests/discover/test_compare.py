@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tritonobs.clients.prometheus import Reading
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
-from tritonobs.timings.compare import unknown_names
+from tritonobs.timings.ask import unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from support.account import settle
-from tritonobs.extensions.lab.robot.robot import Message
+from tritonobs.extensions.lab.robot import Message
 
 
 def _message(at: float, *lines: str) -> Message:

@@ -10,7 +10,7 @@ import json
 import pytest
 import requests
 
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble, RobotRules
+from tritonobs.extensions.lab.robot import Fault, RobotDouble, RobotRules
 
 NOW = 1_700_000_000.0
 SECRET, TOKEN = "SECx", "t"

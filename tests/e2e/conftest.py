@@ -3,7 +3,7 @@
 import pytest
 
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 
 @pytest.fixture(name="stack", scope="session")

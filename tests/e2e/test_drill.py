@@ -9,14 +9,13 @@ import pytest
 
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.drill import run
-from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
-from tritonobs.extensions.lab.drill.run import Session
+from tritonobs.extensions.lab.drill.run import DRILLS, Session
 from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

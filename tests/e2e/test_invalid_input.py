@@ -15,12 +15,12 @@ from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from tritonobs.extensions.lab.load.result import LoadResult
+    from tritonobs.extensions.lab.load.schedule import LoadResult
     from tritonobs.extensions.lab.stack.local import Running
 
 pytestmark = pytest.mark.e2e

@@ -10,8 +10,7 @@ import requests
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab import demo as story
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders, wait_for
 from tritonobs.timings.stages import read_stages
 
 pytestmark = pytest.mark.e2e

@@ -14,7 +14,7 @@ import requests
 from support.traced_models import add_ensemble, add_timed
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab.stack import local, native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from support.programs import Program, free_port
 from support.traced_models import add_timed
 from support.traced_rig import FLEET, SOON, TracedRig, traced_rig
 from tritonobs.clients.prometheus import PrometheusClient
-from tritonobs.extensions.lab.stack import triton
 from tritonobs.extensions.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.services import trace_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ def test_a_server_does_not_mind_a_receiver_that_is_gone(tmp_path: Path) -> None:
     # The server of the block has ended with it; here only its receiver goes.
     models, port = tmp_path / "models", free_port()
     receiver = f"http://127.0.0.1:{port}"
-    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=1), SOON)
+    flags = (*trace_flags(receiver=receiver, replica="a", rate=1), SOON)
     with lone_triton(models, tmp_path / "again", extra=flags) as server:
         fleet = tmp_path / "fleet.yaml"
         fleet.write_text(FLEET.format(url=server.http_url, receiver=receiver))

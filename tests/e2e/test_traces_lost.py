@@ -1,7 +1,7 @@
 """Every request that a real Triton counts is traced and arrives.
 
 That a connection outlives its sender's pauses, and would not with uvicorn's own limit, is tested in
-tests/serve/test_connections.py.
+tests/serve/test_server.py.
 """
 
 from __future__ import annotations

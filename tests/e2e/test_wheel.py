@@ -20,7 +20,7 @@ from support.agents import Served
 from tritonobs import __version__
 from tritonobs.cli import COMMANDS
 from tritonobs.extensions.mcp.tools import OFFERED, is_there
-from tritonobs.programs.binaries import tools_folder
+from tritonobs.programs import tools_folder
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 

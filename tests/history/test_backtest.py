@@ -13,9 +13,12 @@ import pytest
 from support.serving import serving
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
+from tritonobs.extensions.history import backtest as burns
 from tritonobs.extensions.history.backtest import Backtest, backtest_limit
+from tritonobs.render.rules import mixin_knobs
 from tritonobs.timings.episodes import Episode
 from tritonobs.timings.promql import Span
+from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,3 +157,11 @@ def test_alerts_at_the_same_time_are_counted_once() -> None:
         episodes=(fast, slow),
     )
     assert both.firing_seconds == 60
+
+
+def test_bad_requests_are_looked_for_as_long_as_the_rules_do() -> None:
+    """A burn to which nothing bad has come for this long is over."""
+    knobs = mixin_knobs({})
+
+    windows = [float(parse_duration(knobs[name])) for name in ("sloFreshWindow", "slowFreshWindow")]
+    assert windows == [burns._FRESH_SECONDS, burns._SLOW_FRESH_SECONDS]

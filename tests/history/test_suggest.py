@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tritonobs.extensions.history.suggest import Operation, describe, far_too_much, suggest
-from tritonobs.extensions.history.tables import suggestion_page
+from tritonobs.extensions.history.suggest import Operation, describe, far_too_much, suggest, suggestion_page
 
 
 def _operations(*seconds: float, failed: dict[int, float] | None = None) -> list[Operation]:

@@ -11,9 +11,9 @@ import pytest
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH
 from support.incidents.serving import serving
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.part import Incidents
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:

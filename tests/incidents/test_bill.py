@@ -7,12 +7,11 @@ import pytest
 from tritonobs.clients.alertmanager import Silence
 from tritonobs.clients.prometheus import Reading, Series
 from tritonobs.delivery.payload import Alert
-from tritonobs.extensions.incidents.account import timeline
+from tritonobs.extensions.incidents.account import said, timeline
 from tritonobs.extensions.incidents.bill import bill
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import entry_of
-from tritonobs.extensions.incidents.words import said
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
 

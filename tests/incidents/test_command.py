@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 from tritonobs.delivery.payload import Alert
+from tritonobs.errors import TritonobsError, Unreachable
+from tritonobs.extensions.incidents import commands
 from tritonobs.extensions.incidents.commands import incidents
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.extensions.incidents.recorder import Moment, Recorder, entry_of
 from tritonobs.timings.cause import Cause
 
@@ -69,6 +72,92 @@ def test_one_is_shown_with_cause_timeline_and_what_was_read(kept):
     assert "<h1 " in shown["html"]
     assert "**in\\*spect gets too much**" in shown["markdown"]
     assert "- [ ] look who sends" in shown["markdown"]
+
+
+@pytest.fixture(name="fleet")
+def _fleet(tmp_path, kept):
+    """A fleet file that names the folder, and where Prometheus and serve are."""
+    folder, _ = kept
+    file = tmp_path / "fleet.yaml"
+    file.write_text(
+        f"fleet: a\nincidents: {{folder: {folder}}}\n"
+        'replicas: [{name: b, url: "http://c:1"}]\nmodels: {m: {}}\n'
+        'addresses: {prometheus: "http://127.0.0.1:2", serve: "http://serve.shop:9900"}\n'
+        "notify: {timezone: Asia/Shanghai}\n"
+    )
+    return file
+
+
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+
+
+def test_the_post_mortem_as_html_has_panels_of_the_boards(kept, fleet, monkeypatch):
+    """One file that needs nothing else: no script, no address but links to serve; the fleet's time zone."""
+    asked = []
+
+    def draw(client, panels, models, *, span, zone):
+        asked.append((client.address, panels[0], models, str(zone)))
+        return [("Requests & more", SVG), ("Outcomes", SVG)]
+
+    monkeypatch.setattr(commands, "answer", {"pictures": draw}.get)
+    done = run("show", kept[1], "--fleet", fleet, "--format", "html")
+
+    assert asked == [
+        (
+            "http://127.0.0.1:2",
+            ("model", "Requests a second and their limit"),
+            ("in*spect",),
+            "Asia/Shanghai",
+        )
+    ]
+    assert done.stderr == ""
+    assert done.output.count("data:image/svg+xml;base64,") == 2
+    assert "Requests &amp; more" in done.output
+    assert "<script" not in done.output
+    assert "04:26:40" in done.output
+    addresses = re.findall(r'(?:href|src)="(?!data:)([^"]*)"', done.output)
+    assert addresses
+    assert all(one.startswith("http://serve.shop:9900/") for one in addresses), addresses
+
+
+def _fails(error):
+    def draw(*_, **__):
+        raise error
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        pytest.param(
+            _fails(Unreachable("http://127.0.0.1:2 cannot be reached")), "cannot be reached", id="away"
+        ),
+        pytest.param(
+            _fails(TritonobsError("pictures need matplotlib")), "need matplotlib", id="no matplotlib"
+        ),
+        pytest.param(lambda *_, **__: [], "there is no data of that time", id="forgotten"),
+        pytest.param(None, "nothing here draws them", id="taken out"),
+    ],
+)
+def test_without_pictures_the_page_says_the_rest(kept, fleet, monkeypatch, draw, said):
+    """And the reason is printed beside it."""
+    monkeypatch.setattr(commands, "answer", {"pictures": draw}.get)
+    done = run("show", kept[1], "--fleet", fleet, "--format", "html")
+
+    assert (done.exit_code, done.stdout.count("<h1 "), done.stdout.count("<img")) == (0, 1, 0)
+    assert done.stderr.startswith("no pictures: ")
+    assert said in done.stderr
+
+
+def test_a_folder_alone_does_not_say_where_prometheus_and_serve_are(kept):
+    """So there are neither pictures nor links that lead nowhere."""
+    folder, ident = kept
+    done = run("show", ident, "--folder", folder, "--format", "html")
+
+    assert "name the fleet file (--fleet)" in done.stderr
+    assert "href=" not in done.stdout
+    assert "<li>TritonQpsAboveLimit</li>" in done.stdout
 
 
 @pytest.mark.parametrize(

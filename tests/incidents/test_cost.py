@@ -19,7 +19,7 @@ from tritonobs.extensions.incidents.cost import (
     cost,
     meanwhile,
 )
-from tritonobs.extensions.incidents.place import Place
+from tritonobs.extensions.incidents.incident import Place
 
 FAST, INSPECT = "TritonErrorBudgetBurnFast", Place(models=("inspect",))
 

@@ -275,20 +275,6 @@ def test_two_incidents_that_an_older_alert_joins_keep_the_first_id(life, fleet) 
     assert [change.what for change in step.changes if change.names == (second.id,)] == [What.JOINED]
 
 
-def test_what_alertmanager_does_not_have_any_more_is_over(life, fleet) -> None:
-    """An alert that was silenced when it ended is never told to be over; the whole list says so."""
-    listener = Listener(fleet=fleet)
-    listener.hear(60, [alert_of(life(FAST, 60, model="ocr"), 60)])
-    (still,) = listener.hear(5000).incidents
-    assert still.ended is None
-
-    from tritonobs.extensions.incidents.join import join  # noqa: PLC0415 (the one test that calls it itself)
-
-    step = join(listener.state, EPOCH + 5100, (), fleet, whole=True)
-
-    assert step.incidents[0].ended == EPOCH + 5100
-
-
 def test_an_alert_of_which_nothing_is_heard_for_days_is_over(life, fleet) -> None:
     """Alertmanager repeats every three days; after four nothing can come."""
     listener = Listener(fleet=fleet)

@@ -11,7 +11,7 @@ from tritonobs.extensions.incidents import news
 from tritonobs.extensions.incidents.incident import What, chat_incidents
 from tritonobs.extensions.incidents.join import join
 from tritonobs.extensions.incidents.news import REPEAT_SECONDS, Chat, Kind, Policy, accepted, due, named
-from tritonobs.render.routing import TIMINGS
+from tritonobs.render.alertmanager import TIMINGS
 
 FAST, MEDIUM, DEAD = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium", "TritonWorkerDead"
 

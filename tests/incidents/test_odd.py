@@ -10,10 +10,9 @@ import pytest
 from support.incidents.conversations import EPOCH, Listener, alert_of
 from tritonobs import names
 from tritonobs.extensions.incidents import groups, join
-from tritonobs.extensions.incidents.incident import ID
+from tritonobs.extensions.incidents.incident import AREAS, ID, TEST_ALERT, where
 from tritonobs.extensions.incidents.news import Kind
-from tritonobs.extensions.incidents.place import AREAS, TEST_ALERT, where
-from tritonobs.render import routing
+from tritonobs.render import alertmanager
 from tritonobs.spec.rules import ALERTS
 
 if TYPE_CHECKING:
@@ -320,7 +319,7 @@ def test_every_alert_without_a_model_has_an_area() -> None:
     known = {*ALERTS, *names.SHARD_ALERTS, *names.AGENT_ALERTS}
     assert AREAS.keys() <= known
     assert {name for name in known if name.startswith("Tritonobs")} <= AREAS.keys()
-    assert TEST_ALERT == routing.TEST_ALERT
+    assert TEST_ALERT == alertmanager.TEST_ALERT
 
 
 @pytest.mark.parametrize(
@@ -334,7 +333,7 @@ def test_every_alert_without_a_model_has_an_area() -> None:
 )
 def test_labels_are_called_as_in_the_fleet_file(labels: Mapping[str, str], about: str) -> None:
     """Under a PodMonitor the replica is the pod; without its label it is the address."""
-    from tritonobs.extensions.incidents.place import Fleet  # noqa: PLC0415 (the fixture has other labels)
+    from tritonobs.extensions.incidents.incident import Fleet  # noqa: PLC0415 (the fixture has other labels)
 
     fleet = Fleet(edges={}, replica_label="pod", cluster_label="")
     found = where({"alertname": "TritonServerDown", "cluster": "east", **labels}, fleet)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -18,13 +16,11 @@ from support.incidents.serving import (
     Judged,
     alert,
     cause,
-    get,
     texts,
 )
 from tritonobs.extensions.incidents import part as module
-from tritonobs.extensions.incidents import pictures as drawing
 from tritonobs.extensions.incidents.cost import Requests, cost
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
 
@@ -266,38 +262,6 @@ def test_a_folder_that_cannot_be_written_is_said_once(begin, tmp_path, caplog):
     ) == 1
 
 
-HOSTILE = "<script>alert(1)</script>"
-
-
-def test_pages_show_incidents_and_names_in_them_are_data(begin):
-    """For people who come from a message, and for people who look for one."""
-
-    async def test(one, robots):
-        await one.above([alert(), alert("TritonModelUnloaded", HOSTILE)], robots["oncall"])
-        return one.incidents, one
-
-    async def looked(one, robots):
-        incidents, _ = await test(one, robots)
-        paths = ["/incidents", *(f"/incidents/{incident.id}" for incident in incidents)]
-        paths += [f"{path}?lang=zh" for path in paths]
-        missing = ["/incidents/20260101-0000-0000000000", "/incidents/.."]
-        return incidents, [await get(one, path) for path in paths], [await get(one, path) for path in missing]
-
-    judged = Judged(cause(sentence=f"inspect {HOSTILE}"))
-    incidents, answers, missing = begin(judged, looked)
-
-    assert len(incidents) == 2
-    assert [status for status, _ in (*answers, *missing)] == [*[200] * 6, 404, 404]
-    for _, text in answers:
-        assert "<script" not in text
-        assert "&lt;script&gt;" in text
-    assert 'http-equiv="refresh"' in answers[1][1]
-    assert "/runbooks/TritonQpsAboveLimit" in "".join(text for _, text in answers)
-    assert "width=device-width" in answers[0][1]
-    assert "<h2>时间线</h2>" in answers[4][1]
-    assert 'href="/runbooks/TritonQpsAboveLimit?lang=zh"' in "".join(text for _, text in answers)
-
-
 def test_the_fleet_files_folder_counts_from_the_fleet_file(tmp_path):
     """As every path does."""
     spec = read_text(FLEET.format(incidents="folder: kept"), "fleet.yaml").spec
@@ -322,65 +286,3 @@ def test_the_next_process_goes_on_with_what_was_kept(begin, tmp_path):
     kept = begin(judged, first, "folder: kept")
 
     assert begin(judged, second, "folder: kept") == kept
-
-
-SVG = b"<svg xmlns='http://www.w3.org/2000/svg'/>"
-
-
-@pytest.mark.parametrize(
-    ("draws", "pictures"),
-    [
-        pytest.param(lambda *_, **__: [("Requests & more", SVG)], 1, id="drawn"),
-        pytest.param(lambda *_, **__: 1 / 0, 0, id="a slip"),
-        pytest.param(None, 0, id="no part draws"),
-    ],
-)
-def test_the_page_has_pictures_where_they_can_be_drawn(begin, draws, pictures):
-    """And is shown in any case, with a silence for what goes on and commands to copy."""
-
-    async def test(one, robots):
-        one.pictures._draw = draws
-        await one.above([alert(), alert("TritonQueueWaitHigh")], robots["oncall"])
-        return await get(one, f"/incidents/{one.incidents[0].id}")
-
-    status, text = begin(Judged(cause()), test)
-
-    assert (status, text.count("data:image/svg+xml;base64,")) == (200, pictures)
-    assert ("Requests &amp; more" in text) is bool(pictures)
-    matchers = '{alertname=~"TritonQpsAboveLimit|TritonQueueWaitHigh",cluster="shop",model="inspect"}'
-    assert f'href="http://127.0.0.1:3/#/silences/new?filter={quote(matchers, safe="")}"' in text
-    assert "tritonobs triage --model inspect" in text
-
-
-def test_pictures_that_take_long_come_with_the_next_page(begin, monkeypatch):
-    """The page does not wait for them, and loads itself again soon."""
-    monkeypatch.setattr(drawing, "_PATIENCE_SECONDS", 0.01)
-    ready = threading.Event()
-
-    def draw(*_, **__):
-        assert ready.wait(10)
-        return [("Requests", SVG)]
-
-    async def test(one, robots):
-        one.pictures._draw = draw
-        await one.above([alert()], robots["oncall"])
-        path = f"/incidents/{one.incidents[0].id}"
-        first = await get(one, path)
-        ready.set()
-        await one.pictures._drawing
-        return first[1], (await get(one, path))[1]
-
-    first, second = begin(Judged(cause()), test)
-
-    assert ('content="3"' in first, "data:image" in first) == (True, False)
-    assert ('content="15"' in second, "data:image" in second) == (True, True)
-
-
-def test_names_are_words_of_a_shell_in_commands(begin):
-    """They are copied into one."""
-
-    async def test(one, robots):
-        await one.above([alert(model="a; rm -rf ~")], robots["oncall"])
-        return (await get(one, f"/incidents/{one.incidents[0].id}"))[1]
-
-    assert "tritonobs triage --model &#39;a; rm -rf ~&#39;" in begin(Judged(), test)

@@ -15,8 +15,8 @@ from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.extensions.incidents.incident import Fleet
+from tritonobs.tasks import Supervisor
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.incident import Fleet, What
 from tritonobs.extensions.incidents.join import MOST_OPEN, State, join
 from tritonobs.extensions.incidents.news import Kind, Policy
-from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:

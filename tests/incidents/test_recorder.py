@@ -445,8 +445,8 @@ def test_who_takes_over_goes_on_with_the_same_incident(life, fleet, cause, verdi
 
     entries, _ = Recorder(folder).entries()
     state = resumed(entries, EPOCH + 300)
-    (taken_over,) = join(state, EPOCH + 300, alerts, fleet, whole=True).incidents
-    (alone,) = join(Listener(fleet=fleet).state, EPOCH + 300, alerts, fleet, whole=True).incidents
+    (taken_over,) = join(state, EPOCH + 300, alerts, fleet).incidents
+    (alone,) = join(Listener(fleet=fleet).state, EPOCH + 300, alerts, fleet).incidents
 
     assert taken_over.id == known.id != alone.id
     assert taken_over.cause is not None

@@ -20,8 +20,8 @@ from support.incidents.conversations import conversations
 from support.incidents.every import INCIDENTS
 from support.incidents.incident import COUNTED, MOST_MESSAGES
 from support.incidents.shop import CHAT
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.news import Kind
-from tritonobs.extensions.incidents.place import Fleet
 from tritonobs.render.alertmanager import render_alertmanager
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
 from tritonobs import assets
-from tritonobs.extensions.incidents.explained import CONTRARY, explanations, places_of
-from tritonobs.extensions.incidents.incident import What
+from tritonobs.extensions.incidents.groups import CONTRARY, explanations, places_of
+from tritonobs.extensions.incidents.incident import What, Where
 from tritonobs.extensions.incidents.news import Kind
-from tritonobs.extensions.incidents.place import Where
 from tritonobs.spec.rules import ALERTS
 
 FAST, ABOVE = "TritonErrorBudgetBurnFast", "TritonQpsAboveLimit"

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from support.fails_closed import open_paths
-from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.values import load_plan
 from tritonobs.extensions.kubernetes.autoscaling import adapter_rules, autoscaling_objects
 from tritonobs.extensions.kubernetes.build import artifacts
 from tritonobs.plan.build import build_plan

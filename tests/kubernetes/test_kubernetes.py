@@ -12,11 +12,10 @@ import pytest
 import yaml
 
 from support.fleets import many_models
-from tritonobs.cli.fleet_file import load_plan
+from tritonobs.cli.values import load_plan
 from tritonobs.errors import RenderFailed
 from tritonobs.extensions.kubernetes import objects, operator
-from tritonobs.extensions.kubernetes.build import artifacts, in_cluster
-from tritonobs.extensions.kubernetes.layout import all_objects, render_kubernetes
+from tritonobs.extensions.kubernetes.build import all_objects, artifacts, in_cluster, render_kubernetes
 from tritonobs.extensions.kubernetes.objects import stored
 from tritonobs.extensions.kubernetes.operator import pod_selector
 from tritonobs.extensions.kubernetes.workload import HOME, FleetFile

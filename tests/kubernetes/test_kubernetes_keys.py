@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import RenderFailed
-from tritonobs.extensions.kubernetes.build import in_cluster
-from tritonobs.extensions.kubernetes.layout import all_objects, render_kubernetes
+from tritonobs.extensions.kubernetes.build import all_objects, in_cluster, render_kubernetes
 from tritonobs.extensions.kubernetes.workload import HOME, FleetFile
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.kubernetes import Objects

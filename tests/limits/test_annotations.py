@@ -10,24 +10,24 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from support.kubernetes import KubernetesDouble
-from tritonobs.clients.kubernetes import Kind, KubernetesClient
+from tritonobs.clients.kubernetes import KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.limits.annotations import AnnotationFeed
 from tritonobs.limits.in_force import LiveLimits
 from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Model
-from tritonobs.plan.kubernetes import ApiServer
+from tritonobs.plan.kubernetes import DEPLOYMENT, ApiServer
 from tritonobs.plan.limits import limits_at
 from tritonobs.spec.load import load_fleet
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tritonobs.plan.declared import Annotated
     from tritonobs.plan.fleet import Plan
+    from tritonobs.plan.limits import Annotated
 
 AUTHOR = Author(who="unknown", source=ANNOTATION)
 QPS = "tritonobs.dev/max-qps"
@@ -87,7 +87,7 @@ def _feed_of(
     def start() -> AnnotationFeed:
         server = ApiServer(url=cluster.url, token_file=tmp_path / "token", ca_file=tmp_path / "ca")
         api = KubernetesApi(server)
-        clients = {"Deployment": KubernetesClient(api, Kind())}
+        clients = {"Deployment": KubernetesClient(api, DEPLOYMENT)}
         feed = AnnotationFeed(clients, MODELS, lambda: log, note)
         portal.call(supervisor.keep, "annotations", feed.followers["Deployment"].follow)
         return feed

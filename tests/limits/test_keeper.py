@@ -13,8 +13,8 @@ from tritonobs.errors import TimedOut, TritonobsError
 from tritonobs.limits import in_force as module
 from tritonobs.limits.in_force import LogKeeper
 from tritonobs.limits.log import LimitsLog
-from tritonobs.plan.declared import Annotated
 from tritonobs.plan.fleet import QpsLimit
+from tritonobs.plan.limits import Annotated
 
 if TYPE_CHECKING:
     from pathlib import Path

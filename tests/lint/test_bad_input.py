@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.linting import ids, linted
+from tritonobs.extensions.lint.configuration import files_of
 from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of
 from tritonobs.extensions.lint.linter import MAX_BYTES, Options, lint_files
-from tritonobs.extensions.lint.paths import files_of
 
 WRONG = "groups: [{name: g, rules: [{alert: A, expr: 'nv_gpu_utilization > 80'}]}]\n"
 BAD = {

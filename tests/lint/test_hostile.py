@@ -11,11 +11,10 @@ import yaml
 from support.linting import alert, ids, keda, linted
 from tritonobs.errors import FileUnusable
 from tritonobs.extensions.lint import linter
-from tritonobs.extensions.lint.fixes import fix
-from tritonobs.extensions.lint.linter import Options, lint_files
+from tritonobs.extensions.lint.configuration import files_of
+from tritonobs.extensions.lint.linter import Options, fix, lint_files
 from tritonobs.extensions.lint.located import Source
 from tritonobs.extensions.lint.mixins import Value
-from tritonobs.extensions.lint.paths import files_of
 from tritonobs.render.jsonnet import Evaluated
 
 WRONG = "groups: [{name: g, rules: [{alert: A, expr: 'nv_gpu_utilization > 80'}]}]\n"

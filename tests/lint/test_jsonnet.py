@@ -8,8 +8,8 @@ import pytest
 from support.linting import command
 from tritonobs import assets
 from tritonobs.extensions.lint import mixins
+from tritonobs.extensions.lint.configuration import files_of
 from tritonobs.extensions.lint.linter import Options, lint_files
-from tritonobs.extensions.lint.paths import files_of
 from tritonobs.render import jsonnet
 
 WRONG = "nv_gpu_utilization > 80"

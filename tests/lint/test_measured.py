@@ -7,14 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.linting import alert, ids, keda, panel, query
+from support.linting import alert, fixed, ids, keda, panel, query
+from tritonobs import programs
 from tritonobs.extensions.lint.checks import CHECKS
-from tritonobs.extensions.lint.fixes import fix
 from tritonobs.extensions.lint.formats import MEASURED, page_of
-from tritonobs.extensions.lint.linter import Options, lint_files
-from tritonobs.extensions.lint.located import Source, whole
-from tritonobs.extensions.lint.objects import Found, read_documents
-from tritonobs.programs import binaries
 
 BENCH = Path(__file__).parent.parent.parent / "bench"
 sys.path.insert(0, str(BENCH))
@@ -32,7 +28,7 @@ def test_every_check_has_a_world():
 
 def test_the_pages_tell_what_is_measured_now():
     """The right expression gives the truth within 2 %, which the measurement itself demands."""
-    if binaries.look("promtool") is None:
+    if programs.look("promtool") is None:
         pytest.skip("promtool is not installed: tritonobs tools")
 
     assert lint_errors.measured() == json.loads(MEASURED.read_text())
@@ -54,7 +50,7 @@ def test_the_measured_expressions_are_what_the_check_means(name):
 
 def test_an_expression_that_is_not_off_is_no_example(monkeypatch):
     """Neither is a right one that is."""
-    if binaries.look("promtool") is None:
+    if programs.look("promtool") is None:
         pytest.skip("promtool is not installed: tritonobs tools")
 
     scene = SCENES["mixed-models"]
@@ -80,20 +76,16 @@ OTHERS = {
 
 def test_what_a_fix_writes_gives_the_truth(tmp_path):
     """Each in the world in which the wrong expression is known to be wrong."""
-    if binaries.look("promtool") is None:
+    if programs.look("promtool") is None:
         pytest.skip("promtool is not installed: tritonobs tools")
     questions = []
     for name in FIXED:
         world, wrong = OTHERS.get(name, (name, SCENES[name].wrong))
         scene = SCENES[world]
-        text, file = FILES[scene.use](wrong, **scene.words)
-        path = tmp_path / name / file
-        path.parent.mkdir()
-        path.write_text(text)
-        assert fix(lint_files([(path, True)], Options(select=frozenset([name]))).problems), name
-        found = Found()
-        read_documents(whole(Source(file, path.read_text())), found)
-        questions.append((scene, str(found.expressions[0].text) if found.expressions else path.read_text()))
+        (tmp_path / name).mkdir()
+        by, mended, _ = fixed(tmp_path / name, *FILES[scene.use](wrong, **scene.words), select=name)
+        assert by == {name}
+        questions.append((scene, mended))
 
     answers = lint_errors.evaluated(questions)
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 from tritonobs import assets
-from tritonobs.extensions.lint.boards import expressions
 from tritonobs.extensions.lint.catalogue import catalogue
+from tritonobs.extensions.lint.configuration import files_of
+from tritonobs.extensions.lint.grafana import board_expressions
 from tritonobs.extensions.lint.linter import Linter, Options, lint_files
 from tritonobs.extensions.lint.located import Source, read_json
-from tritonobs.extensions.lint.paths import files_of
 from tritonobs.extensions.lint.tree import parse, selectors
 from tritonobs.render.rules import evaluate_mixin
 
@@ -68,7 +68,7 @@ def test_our_rules_and_boards_read_series_of_the_catalogue():
     """A series of Triton or of ours that the catalogue lacks would be unknown to users' files, too."""
     texts = {rule["expr"] for rule in _rules({})}
     for board in (assets.folder("dashboards") / "generated").glob("*.json"):
-        texts |= {one.plain for one in expressions(read_json(Source(board.name, board.read_text())))}
+        texts |= {one.plain for one in board_expressions(read_json(Source(board.name, board.read_text())))}
     names = {one.name for text in texts for one in selectors(parse(text))}
 
     assert len(names) > 100

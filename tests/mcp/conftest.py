@@ -9,8 +9,8 @@ import pytest
 
 from support.agents import Answered, asked
 from tritonobs import assets
+from tritonobs.extensions.mcp.ask import Fleet
 from tritonobs.extensions.mcp.server import make_server
-from tritonobs.extensions.mcp.where import Fleet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, Implementation
 
 from support.agents import Answered
+from tritonobs.extensions.mcp.ask import Fleet
 from tritonobs.extensions.mcp.server import make_server
-from tritonobs.extensions.mcp.where import Fleet
 from tritonobs.limits.change import log_of
 from tritonobs.spec.load import load_fleet
 

@@ -15,7 +15,7 @@ import yaml
 
 from support.agents import Served
 from tritonobs.extensions.mcp.tools import OFFERED, is_there
-from tritonobs.programs.binaries import tools_folder
+from tritonobs.programs import tools_folder
 
 MODULES = tools_folder() / "mcp" / "node_modules"
 NODE = MODULES / "node" / "bin" / "node"

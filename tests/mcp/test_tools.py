@@ -13,11 +13,10 @@ from mcp import Client
 
 from support.agents import Recorded, asked
 from support.evil import Evil, EvilServer
-from tritonobs.extensions.mcp.ask import Commands, Unanswered
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.schemas import NOTE
 from tritonobs.extensions.mcp.server import make_server
 from tritonobs.extensions.mcp.tools import OFFERED, is_there
-from tritonobs.extensions.mcp.where import Fleet
 
 SAVED = Path(__file__).parent.parent / "cli" / "transcripts"
 NEEDS = {

@@ -19,8 +19,7 @@ from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, fill, one_of, options, read_drawing
 from tritonobs.extensions.picture.board import KINDS, Look, knobs_of, read_board
 from tritonobs.extensions.picture.draw import columns_of, grid_of
-from tritonobs.extensions.picture.few import pictures
-from tritonobs.extensions.picture.page import page, sheet
+from tritonobs.extensions.picture.page import page, pictures, sheet
 from tritonobs.timings.promql import Span
 
 NOW = 1_700_000_000.0

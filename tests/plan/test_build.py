@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.fleet import Slo
+from tritonobs.plan.fleet import Plan, Slo
 from tritonobs.spec.load import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tritonobs.plan.fleet import Plan
 
 
 @pytest.mark.parametrize(
@@ -115,3 +110,22 @@ def test_links_go_where_browsers_get_and_parts_ask_each_other(plan_of: Callable[
     assert plan.addresses.alertmanager_url == "http://alertmanager:9093"
     assert plan.addresses.alertmanager_link == "https://obs.shop/alerts"
     assert plan.addresses.prometheus_link == plan.addresses.prometheus_url == "http://prometheus:9090"
+
+
+@pytest.mark.parametrize(
+    ("replicas", "more", "label"),
+    [
+        pytest.param('[{name: a, url: "http://a"}]', "", "replica", id="servers written out"),
+        pytest.param('[{name: a, url: "http://a"}]', "kubernetes: {objects: {}}", "pod", id="an operator"),
+        pytest.param("{kubernetes: {selector: app=triton}}", "", "pod", id="pods"),
+        pytest.param("{dns: {name: triton}}", "", "replica", id="a name"),
+        pytest.param(
+            "{kubernetes: {selector: app=triton}}", "rules: {replica_label: node}", "node", id="chosen"
+        ),
+    ],
+)
+def test_replicas_are_told_apart_by_what_kubernetes_calls_them(replicas: str, more: str, label: str) -> None:
+    """Not by the label that Thanos takes for copies of Prometheus."""
+    spec = read_text(f"fleet: s\nreplicas: {replicas}\nmodels: {{m: {{}}}}\n{more}\n", "f").spec
+    assert spec is not None
+    assert build_plan(spec, Path()).rules.replica_label == label

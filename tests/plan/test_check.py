@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tritonobs.errors import SpecInvalid
 from tritonobs.plan.build import check
+from tritonobs.plan.fleet import Plan
 from tritonobs.spec.load import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tritonobs.plan.fleet import Plan
 
 NOT_READ = "250ms is not one of rules.latency_thresholds; allowed are 100ms and 1s"
 CASES = [
@@ -317,3 +313,115 @@ def test_errors_stop_a_plan_and_warnings_do_not(plan_of: Callable[[str], Plan]) 
         plan_of("models: {a: {pipeline: bls, calls: {a: 1}}}")
 
     assert plan_of("models: {a: {qps_limit: 5, versions: {1: {qps_limit: 9}}}}").limits
+
+
+LINKS = [
+    pytest.param(
+        """\
+        addresses:
+          serve: http://serve:9900
+          prometheus: http://prometheus.monitoring.svc:9090
+          alertmanager: http://10.0.0.7:9093
+          public: {}
+        models: {a: {}}
+        """,
+        [],
+        id="every link is the address inside, which says nothing of a difference",
+    ),
+    pytest.param(
+        """\
+        addresses:
+          serve: http://serve:9900
+          prometheus: http://prometheus.monitoring.svc:9090
+          alertmanager: http://10.0.0.7:9093
+          grafana: http://127.0.0.1:3000
+          public: {alertmanager: "https://obs.shop/alerts"}
+        models: {a: {}}
+        """,
+        [
+            (
+                "WARNING fleet.yaml:8:3: addresses.public: has no prometheus: links in messages lead to "
+                '"http://prometheus.monitoring.svc:9090" '
+                "(a browser outside the containers' network may not know that host)"
+            ),
+            (
+                "WARNING fleet.yaml:8:3: addresses.public: has no serve: "
+                'links in messages lead to "http://serve:9900" '
+                "(a browser outside the containers' network may not know that host)"
+            ),
+        ],
+        id="links that only containers can follow",
+    ),
+    pytest.param(
+        """\
+        addresses:
+          serve: http://10.0.0.7:9900
+          prometheus: http://prometheus.shop.com:9090
+          public: {alertmanager: "https://obs.shop/alerts"}
+        models: {a: {}}
+        """,
+        [],
+        id="links that a browser may follow",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "complaints"), LINKS)
+def test_a_link_only_containers_can_follow_is_warned_about(
+    complaints_of: Callable[[str], list[str]], text: str, complaints: list[str]
+) -> None:
+    """Where the file knows that addresses inside differ from those for people."""
+    assert complaints_of(text) == complaints
+
+
+HEAD = 'fleet: shop\nreplicas: [{name: a, url: "http://10.0.0.1:8000"}]\n'
+FIELDS = [
+    ("{pipeline: blss, calls: {b: 1}}", "pipeline"),
+    ("{pipeline: , calls: {b: 1}}", "pipeline"),
+    ("{pipeline: bls, calls: {b: one}}", "calls.b"),
+    ("{pipeline: bls, calls: 7}", "calls"),
+    ("{pipeline: bls, calls: }", "calls"),
+    ("{slos: {up: {objective: 42%}}}", "slos.up.objective"),
+    ("{slos: {up: {objective: }}}", "slos.up.objective"),
+    ("{slos: {up: {objective: 99%, stage: decode, threshold: soon}}}", "slos.up.threshold"),
+    ("{slos: {up: {objective: 99%, source: traces, threshold: soon}}}", "slos.up.threshold"),
+]
+MISSING = [
+    ("{pipeline: bls}", "pipeline", "has no calls"),
+    ("{pipeline: bls, calls: {}}", "pipeline", "has no calls"),
+    ("{calls: {b: 1}}", "calls", "needs `pipeline`"),
+    ("{slos: {up: {}}}", "slos.up", "has no objective"),
+    ("{slos: {up: {objective: 99%, stage: decode}}}", "slos.up.stage", "has no threshold"),
+    ("{slos: {up: {objective: 99%, source: traces}}}", "slos.up", "no threshold"),
+]
+
+
+def _found(model: str) -> list[tuple[str, str]]:
+    """The field and the message of every finding about a model."""
+    reading = read_text(f"{HEAD}models:\n  a: {model}\n  b: {{}}\n", "fleet.yaml")
+    assert reading.spec is not None
+    findings = (*reading.findings, *check(reading.spec))
+    return [(finding.path.removeprefix("models.a."), finding.message) for finding in findings]
+
+
+@pytest.mark.parametrize(("model", "field"), FIELDS)
+def test_a_refused_value_is_reported_once(model: str, field: str) -> None:
+    """The finding names the value that was found."""
+    ((at, message),) = _found(model)
+
+    assert at == field
+    assert message.startswith("found ")
+
+
+@pytest.mark.parametrize(("model", "field", "says"), MISSING)
+def test_a_missing_value_is_reported(model: str, field: str, says: str) -> None:
+    """The twin: without any value the finding says what is missing."""
+    ((at, message),) = _found(model)
+
+    assert at == field
+    assert says in message
+
+
+def test_a_free_mapping_names_no_fields() -> None:
+    """Where the author chooses the names, there are none to list."""
+    assert _found("{versions: 7}") == [("versions", 'found "7"; allowed is a mapping')]

@@ -11,7 +11,7 @@ import yaml
 
 from tritonobs import names
 from tritonobs.plan.build import build_plan, check
-from tritonobs.programs.binaries import look
+from tritonobs.programs import look
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import read_text

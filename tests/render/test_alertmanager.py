@@ -13,10 +13,9 @@ import yaml
 
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Call, Model
-from tritonobs.programs.binaries import find
-from tritonobs.render.alertmanager import TABLE, inhibit_rules, render_alertmanager
+from tritonobs.programs import find
+from tritonobs.render.alertmanager import TABLE, inhibit_rules, matcher, render_alertmanager
 from tritonobs.render.artifact import write_artifacts
-from tritonobs.render.routing import matcher
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
 

@@ -15,7 +15,7 @@ from support.alertmanager_sim.chat import messages
 from support.alertmanager_sim.tree import routes
 from support.programs import AlertmanagerProgram
 from support.receivers import ReceiverDoubles
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 
 if TYPE_CHECKING:
     from pathlib import Path

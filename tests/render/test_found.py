@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tritonobs.plan.build import build_plan
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.prometheus import PATH, render_prometheus
 from tritonobs.spec.load import load_fleet
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tritonobs.plan.build import build_plan, check
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.spec.load import load_fleet, read_fleet

@@ -15,7 +15,7 @@ import yaml
 
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Addresses, QpsLimit
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.artifact import Artifact, write_artifacts
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import RULES_PER_GROUP, render_objectives

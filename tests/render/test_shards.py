@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tritonobs.extensions.kubernetes.layout import all_objects
+from tritonobs.extensions.kubernetes.build import all_objects
 from tritonobs.extensions.kubernetes.workload import FleetFile
 from tritonobs.plan.build import build_plan, check
 from tritonobs.plan.fleet import Pods
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.prometheus import shard_relabellings

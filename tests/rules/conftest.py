@@ -8,7 +8,7 @@ import pytest
 from support import rule_cases
 from support.promtool import rule_name
 from support.tiered import tiered_groups
-from tritonobs.programs import binaries
+from tritonobs import programs
 from tritonobs.render.rules import evaluate_mixin
 
 _SHORT_MINUTES = 120
@@ -54,7 +54,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(scope="session")
 def promtool():
     """The promtool the stack uses."""
-    return binaries.find("promtool")
+    return programs.find("promtool")
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,7 @@ import pytest
 from support.record_names import record_names
 from tritonobs import names
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.rules import rule_windows
-from tritonobs.plan.slo import (
+from tritonobs.plan.objectives import (
     AGAIN_RATIO,
     BURN_TIERS,
     FEWEST_BAD_REQUESTS,
@@ -18,6 +17,7 @@ from tritonobs.plan.slo import (
     LASTING_RATIO,
     burn_factor,
 )
+from tritonobs.plan.rules import rule_windows
 from tritonobs.render.rules import clock_knobs, evaluate_mixin, mixin_knobs, render_rules
 from tritonobs.spec.load import read_text
 from tritonobs.spec.rules import ALERTS

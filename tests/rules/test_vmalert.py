@@ -9,9 +9,8 @@ from support.promtool import Case, absent, rule_name, seen
 from support.rule_cases import groups_for
 from support.simulate import World, series_name
 from support.victoria import Past, victoria_metrics
-from tritonobs import names
-from tritonobs.extensions.lab.stack.ports import free_ports
-from tritonobs.programs import binaries
+from tritonobs import names, programs
+from tritonobs.extensions.lab.stack.processes import free_ports
 from tritonobs.render.artifact import Artifact, write_artifacts, yaml_text
 from tritonobs.render.rules import evaluate_mixin
 
@@ -39,7 +38,7 @@ BUDGET_TOLERANCE = 0.02
 
 
 def _found(name):
-    return binaries.look(name) or pytest.skip(f"no {name} here; Debian's package victoria-metrics has it")
+    return programs.look(name) or pytest.skip(f"no {name} here; Debian's package victoria-metrics has it")
 
 
 @pytest.fixture(name="program")

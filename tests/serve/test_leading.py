@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tritonobs.errors import Unreachable
-from tritonobs.serve import leading
+from tritonobs.serve import daemon
 
 
 class _Lease:
@@ -39,9 +39,9 @@ def _kept(monkeypatch):
 
     def make():
         lease = _Lease()
-        one = leading.Leading(lease, lambda: None)
+        one = daemon.Leading(lease, lambda: None)
         monkeypatch.setattr(one, "_threads", lease)
-        monkeypatch.setattr(leading, "_RENEW_SECONDS", 0)
+        monkeypatch.setattr(daemon, "_RENEW_SECONDS", 0)
         return lease, one
 
     return make

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.programs import ServeProgram
-from tritonobs.extensions.lab.robot.robot import Fault, RobotDouble
+from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

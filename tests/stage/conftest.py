@@ -40,7 +40,7 @@ def _module(name, path):
 def recorder(request, monkeypatch):
     """The type that records, which stages made after this use."""
     module = request.getfixturevalue("compiled") if request.param == "compiled" else tritonobs.stage.record
-    monkeypatch.setattr("tritonobs.stage.worker.Cells", functools.partial(Cells, recorder=module.Recorder))
+    monkeypatch.setattr("tritonobs.stage.stages.Cells", functools.partial(Cells, recorder=module.Recorder))
     return module.Recorder
 
 

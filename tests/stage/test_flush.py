@@ -193,7 +193,7 @@ def test_a_metric_that_fails_is_left_alone_and_the_others_go_on(make, wait):
 
 def test_a_triton_that_hangs_holds_up_neither_requests_nor_finalize(monkeypatch, make, wait):
     """Memory stays constant, and when Triton comes back everything is handed over."""
-    monkeypatch.setattr("tritonobs.stage.worker._GIVE_UP_SECONDS", 0.1)
+    monkeypatch.setattr("tritonobs.stage.stages._GIVE_UP_SECONDS", 0.1)
     fake = FakePbUtils()
     stages = make(fake)
     wait(lambda: fake.total(HEARTBEAT))
@@ -291,7 +291,7 @@ def test_a_metric_says_how_the_worker_records(fake, make):
 def test_the_log_of_the_first_stages_says_which_record_path_is_in_use(fake, make, caplog, monkeypatch, case):
     """A warning where it is the slow one and nobody asked for it; once a process."""
     compiled, asked, level = case
-    monkeypatch.setattr("tritonobs.stage.worker.COMPILED", compiled)
+    monkeypatch.setattr("tritonobs.stage.stages.COMPILED", compiled)
     monkeypatch.setenv("TRITONOBS_PURE_PYTHON", asked)
     with caplog.at_level("INFO", logger="tritonobs.stage"):
         make(fake)

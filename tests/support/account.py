@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from tritonobs.extensions.lab.robot.robot import Message
+    from tritonobs.extensions.lab.robot import Message
 
 # A line of our template, in full or short: the alert's name in bold, then its model.
 _LINE = re.compile(r"(🔴|✅)[^\n]*?\bTritonQpsAboveLimit\*{1,2} (\S+)")

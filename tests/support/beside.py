@@ -12,9 +12,9 @@ import yaml
 
 from support.programs import Program, PrometheusProgram, free_port
 from support.steady_pages import SERVE, Fleet, Pool, Served, served
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.plan.build import build_plan
-from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 
@@ -179,7 +179,7 @@ class Beside:
         (folder / "rules.yml").write_text(json.dumps(config.pop("rules")), encoding="utf-8")
         config["rule_files"] = [str(folder / "rules.yml")]
         program = PrometheusProgram(
-            binaries.find("prometheus"),
+            programs.find("prometheus"),
             config,
             folder,
             port=int(self.urls[name].rpartition(":")[2]),

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from support.programs import free_port
-from tritonobs.programs.binaries import tools_folder
+from tritonobs.programs import tools_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -6,14 +6,19 @@ import io
 import json
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from tritonobs import cli
 from tritonobs.extensions.lint.checks.registry import Settings
-from tritonobs.extensions.lint.linter import Linter, Options, Result
+from tritonobs.extensions.lint.linter import Linter, Options, Result, fix, lint_files
+from tritonobs.extensions.lint.located import Source, whole
+from tritonobs.extensions.lint.objects import Found, read_documents
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def command(*arguments: str) -> tuple[int, str, str]:
@@ -37,6 +42,19 @@ def linted(text: str, file: str = "rules.yml", **settings: Any) -> Result:
 def ids(text: str, file: str = "rules.yml", **settings: Any) -> set[str]:
     """The ids of what is wrong with one text."""
     return {one.id for one in linted(text, file, **settings).problems}
+
+
+def fixed(folder: Path, text: str, file: str, select: str = "") -> tuple[set[str], str, str]:
+    """What `--fix` makes of a file: the checks that mended it, its first expression then, and the unit."""
+    path = folder / file
+    path.write_text(text)
+    asked = Options(select=frozenset([select] if select else []))
+    by = {one.id for one in fix(lint_files([(path, True)], asked).problems)}
+    found = Found()
+    if path.suffix != ".promql":
+        read_documents(whole(Source(file, path.read_text())), found)
+    first = next(iter(found.expressions), None)
+    return by, str(first.text) if first else path.read_text(), first.unit if first else ""
 
 
 def alert(expr: str, name: str = "TritonCase", *more: tuple[str, str], **annotations: str) -> tuple[str, str]:

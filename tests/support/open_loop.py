@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tritonobs.extensions.lab.load.wire import Wire
+from tritonobs.extensions.lab.load.run import Wire
 
 if TYPE_CHECKING:
     from types import TracebackType

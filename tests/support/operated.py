@@ -13,7 +13,7 @@ import yaml
 
 from support.control_plane import parts, prometheus_object, wait
 from support.programs import AlertmanagerProgram, Program, free_port
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

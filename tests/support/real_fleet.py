@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import yaml
 
 from support.programs import PrometheusProgram
+from tritonobs import programs
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.lab.stack.native import lone_triton
 from tritonobs.plan.build import build_plan
-from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 
@@ -176,4 +176,4 @@ class Servers:
             ],
         }
         self.discovery(tuple(self.triton))
-        return PrometheusProgram(binaries.find("prometheus"), config, self._folder / "prometheus")
+        return PrometheusProgram(programs.find("prometheus"), config, self._folder / "prometheus")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.serve_rig import Rig
-    from tritonobs.extensions.lab.robot.robot import Fault
+    from tritonobs.extensions.lab.robot import Fault
 
 HALF_OPEN = 1100
 

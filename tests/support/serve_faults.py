@@ -20,7 +20,7 @@ from support.serve_causes import (
     robot_fails,
     written,
 )
-from tritonobs.extensions.lab.robot.robot import Fault
+from tritonobs.extensions.lab.robot import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable

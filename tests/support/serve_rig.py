@@ -14,7 +14,7 @@ import requests
 
 from support.kubernetes import KubernetesDouble
 from support.programs import ServeProgram
-from tritonobs.extensions.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot import RobotDouble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

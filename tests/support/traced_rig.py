@@ -14,8 +14,8 @@ from support.programs import Program, free_port
 from support.traced_models import add_caller, add_ensemble, add_timed
 from tritonobs.clients.exposition import parse_page
 from tritonobs.clients.triton import TritonClient
-from tritonobs.extensions.lab.stack import triton
 from tritonobs.extensions.lab.stack.native import lone_triton
+from tritonobs.extensions.lab.stack.services import trace_flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def traced_rig(
     add_caller(models, "nested", "inner")
     port = free_port()
     receiver = f"http://127.0.0.1:{port}"
-    flags = (*triton.trace_flags(receiver=receiver, replica="a", rate=rate), f"{_DELAY}{every_ms}")
+    flags = (*trace_flags(receiver=receiver, replica="a", rate=rate), f"{_DELAY}{every_ms}")
     with lone_triton(models, tmp_path / "server", extra=flags) as server:
         fleet = tmp_path / "fleet.yaml"
         fleet.write_text(FLEET.format(url=server.http_url, receiver=receiver) + more)

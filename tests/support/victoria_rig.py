@@ -12,7 +12,7 @@ import yaml
 from support.beside import Beside, groups, labelled, loaded
 from support.programs import AlertmanagerProgram, Program, free_port
 from support.receivers import ReceiverDoubles
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,7 +148,7 @@ class Victoria(Beside):
         folder.mkdir()
         where = {"victoria-metrics": "-storageDataPath", "vmagent": "-remoteWrite.tmpDataPath"}.get(program)
         argv = [
-            str(binaries.find(program)), *flags, *([f"{where}={folder}"] if where else ()),
+            str(programs.find(program)), *flags, *([f"{where}={folder}"] if where else ()),
             f"-httpListenAddr={url.removeprefix('http://')}", "-loggerLevel=WARN",
         ]  # fmt: skip
         started = Program(argv, folder / "log", f"{url}/health")
@@ -159,7 +159,7 @@ class Victoria(Beside):
         config = self.folder / "alertmanager.yml"
         config.write_text(_ALERTMANAGER.format(url=self.pages.webhook_url("all")), encoding="utf-8")
         started = AlertmanagerProgram(
-            binaries.find("alertmanager"), config, self.folder / "alertmanager", port=free_port()
+            programs.find("alertmanager"), config, self.folder / "alertmanager", port=free_port()
         )
         self.urls["alertmanager"] = held.enter_context(started).url
         return self.urls["alertmanager"]

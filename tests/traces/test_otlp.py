@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from support.spans import BEGIN_NS, body, posted, request
-from tritonobs.extensions.traces.otlp import MOST_BYTES, MOST_SPANS, read_json, unpacked
-from tritonobs.extensions.traces.protobuf import read_protobuf
+from tritonobs.extensions.traces.otlp import MOST_BYTES, MOST_SPANS, PROTOBUF, read_json, reader, unpacked
 
 NESTED = b'{"resourceSpans":' + b"[" * 200_000
 
@@ -50,7 +49,7 @@ def test_protobuf_says_the_same_as_json():
             made.events.add(name=event["name"], time_unix_nano=int(event["timeUnixNano"]))
         for each in span.get("attributes", ()):
             made.attributes.add(key=each["key"]).value.string_value = each["value"]["stringValue"]
-    assert read_protobuf(message.SerializeToString()) == read_json(json.dumps(value).encode())
+    assert reader(PROTOBUF)(message.SerializeToString()) == read_json(json.dumps(value).encode())
 
 
 @pytest.mark.parametrize(
@@ -168,6 +167,6 @@ def test_whatever_json_it_is_it_is_read_or_refused(value):
 def test_whatever_bytes_they_are_they_are_read_or_refused(data):
     """Protobuf takes many bytes for messages."""
     try:
-        read_protobuf(data)
+        reader(PROTOBUF)(data)
     except ValueError:
         return

@@ -9,9 +9,8 @@ import pytest
 from support.spans import BEGIN_NS, body, request
 from tritonobs.extensions.traces.call import Assembler
 from tritonobs.extensions.traces.otlp import read_value
-from tritonobs.extensions.traces.page import slow_page
 from tritonobs.extensions.traces.slowest import KEPT, MOST_MODELS, Slowest, from_json, to_json
-from tritonobs.extensions.traces.waterfall import sentence, slow_lines, slow_table, waterfall
+from tritonobs.extensions.traces.waterfall import sentence, slow_lines, slow_page, slow_table, waterfall
 from tritonobs.report.console import table_text
 
 BEGIN = BEGIN_NS / 1e9

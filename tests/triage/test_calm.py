@@ -1,4 +1,4 @@
-"""The baseline is a quiet time, or says that it is not."""
+"""Which windows are compared: the incident, and a baseline without one in it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.clients.prometheus import Series
-from tritonobs.extensions.triage.calm import Calm, calm_baseline
+from tritonobs.extensions.triage.calm import Calm, calm_baseline, windows
 from tritonobs.timings.ask import Readings
 from tritonobs.timings.promql import Scope, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
 
 MODEL = {"model": "m", "version": "1"}
 INCIDENT, BASELINE = Span(start=4_000.0, end=4_300.0), Span(start=3_700.0, end=4_000.0)
@@ -112,3 +113,35 @@ def test_who_names_another_day_means_it() -> None:
     calm = calm_baseline(prometheus, Readings(), INCIDENT, yesterday, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
 
     assert calm == Calm(span=yesterday)
+
+
+NOW = 1_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("since", "baseline", "expected"),
+    [
+        pytest.param(600, "previous", Span(start=NOW - 1200, end=NOW - 600), id="as long, and right before"),
+        pytest.param(60, "previous", Span(start=NOW - 360, end=NOW - 60), id="at least five minutes"),
+        pytest.param(600, "yesterday", Span(start=NOW - 87_000, end=NOW - 86_400), id="same time yesterday"),
+        pytest.param(
+            600, "last-week", Span(start=NOW - 605_400, end=NOW - 604_800), id="same time last week"
+        ),
+        pytest.param(600, "3h", Span(start=NOW - 11_400, end=NOW - 10_800), id="some hours ago"),
+    ],
+)
+def test_windows_lie_where_they_are_meant(since: float, baseline: str, expected: Span) -> None:
+    """The incident ends now; the baseline is where its word says."""
+    incident, before = windows(NOW, since, baseline)
+
+    assert (incident, before) == (Span(start=NOW - since, end=NOW), expected)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "why"),
+    [("tomorrow", "write previous, yesterday, last-week"), ("5m", "lies inside the incident of 600 s")],
+)
+def test_windows_that_make_no_sense_are_refused(baseline: str, why: str) -> None:
+    """With what is allowed, or why not."""
+    with pytest.raises(ValueError, match=why):
+        windows(NOW, 600, baseline)

@@ -13,13 +13,13 @@ import pytest
 
 from support.programs import PrometheusProgram
 from support.simulate import World
-from tritonobs.cli.asking import asked_prometheus, fleet_cluster
+from tritonobs import programs
+from tritonobs.cli.values import asked_prometheus, fleet_cluster
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.history.suggest import operations_in_history
 from tritonobs.extensions.triage import calm
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
-from tritonobs.programs import binaries
 from tritonobs.timings import measured, questions
 from tritonobs.timings.ask import known_clusters, unknown_model
 from tritonobs.timings.outcomes import workers_question
@@ -126,9 +126,9 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ]
     source = folder / "past.om"
     source.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    command = [str(binaries.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
+    command = [str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
     subprocess.run([*command, str(folder / "data")], check=True, capture_output=True)
-    with PrometheusProgram(Path(binaries.find("prometheus")), {}, folder) as prometheus:
+    with PrometheusProgram(Path(programs.find("prometheus")), {}, folder) as prometheus:
         yield prometheus.url
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from support.promtool import Case, reads, run
 from support.simulate import World
-from tritonobs.programs import binaries
+from tritonobs import programs
 from tritonobs.timings.promql import Scope
 from tritonobs.timings.questions import trend_questions, window_questions
 
@@ -20,7 +20,7 @@ CARD = {"UUID": "GPU-1", "instance": "gpu-1:9400"}
 
 @pytest.fixture(name="promtool", scope="module")
 def _promtool() -> Path:
-    return binaries.find("promtool")
+    return programs.find("promtool")
 
 
 @pytest.mark.parametrize(

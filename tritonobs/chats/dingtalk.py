@@ -15,8 +15,20 @@ from urllib.parse import SplitResult, parse_qs, urlencode
 
 from pydantic import Field
 
-from tritonobs.chats.chat import Digest, Heard, People, Reply, RobotChat, Verdict, json_body
-from tritonobs.chats.settings import ByWebhook, Delivered, Keyed, MentionSpec, Signed
+from tritonobs.chats.chat import (
+    ByWebhook,
+    Delivered,
+    Digest,
+    Heard,
+    Keyed,
+    MentionSpec,
+    People,
+    Reply,
+    RobotChat,
+    Signed,
+    Verdict,
+    json_body,
+)
 from tritonobs.section import MOST_ENTRIES, File
 
 MOST_BYTES: Final = 20_000

@@ -20,20 +20,25 @@ from pydantic import Field
 
 from tritonobs.chats.chat import (
     TOO_MANY,
+    ByWebhook,
     Card,
+    Delivered,
     Dialect,
     Digest,
     Heard,
+    Keyed,
+    MentionSpec,
+    Name,
     People,
     Reply,
     RobotChat,
+    Signed,
     Verdict,
     hurried,
     json_body,
     judged,
     without_entities,
 )
-from tritonobs.chats.settings import ByWebhook, Delivered, Keyed, MentionSpec, Name, Signed
 from tritonobs.section import MOST_ENTRIES, File
 
 _PATH: Final = re.compile(r"/open-apis/bot/v2/hook/[\w-]+")

@@ -19,10 +19,14 @@ from pydantic import Field, model_validator
 from tritonobs.chats.chat import (
     OK,
     TOO_MANY,
+    ByWebhook,
     Card,
+    Delivered,
     Dialect,
     Digest,
     Heard,
+    MentionSpec,
+    Name,
     NotUnderstood,
     People,
     Reply,
@@ -34,7 +38,6 @@ from tritonobs.chats.chat import (
     without_entities,
     without_underscores,
 )
-from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
 from tritonobs.section import MOST_ENTRIES, File, Language, Section
 
 _PATH: Final = re.compile(r"/services/\w+/\w+/\w+")

@@ -18,10 +18,14 @@ from pydantic import Field
 from tritonobs.chats.chat import (
     MOST_VALUES,
     TOO_MANY,
+    ByWebhook,
     Card,
+    Delivered,
     Dialect,
     Digest,
     Heard,
+    MentionSpec,
+    Name,
     NotUnderstood,
     People,
     Reply,
@@ -32,8 +36,7 @@ from tritonobs.chats.chat import (
     without_entities,
     without_underscores,
 )
-from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
-from tritonobs.jsontext import read_json
+from tritonobs.outside import read_json
 from tritonobs.section import MOST_ENTRIES, File
 
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413

@@ -14,10 +14,14 @@ from pydantic import Field
 
 from tritonobs.chats.chat import (
     TOO_MANY,
+    ByWebhook,
     Card,
+    Delivered,
     Dialect,
     Digest,
     Heard,
+    MentionSpec,
+    Name,
     People,
     Reply,
     RobotChat,
@@ -25,7 +29,6 @@ from tritonobs.chats.chat import (
     hurried,
     judged,
 )
-from tritonobs.chats.settings import ByWebhook, Delivered, MentionSpec, Name
 from tritonobs.section import MOST_ENTRIES, File
 
 _ANSWERS: Final = {

@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -23,77 +23,28 @@ from tritonobs.errors import RenderFailed, SpecInvalid, TritonobsError
 from tritonobs.registry import Command, commands, extensions, resolved
 from tritonobs.stage.cells import record_path
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 FOUND, USAGE, COULD_NOT_LOOK, INTERRUPTED = 1, 2, 3, 130
 _SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a program."""
 
-_HEART = (
-    Command(
-        under="Configure",
-        name="validate",
-        help="Check a fleet file and report every mistake.",
-        at="tritonobs.cli.offline:validate",
-        order=10,
-    ),
-    Command(
-        under="Configure",
-        name="build",
-        help="Write Prometheus, Alertmanager and Grafana configuration for a fleet.",
-        at="tritonobs.cli.build:build",
-        order=20,
-    ),
-    Command(
-        under="Configure",
-        name="limits",
-        help="List, set and verify limits.",
-        at="tritonobs.cli.limits:limits",
-        order=30,
-    ),
-    Command(
-        under="Configure",
-        name="serve",
-        help="Serve limits as series and deliver alerts to chats.",
-        at="tritonobs.cli.serve:serve",
-        order=50,
-    ),
-    Command(
-        under="Configure",
-        name="notify",
-        help="Send a test message to a robot through the real path.",
-        at="tritonobs.cli.serve:notify",
-        order=60,
-    ),
-    Command(
-        under="Configure",
-        name="schema",
-        help="Print the JSON Schema of the fleet file, for editors.",
-        at="tritonobs.cli.offline:schema",
-        order=70,
-    ),
-    Command(
-        under="Configure",
-        name="completion",
-        help="Print the shell completion script.",
-        at="tritonobs.cli.completion:completion",
-        order=80,
-    ),
-    Command(
-        under="On call",
-        name="top",
-        help="Show every model of the fleet, live.",
-        at="tritonobs.cli.top:top",
-        order=20,
-    ),
-    Command(
-        under="On call",
-        name="stages",
-        help="Show where the time of a request goes, stage by stage.",
-        at="tritonobs.cli.live:stages",
-        order=30,
-    ),
+_HEART = tuple(
+    Command(under=under, name=at.partition(":")[2], help=help_text, at=f"tritonobs.cli.{at}", order=order)
+    for under, order, at, help_text in (
+        ("Configure", 10, "offline:validate", "Check a fleet file and report every mistake."),
+        (
+            "Configure",
+            20,
+            "build:build",
+            "Write Prometheus, Alertmanager and Grafana configuration for a fleet.",
+        ),
+        ("Configure", 30, "limits:limits", "List, set and verify limits."),
+        ("Configure", 50, "serve:serve", "Serve limits as series and deliver alerts to chats."),
+        ("Configure", 60, "serve:notify", "Send a test message to a robot through the real path."),
+        ("Configure", 70, "offline:schema", "Print the JSON Schema of the fleet file, for editors."),
+        ("Configure", 80, "offline:completion", "Print the shell completion script."),
+        ("On call", 20, "live:top", "Show every model of the fleet, live."),
+        ("On call", 30, "live:stages", "Show where the time of a request goes, stage by stage."),
+    )
 )
 """The commands that no extension adds."""
 _HEADINGS = ("Configure", "On call", "Practice")
@@ -128,7 +79,7 @@ class LazyGroup(click.Group):
         command: click.Command = resolved(COMMANDS[cmd_name].at)
         return command
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Commands from the table above, without importing any."""
         from click.shell_completion import CompletionItem  # noqa: PLC0415 (only a shell asks)
 

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from tritonobs.cli.fleet_file import FLEET, FORMAT, load_plan
 from tritonobs.cli.say import say
+from tritonobs.cli.values import FLEET, FORMAT, load_plan
 from tritonobs.plan.fleet import Plan
-from tritonobs.programs.binaries import look
+from tritonobs.programs import look
 from tritonobs.registry import extensions, resolved
 from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, write_artifacts
 from tritonobs.render.everything import render_fleet

@@ -10,16 +10,15 @@ from pathlib import Path
 
 import click
 
-from tritonobs.cli.fleet_file import FLEET, FORMAT, line_of, load_plan, value_of
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Group, Parsed
+from tritonobs.cli.values import FLEET, FORMAT, Group, Parsed, line_of, load_plan, value_of
 from tritonobs.limits import change
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import limits_at
 from tritonobs.registry import commands, resolved
 from tritonobs.report.console import print_table
 from tritonobs.report.formats import json_text
-from tritonobs.report.limits import history_line, limits_table, token_limits_table
+from tritonobs.report.tables import history_line, limits_table, token_limits_table
 from tritonobs.spec.values import moment_field, parse_qps, parse_tokens
 from tritonobs.units import format_number
 

@@ -1,22 +1,193 @@
-"""`stages`: where the time of requests goes in a running fleet."""
+"""A running fleet: `top` shows every model live, `stages` where the time of requests goes."""
 
 from __future__ import annotations
 
+import math
+import sys
 import time
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import LOAD, asked_prometheus, refuse_unknown
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Duration, cluster_option, format_option, prometheus_option
+from tritonobs.cli.values import (
+    LOAD,
+    Address,
+    Duration,
+    asked_plan,
+    asked_prometheus,
+    cluster_option,
+    fleet_cluster,
+    format_option,
+    prometheus_option,
+    refuse_unknown,
+    running_fleet,
+)
+from tritonobs.errors import SnapshotUnusable
+from tritonobs.plan.limits import limits_at
+from tritonobs.plan.rules import SCRAPES_PER_WINDOW
 from tritonobs.registry import answer
+from tritonobs.timings.promql import Scope, Span
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
+    from tritonobs.timings.measured import Subject
     from tritonobs.timings.stages import StageTable
+    from tritonobs.timings.top import TopView
+
+_SMOOTH_SECONDS = 10.0
+"""Models hand over their numbers every 0.5 s to 5 s (`stage.settings`): shorter readings would jump."""
+_FIRST_SECONDS, _ONLY_SECONDS = 3.0, 6.5
+"""The length of the first of several readings, and of the only one: longer than a worker may be silent."""
+_LEAST_SECONDS, _UNTOLD_SECONDS = 30.0, 60.0
+"""The window of rates: at least this; without a fleet file the interval of scrapes is unknown."""
+# Those of `timings.top`, whose import brings requests and would slow --help.
+_SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
+
+
+@click.command(epilog="Example: tritonobs top --metrics http://127.0.0.1:8002/metrics")
+@click.argument("fleet", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option(
+    "--metrics", "pages", type=Address(), multiple=True, help="A replica's metrics page; may be repeated."
+)
+@click.option(
+    "--prometheus", "prometheus_url", type=Address(), help="Ask Prometheus instead of the replicas."
+)
+@cluster_option
+@click.option(
+    "--interval", type=Duration(), default="1s", show_default=True, help="Time between two readings."
+)
+@click.option(
+    "--window",
+    type=Duration(),
+    help="Window of the rates from Prometheus; 30s or four scrapes of FLEET when left out, without FLEET 1m.",
+)
+@click.option(
+    "--sort", type=click.Choice(_SORTS), default="qps", show_default=True, help="Column to sort by."
+)
+@click.option("--model", "chosen", default="", help="Only models whose name contains this.")
+@click.option("--once", is_flag=True, help="Print once and end; the default without a terminal.")
+@format_option
+def top(
+    *,
+    fleet: Path | None,
+    pages: tuple[str, ...],
+    prometheus_url: str | None,
+    cluster: str,
+    interval: float,
+    window: float | None,
+    sort: str,
+    chosen: str,
+    once: bool,
+    form: str,
+) -> int:
+    """Show every model version: requests and limits, errors, latency, queue, stages, workers.
+
+    A limit marked Σ is that of the model and counts all its versions. A row over a limit is red. Reads the
+    replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
+    those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
+    """
+    from tritonobs.timings.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
+
+    if fleet is None and not pages and not prometheus_url:
+        fleet = running_fleet()
+    # The live view reads keys from stdin, so a terminal behind stdout alone is not enough.
+    live = not once and form != "json" and sys.stdin.isatty() and sys.stdout.isatty()
+    look = (
+        _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window or _window(fleet))
+        if prometheus_url
+        else _pages(*_replicas(fleet, pages), interval, live=live)
+    )
+    key = next(name for name in SORT_KEYS if name == sort)
+    if not live:
+        view = look()
+        _refuse_unseen(view, chosen)
+        if form == "json":
+            from tritonobs.report.formats import json_text  # noqa: PLC0415
+
+            say(json_text(view))
+        else:
+            from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
+
+            print_top(view, sort=key, chosen=chosen)
+        return 0 if view.rows else 3
+    from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
+
+    try:
+        run_top(look, sort=key, chosen=chosen, interval_seconds=interval)
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _window(fleet: Path | None) -> float:
+    """Seconds with enough scrapes for a rate, even where one is missed."""
+    if fleet is None:
+        return _UNTOLD_SECONDS
+    return max(
+        _LEAST_SECONDS, SCRAPES_PER_WINDOW * float(asked_plan(fleet).prometheus.scrape_interval_seconds)
+    )
+
+
+def _refuse_unseen(view: TopView, chosen: str) -> None:
+    """End with wrong usage when there are models, and the filter fits none of them."""
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
+
+    if view.rows and not sorted_rows(view.rows, "model", chosen):
+        there = tuple(sorted({row.model for row in view.rows}))
+        raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
+
+
+def _replicas(
+    fleet: Path | None, pages: tuple[str, ...]
+) -> tuple[
+    tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
+]:
+    """Which pages to read, and what a fleet file knows: limits in force, ensembles, calls of pipelines."""
+    if fleet is None:
+        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
+
+    plan = asked_plan(fleet)
+    limits = limits_at(plan.limits, datetime.now(timezone.utc))
+    urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
+    ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
+    calls = frozenset((model.name, call.model) for model in plan.models for call in model.calls)
+    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles, calls
+
+
+def _pages(
+    urls: tuple[str, ...] | dict[str, str],
+    limits: dict[Subject, float],
+    ensembles: frozenset[str],
+    calls: frozenset[tuple[str, str]],
+    interval: float,
+    *,
+    live: bool,
+) -> Callable[[], TopView]:
+    from tritonobs.timings.top import read_pages, view_of_pages  # noqa: PLC0415 (brings requests)
+
+    looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
+    time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))
+
+    def look() -> TopView:
+        looks.append(read_pages(urls))
+        return view_of_pages(looks[0], looks[-1], limits, ensembles, calls)
+
+    return look
+
+
+def _prometheus(url: str, cluster: str, window: float) -> Callable[[], TopView]:
+    from tritonobs.timings.top import view_of_prometheus  # noqa: PLC0415
+
+    client = asked_prometheus(url, cluster)
+    return lambda: view_of_prometheus(client, window_seconds=window)
 
 
 _DAY_SECONDS = 86_400.0
@@ -48,7 +219,7 @@ def stages(
     """
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
-    from tritonobs.report.stages import stage_table  # noqa: PLC0415
+    from tritonobs.report.tables import stage_table  # noqa: PLC0415
 
     if saved:
         tables, window = _kept(saved, model, version)
@@ -67,8 +238,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.errors import SnapshotUnusable  # noqa: PLC0415 (only a saved snapshot needs it)
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
     from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
 
     readings = answer("readings")
@@ -85,8 +255,7 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
 
 
 def _read(client: PrometheusClient, model: str, version: str, window: float) -> tuple[StageTable, ...]:
-    from tritonobs.timings.promql import Span  # noqa: PLC0415
-    from tritonobs.timings.stages import read_stages  # noqa: PLC0415
+    from tritonobs.timings.stages import read_stages  # noqa: PLC0415 (brings requests)
 
     now = time.time()
     tables = read_stages(client, model, version, window_seconds=window)
@@ -105,7 +274,6 @@ def _read(client: PrometheusClient, model: str, version: str, window: float) -> 
 
 def _is_ensemble(client: PrometheusClient, model: str) -> bool:
     """Whether the fleet file says so."""
-    from tritonobs.timings.promql import Scope  # noqa: PLC0415
-    from tritonobs.timings.questions import ensemble_question  # noqa: PLC0415
+    from tritonobs.timings.questions import ensemble_question  # noqa: PLC0415 (brings requests)
 
     return bool(client.query(ensemble_question(Scope.asked(client, (model,)))))

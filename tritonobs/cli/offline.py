@@ -1,4 +1,4 @@
-"""`validate` and `schema`: a fleet file alone, no server and no other program."""
+"""`validate`, `schema` and `completion`: no server and no other program."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from tritonobs.cli.fleet_file import FLEET, FORMAT, examine, line_of, value_of, worst
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address
+from tritonobs.cli.values import FLEET, FORMAT, Address, examine, line_of, value_of, worst
 from tritonobs.errors import SecretUnusable
 from tritonobs.findings import Finding, Severity
 from tritonobs.plan.build import build_plan
@@ -85,7 +84,7 @@ def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
 def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:
     """Differences between the file and what runs."""
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.compare import unknown_names  # noqa: PLC0415
+    from tritonobs.timings.ask import unknown_names  # noqa: PLC0415
 
     return tuple(unknown_names(plan, PrometheusClient(prometheus_url), file))
 
@@ -93,3 +92,21 @@ def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]
 def _summary(fleet: Path, findings: Sequence[Finding]) -> str:
     count = sum(finding.stands_for for finding in findings)
     return f"{fleet}: {count:,} finding{'s' if count > 1 else ''}" if count else f"{fleet}: valid"
+
+
+@click.command(epilog="Example: tritonobs completion bash >> ~/.bashrc")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(*, shell: str) -> None:
+    """Print the completion script for SHELL: commands, options and files.
+
+    bash: add it to ~/.bashrc (bash 4.4 or newer). zsh: add it to ~/.zshrc, after compinit. fish: write it to
+    ~/.config/fish/completions/tritonobs.fish.
+    """
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 (only this command needs it)
+
+    from tritonobs.cli import group  # noqa: PLC0415 (it imports this module)
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 (click brings the three of them)
+    # click derives the variable from the program's name: another one would complete nothing.
+    say(kind(group, {}, "tritonobs", "_TRITONOBS_COMPLETE").source())

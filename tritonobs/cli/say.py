@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from click import secho  # noqa: TID251 (this is the place it may be used)
 
-from tritonobs.escapes import shown_lines
+from tritonobs.outside import shown_lines
 
 
 def say(text: str, *, err: bool = False, nl: bool = True, bold: bool = False) -> None:

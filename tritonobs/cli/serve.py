@@ -11,13 +11,11 @@ from typing import TypeVar
 import click
 
 from tritonobs.chats.registry import robot_chats
-from tritonobs.cli.fleet_file import load_plan
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Group
+from tritonobs.cli.values import Group, load_plan
 from tritonobs.serve import trial
-from tritonobs.serve.daemon import run
-from tritonobs.serve.logs import log_handler
-from tritonobs.serve.server import Listen
+from tritonobs.serve.app import run
+from tritonobs.serve.server import Listen, log_handler
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 

@@ -1,23 +1,33 @@
-"""Values of options: durations, addresses, segments of load; wrong ones are refused with what is allowed.
+"""What commands share: values of options, the fleet file, and the Prometheus they ask.
 
-Several commands have the same options. The stack that runs here gives their defaults. The list of commands of
-a group is readable.
+Wrong values are refused with what is allowed. The stack that runs here gives defaults of options. An unknown
+model or cluster is wrong usage; the error lists the known ones.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tritonobs import names
 from tritonobs.cli.say import say
+from tritonobs.errors import SpecInvalid, TritonobsError
+from tritonobs.findings import Finding, Severity, abridged, listed
+from tritonobs.plan.build import build_plan, check, in_order
 from tritonobs.plan.fleet import Plan, Replica
 from tritonobs.registry import answer
+from tritonobs.spec.load import Reading, read_fleet
+from tritonobs.timings.promql import Span
 from tritonobs.units import parse_duration, parse_moment
+
+if TYPE_CHECKING:
+    from tritonobs.clients.prometheus import PrometheusClient
 
 Value = TypeVar("Value")
 
@@ -159,11 +169,158 @@ def _running() -> Any:  # noqa: ANN401 (the laboratory's answer)
 
 def found_replicas(plan: Plan) -> tuple[Replica, ...]:
     """The servers that run now; where they cannot be found, none and a printed reason."""
-    from tritonobs.errors import TritonobsError  # noqa: PLC0415
-    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415 (brings requests)
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
 
     try:
         return find_replicas(plan)
     except TritonobsError as error:
         say(f"the servers cannot be asked directly: {error}", err=True)
         return ()
+
+
+FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+FORMAT = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Format of the output.",
+)
+
+
+def examine(path: Path) -> tuple[Finding, ...]:
+    """Every finding about the file, of its syntax, its fields and its meaning, in the order of the file."""
+    return _all(read_fleet(path))
+
+
+def load_plan(path: Path) -> Plan:
+    """What the file means.
+
+    Raises:
+        SpecInvalid: with every error found.
+    """
+    reading = read_fleet(path)
+    if reading.spec is None or any(finding.severity is Severity.ERROR for finding in reading.findings):
+        # Findings about the meaning of the rest are added, so that one run reports everything.
+        raise SpecInvalid([finding for finding in _all(reading) if finding.severity is Severity.ERROR])
+    return build_plan(reading.spec, path.absolute().parent)
+
+
+def asked_plan(path: Path) -> Plan:
+    """The same for a command whose exit status 1 is about the fleet and not about its file.
+
+    Raises:
+        WrongFile: with every error found.
+    """
+    try:
+        return load_plan(path)
+    except SpecInvalid as error:
+        raise WrongFile(str(error)) from None
+
+
+class WrongFile(click.ClickException):
+    """Findings about a fleet file, as wrong usage."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Each begins with its file and line, which editors follow: no prefix."""
+        print(self.message, file=file)
+
+
+def _all(reading: Reading) -> tuple[Finding, ...]:
+    found = [*reading.findings, *(check(reading.spec) if reading.spec else ())]
+    return abridged(in_order(found, reading.spec.source.file if reading.spec else ""))
+
+
+def line_of(finding: Finding) -> str:
+    """A finding as one line; warnings say that they are."""
+    return (
+        str(finding) if finding.severity is Severity.ERROR else f"{finding} [{finding.severity.name.lower()}]"
+    )
+
+
+def value_of(finding: Finding) -> dict[str, object]:
+    """A finding for JSON."""
+    return {
+        **dataclasses.asdict(finding.place),
+        "path": finding.path,
+        "severity": finding.severity.name.lower(),
+        "message": finding.message,
+        "hint": finding.hint,
+    }
+
+
+def worst(findings: Sequence[Finding]) -> Severity | None:
+    """The worst severity among the findings."""
+    return max((finding.severity for finding in findings), default=None)
+
+
+_DAY_SECONDS = 86_400.0
+
+LOAD = click.option(
+    "--load",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read a file of triage --save instead of servers.",
+)
+
+
+def asked_prometheus(url: str, cluster: str, *, timeout_seconds: float = 15.0) -> PrometheusClient:
+    """A client that asks about this cluster, or about the only one there is.
+
+    `cluster` is its name, or `LABEL=NAME` where series carry another label than `cluster`.
+
+    Raises:
+        BadParameter: none was named, and Prometheus has several.
+        ClientError: it did not answer.
+    """
+    from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.timings.ask import known_clusters  # noqa: PLC0415
+
+    label, named, name = cluster.rpartition("=")
+    client = PrometheusClient(
+        url,
+        cluster=name,
+        cluster_label=label if named else names.CLUSTER,
+        timeout_seconds=timeout_seconds,
+    )
+    # Without a name, models of the same name in two clusters would be added up as one.
+    if not cluster:
+        now = time.time()
+        there = known_clusters(client, Span(start=now - _DAY_SECONDS, end=now))
+        if len(there) > 1:
+            raise click.BadParameter(
+                f"{client.address} has the clusters {listed(there)}; name one", param_hint="--cluster"
+            )
+    return client
+
+
+def fleet_cluster(fleet: Path | None) -> str:
+    """The cluster of a fleet file, as `asked_prometheus` takes it; "" without one."""
+    if fleet is None:
+        return ""
+    return plan_cluster(asked_plan(fleet))
+
+
+def plan_cluster(plan: Plan) -> str:
+    """The cluster of a fleet, as `asked_prometheus` takes it; "" where series carry no label for it."""
+    label = plan.rules.cluster_label
+    return plan.cluster if label == names.CLUSTER else f"{label}={plan.cluster}" if label else ""
+
+
+def refuse_unknown(prometheus: PrometheusClient, span: Span, model: str, version: str = "") -> None:
+    """End with wrong usage unless Prometheus saw the cluster and the model (and the version) in the span.
+
+    Raises:
+        BadParameter: it did not.
+        ClientError: it did not answer.
+    """
+    from tritonobs.timings.ask import known_clusters, unknown_model, unknown_word  # noqa: PLC0415 (only an empty answer needs it)
+
+    there = known_clusters(prometheus, span) if prometheus.cluster else ()
+    if there and prometheus.cluster not in there:
+        raise click.BadParameter(
+            unknown_word(prometheus.cluster, there, "cluster was seen"), param_hint="--cluster"
+        )
+    if model and (sentence := unknown_model(prometheus, span, model=model, version=version)):
+        raise click.BadParameter(sentence, param_hint="--version" if " version " in sentence else "--model")

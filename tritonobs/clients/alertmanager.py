@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Json, Transport, as_documented
+from pydantic import AliasPath, Field, TypeAdapter, field_validator
+from pydantic.dataclasses import dataclass
 
-_T = TypeVar("_T")
+from tritonobs.clients.transport import BY_NAME, DEFAULT_TIMEOUT_SECONDS, Json, Transport, as_documented
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _matcher(matcher: Mapping[str, Any]) -> str:
+    operators = {(True, False): "=", (False, False): "!=", (True, True): "=~", (False, True): "!~"}
+    # `isEqual` is optional in Alertmanager's API, and true where it is missing.
+    operator = operators[bool(matcher.get("isEqual", True)), bool(matcher["isRegex"])]
+    value = str(matcher["value"]).replace("\\", "\\\\").replace('"', '\\"')
+    return f'{matcher["name"]}{operator}"{value}"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class ManagedAlert:
     """An alert as Alertmanager holds it; `state` is unprocessed, active or suppressed; times are RFC 3339."""
 
     fingerprint: str
-    state: str
-    starts_at: str
-    ends_at: str
+    state: str = Field(validation_alias=AliasPath("status", "state"))
+    starts_at: str = Field(validation_alias="startsAt")
+    ends_at: str = Field(validation_alias="endsAt")
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     receivers: tuple[str, ...]
-    silenced_by: tuple[str, ...]
-    inhibited_by: tuple[str, ...]
+    silenced_by: tuple[str, ...] = Field(validation_alias=AliasPath("status", "silencedBy"))
+    inhibited_by: tuple[str, ...] = Field(validation_alias=AliasPath("status", "inhibitedBy"))
+
+    @field_validator("receivers", mode="before")
+    @classmethod
+    def _by_name(cls, found: Json) -> list[str]:
+        return [one if isinstance(one, str) else one["name"] for one in found]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class Silence:
     """A silence; `state` is active, pending or expired; matchers read like `model="inspect"`."""
 
-    silence_id: str
-    state: str
-    ends_at: str
-    created_by: str
+    silence_id: str = Field(validation_alias="id")
+    state: str = Field(validation_alias=AliasPath("status", "state"))
+    ends_at: str = Field(validation_alias="endsAt")
+    created_by: str = Field(validation_alias="createdBy")
     comment: str
     matchers: tuple[str, ...]
-    starts_at: str = ""
+    starts_at: str = Field(default="", validation_alias="startsAt")
+
+    @field_validator("matchers", mode="before")
+    @classmethod
+    def _as_text(cls, found: Json) -> list[str]:
+        return [one if isinstance(one, str) else _matcher(one) for one in found]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class AlertmanagerStatus:
     """Version and the configuration it really runs with (secrets are masked by itself)."""
 
-    version: str
+    version: str = Field(validation_alias=AliasPath("versionInfo", "version"))
     uptime: str
-    config: str
+    config: str = Field(validation_alias=AliasPath("config", "original"))
 
 
 class AlertmanagerClient:
@@ -63,15 +81,18 @@ class AlertmanagerClient:
 
     def alerts(self) -> tuple[ManagedAlert, ...]:
         """Every alert it holds, silenced and inhibited ones too."""
-        return self._read("/api/v2/alerts", _alerts)
+        found: tuple[ManagedAlert, ...] = self._read("/api/v2/alerts", tuple[ManagedAlert, ...])
+        return found
 
     def silences(self) -> tuple[Silence, ...]:
         """Every silence it still remembers, expired ones too."""
-        return self._read("/api/v2/silences", _silences)
+        found: tuple[Silence, ...] = self._read("/api/v2/silences", tuple[Silence, ...])
+        return found
 
     def status(self) -> AlertmanagerStatus:
         """What runs, and with what configuration."""
-        return self._read("/api/v2/status", _status)
+        found: AlertmanagerStatus = self._read("/api/v2/status", AlertmanagerStatus)
+        return found
 
     def raise_alert(
         self, labels: Mapping[str, str], annotations: Mapping[str, str], *, begins_at: str, ends_at: str
@@ -88,53 +109,7 @@ class AlertmanagerClient:
         """Give the connections back."""
         self._transport.close()
 
-    def _read(self, path: str, build: Callable[[Json], _T]) -> _T:
+    def _read(self, path: str, kind: Any) -> Any:  # noqa: ANN401 (the type of the answer, and its value)
         body = self._transport.get(path).required().json()
         with as_documented(self.address, path):
-            return build(body)
-
-
-def _alerts(body: Json) -> tuple[ManagedAlert, ...]:
-    return tuple(
-        ManagedAlert(
-            fingerprint=item["fingerprint"],
-            state=item["status"]["state"],
-            starts_at=item["startsAt"],
-            ends_at=item["endsAt"],
-            labels=item["labels"],
-            annotations=item["annotations"],
-            receivers=tuple(receiver["name"] for receiver in item["receivers"]),
-            silenced_by=tuple(item["status"]["silencedBy"]),
-            inhibited_by=tuple(item["status"]["inhibitedBy"]),
-        )
-        for item in body
-    )
-
-
-def _silences(body: Json) -> tuple[Silence, ...]:
-    return tuple(
-        Silence(
-            silence_id=item["id"],
-            state=item["status"]["state"],
-            ends_at=item["endsAt"],
-            created_by=item["createdBy"],
-            comment=item["comment"],
-            matchers=tuple(_matcher(matcher) for matcher in item["matchers"]),
-            starts_at=item.get("startsAt", ""),
-        )
-        for item in body
-    )
-
-
-def _status(body: Json) -> AlertmanagerStatus:
-    return AlertmanagerStatus(
-        version=body["versionInfo"]["version"], uptime=body["uptime"], config=body["config"]["original"]
-    )
-
-
-def _matcher(matcher: Mapping[str, Any]) -> str:
-    operators = {(True, False): "=", (False, False): "!=", (True, True): "=~", (False, True): "!~"}
-    # `isEqual` is optional in Alertmanager's API, and true where it is missing.
-    operator = operators[bool(matcher.get("isEqual", True)), bool(matcher["isRegex"])]
-    value = str(matcher["value"]).replace("\\", "\\\\").replace('"', '\\"')
-    return f'{matcher["name"]}{operator}"{value}"'
+            return TypeAdapter(kind).validate_python(body)

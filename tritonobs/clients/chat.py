@@ -1,10 +1,12 @@
-"""Posts one message to a robot of any chat, and gives the answer to the chat's module to read."""
+"""Posts one message to a robot of any chat, and gives the answer to the chat's module to read.
+
+Bodies for other HTTP services whose address is a secret are passed on as they are.
+"""
 
 from __future__ import annotations
 
-import ipaddress
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
@@ -14,14 +16,15 @@ from urllib.parse import urlsplit
 import requests
 
 from tritonobs.chats.chat import Heard, Message, NotUnderstood, Reply, RobotChat
-from tritonobs.clients.deadline import TooLarge, read, session, within
 from tritonobs.clients.secrets import Secret, without
-from tritonobs.clients.transport import translated
-from tritonobs.errors import BadAnswer, SecretUnusable, TimedOut
+from tritonobs.clients.transport import answered, read, session
+from tritonobs.errors import BadAnswer, ClientError, SecretUnusable
+from tritonobs.outside import is_loopback
 
 _CONNECT_SECONDS = 2.0
 _MOST_ANSWER_BYTES = 2**20
 _CLOCK_SECONDS = 60.0
+_JSON: Final = "application/json"
 _REDIRECTS: Final = range(300, 400)
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -58,28 +61,15 @@ class ChatClient:
         host = self._base_urls.get(chat.name) or f"{parts.scheme}://{parts.netloc}"
         query = chat.query(parts, key, now)
         request = f"POST {host}{'/…' if chat.path_is_secret else parts.path}"
-        whole = self._timeout_seconds + _CONNECT_SECONDS
-        with within(whole) as limit:
-            try:
-                answer = self._session.post(
-                    f"{host}{parts.path}" + (f"?{query}" if query else ""),
-                    data=chat.signed(message.body(), key, now),
-                    headers={"Content-Type": "application/json;charset=utf-8"},
-                    timeout=(min(_CONNECT_SECONDS, self._timeout_seconds), self._timeout_seconds),
-                    allow_redirects=False,
-                    stream=True,
-                )
-                body = read(answer, _MOST_ANSWER_BYTES)
-            except requests.RequestException as error:
-                # `from None`, because the errors of requests quote the address with its token.
-                if not limit.expired:
-                    clear = translated(error, request, self._timeout_seconds)
-                    secrets = (query, *([parts.path] if chat.path_is_secret else []))
-                    raise type(clear)(without(str(clear), *secrets)) from None
-            except TooLarge as error:
-                raise BadAnswer(f"{request} answered {error}") from None
-        if limit.expired:
-            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+        answer, body = _posted(
+            self._session,
+            f"{host}{parts.path}" + (f"?{query}" if query else ""),
+            chat.signed(message.body(), key, now),
+            seconds=self._timeout_seconds,
+            shown=request,
+            secrets=(query, *([parts.path] if chat.path_is_secret else [])),
+            kind=f"{_JSON};charset=utf-8",
+        )
         if answer.status_code in _REDIRECTS:
             raise BadAnswer(f"{request} answered {_redirect(answer)}")
         headers = {name.lower(): value for name, value in answer.headers.items()}
@@ -118,9 +108,41 @@ def require_webhook(chat: RobotChat, webhook: Secret, *, anywhere: bool = False)
         SecretUnusable: it is not a webhook of this chat; the text does not quote it.
     """
     parts = webhook.as_address()
-    trusted = anywhere or parts.scheme == "https" or _loopback(parts.hostname)
+    trusted = anywhere or parts.scheme == "https" or is_loopback(parts.hostname or "")
     if not (parts.hostname and trusted and chat.is_webhook(parts)):
         raise SecretUnusable(f"the webhook is not {chat.title}'s; it looks like {chat.webhook_like}")
+
+
+def _posted(
+    web: requests.Session,
+    url: str,
+    data: bytes,
+    *,
+    seconds: float,
+    shown: str,
+    secrets: Sequence[str],
+    kind: str = _JSON,
+) -> tuple[requests.Response, bytes]:
+    """The answer and its body; errors show the request as `shown`, and none of the `secrets`.
+
+    Raises:
+        ClientError: no connection, no whole answer in time, or one that is too large.
+    """
+    try:
+        with answered(shown, whole_seconds=seconds + _CONNECT_SECONDS, silent_seconds=seconds):
+            answer = web.post(
+                url,
+                data=data,
+                headers={"Content-Type": kind},
+                timeout=(min(_CONNECT_SECONDS, seconds), seconds),
+                allow_redirects=False,
+                stream=True,
+            )
+            body = read(answer, _MOST_ANSWER_BYTES)
+    except ClientError as error:
+        # `from None`, because the errors of requests quote the address with its token.
+        raise type(error)(without(str(error), *secrets)) from None
+    return answer, body
 
 
 def _redirect(answer: requests.Response) -> str:
@@ -129,8 +151,36 @@ def _redirect(answer: requests.Response) -> str:
     return f"{answer.status_code}: a redirect{f' to {host}' if host else ''} is not followed"
 
 
-def _loopback(host: str | None) -> bool:
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return host == "localhost"
+class Relay:
+    """Posts JSON; usable from several threads. No error shows more of the address than its host."""
+
+    def __init__(self, *, timeout_seconds: float = 5.0) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._session = session()
+
+    def post(self, address: Secret, body: bytes) -> None:
+        """Pass the body on, once.
+
+        Raises:
+            SecretUnusable: the secret is not an address.
+            ClientError: the service could not be reached, or did not answer 2xx.
+        """
+        parts = address.as_address()
+        if not parts.hostname:
+            raise SecretUnusable("it is not an address; write one like https://host/path")
+        request = f"POST {parts.scheme}://{parts.hostname}/…"
+        secrets = (parts.path, parts.query)
+        answer, _ = _posted(
+            self._session,
+            address.reveal(),
+            body,
+            seconds=self._timeout_seconds,
+            shown=request,
+            secrets=secrets,
+        )
+        if not requests.codes.ok <= answer.status_code < requests.codes.multiple_choices:
+            raise BadAnswer(f"{request} answered {answer.status_code}")
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._session.close()

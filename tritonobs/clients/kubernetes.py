@@ -5,19 +5,19 @@ Asks for metadata only, so that a large cluster costs little. Needs the verbs li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
 
 import requests
 
-from tritonobs.clients.deadline import TooLarge, lines, within
 from tritonobs.clients.kubernetes_api import ANSWER_SECONDS, MOST_VALUES, Expired, KubernetesApi
-from tritonobs.clients.transport import Json, as_documented, translated
+from tritonobs.clients.transport import Json, TooLarge, as_documented, lines, translated, within
 from tritonobs.errors import BadAnswer, TimedOut
-from tritonobs.jsontext import read_json
 from tritonobs.names import ANNOTATION_PREFIX
+from tritonobs.outside import read_json
+from tritonobs.plan.kubernetes import AnnotatedObject, WatchedKind
 
 _META: Final = "g=meta.k8s.io;v=v1,application/json"
 _LIST: Final = f"application/json;as=PartialObjectMetadataList;{_META}"
@@ -26,37 +26,10 @@ _MOST_LINE_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of objects: `group/version` ("v1" for the core), its name, and its plural as paths have it."""
-
-    api: str = "apps/v1"
-    name: str = "Deployment"
-    plural: str = "deployments"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Annotated:
-    """An object's name, our annotations on it, and which program wrote each of them last."""
-
-    kind: str = "Deployment"
-    api: str = "apps/v1"
-    namespace: str
-    name: str
-    uid: str = ""
-    annotations: Mapping[str, str]
-    writers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """`Kind namespace/name`."""
-        return f"{self.kind} {self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """All objects at one moment; a watch goes on from `resource_version`."""
 
-    objects: tuple[Annotated, ...]
+    objects: tuple[AnnotatedObject, ...]
     resource_version: str
 
 
@@ -66,7 +39,7 @@ class Change:
 
     kind: str
     resource_version: str
-    annotated: Annotated | None = None
+    annotated: AnnotatedObject | None = None
 
 
 class KubernetesClient:
@@ -75,7 +48,7 @@ class KubernetesClient:
     def __init__(
         self,
         api: KubernetesApi,
-        kind: Kind,
+        kind: WatchedKind,
         *,
         namespace: str = "",
         prefixes: tuple[str, ...] = (ANNOTATION_PREFIX,),
@@ -97,7 +70,7 @@ class KubernetesClient:
             ClientError: the server was not reached or refused.
             SecretUnusable: there is no token.
         """
-        objects: list[Annotated] = []
+        objects: list[AnnotatedObject] = []
         version = ""
         for page in self._api.pages(self._path, {}, accept=_LIST):
             with as_documented(self.address, "a list"):
@@ -156,10 +129,10 @@ class KubernetesClient:
             annotated = None if kind == "BOOKMARK" else self._read(value)
             return Change(kind=kind, resource_version=version, annotated=annotated)
 
-    def _read(self, value: Json) -> Annotated:
+    def _read(self, value: Json) -> AnnotatedObject:
         metadata = value["metadata"]
         annotations = {name: str(text) for name, text in (metadata.get("annotations") or {}).items()}
-        return Annotated(
+        return AnnotatedObject(
             kind=self._kind.name,
             api=self._kind.api,
             namespace=str(metadata["namespace"]),

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import requests
 
-from tritonobs.clients.deadline import TooLarge, read, session, within
 from tritonobs.clients.secrets import Secret, secret_text
-from tritonobs.clients.transport import Json, as_documented, masked, translated
-from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, TimedOut, Unreachable
-from tritonobs.jsontext import read_json
+from tritonobs.clients.transport import Json, answered, as_documented, masked, read, session, translated
+from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, Unreachable
+from tritonobs.outside import read_json
+from tritonobs.plan.kubernetes import ApiServer
 
 # The default of kubectl's `--chunk-size`.
 PAGE: Final = 500
@@ -49,17 +49,6 @@ class Conflict(ClientError):  # noqa: N818
 _OWN: Final = {HTTPStatus.GONE: Expired, HTTPStatus.NOT_FOUND: Missing, HTTPStatus.CONFLICT: Conflict}
 
 
-class _Server(Protocol):
-    """An API server and who we are to it; an empty `url` is the cluster this process runs in."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def token_file(self) -> Path: ...
-    @property
-    def ca_file(self) -> Path: ...
-
-
 class KubernetesApi:
     """One API server, for a program that asks with the token in a file.
 
@@ -69,7 +58,7 @@ class KubernetesApi:
         Unreachable: without a `url`, this is not a pod of a cluster.
     """
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: ApiServer) -> None:
         self._token_file = server.token_file
         self._ca_file = server.ca_file
         self._url = server.url or in_cluster()
@@ -120,22 +109,13 @@ class KubernetesApi:
             SecretUnusable: there is no token.
         """
         request, seconds = f"{method} {self.address(path)}", seconds or ANSWER_SECONDS
-        with within(seconds) as limit:
-            try:
-                with self.open(
-                    path, method=method, parameters=parameters, body=body, accept=accept, seconds=seconds
-                ) as answer:
-                    text = read(answer, _MOST_BYTES)
-            except (requests.RequestException, Unreachable) as error:
-                if not limit.expired:
-                    if isinstance(error, Unreachable):
-                        raise
-                    raise translated(error, request, seconds) from None
-            except TooLarge as error:
-                raise BadAnswer(f"{request} answered {error}") from None
-        # Also without an exception: a body without a length that was cut off here looks whole.
-        if limit.expired:
-            raise TimedOut(f"{request}: no whole answer within {seconds:g} s")
+        with (
+            answered(request, whole_seconds=seconds, silent_seconds=seconds),
+            self.open(
+                path, method=method, parameters=parameters, body=body, accept=accept, seconds=seconds
+            ) as answer,
+        ):
+            text = read(answer, _MOST_BYTES)
         with as_documented(self.address(path), "an answer"):
             return read_json(text, most=MOST_VALUES)
 

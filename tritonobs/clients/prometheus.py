@@ -5,10 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
+
+from pydantic import AliasPath, Field, TypeAdapter
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tritonobs import names
-from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
+from tritonobs.clients.transport import (
+    BY_NAME,
+    DEFAULT_TIMEOUT_SECONDS,
+    Answer,
+    Json,
+    Transport,
+    as_documented,
+)
 from tritonobs.errors import BadAnswer, TimedOut
 
 # A longer one is sent as a form: servers and proxies limit the length of a URL.
@@ -33,19 +43,19 @@ class Series:
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class Target:
     """One scrape target; `health` is up, down or unknown; times are Prometheus' own text."""
 
-    url: str
+    url: str = Field(validation_alias="scrapeUrl")
     health: str
-    last_error: str
-    last_scrape: str
-    interval: str
+    last_error: str = Field(default="", validation_alias="lastError")
+    last_scrape: str = Field(default="", validation_alias="lastScrape")
+    interval: str = Field(default="", validation_alias="scrapeInterval")
     labels: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class Rule:
     """One loaded rule; `kind` is alerting or recording, `health` is ok, err or unknown.
 
@@ -54,25 +64,25 @@ class Rule:
 
     group: str
     name: str
-    kind: str
+    kind: str = Field(validation_alias="type")
     query: str
-    health: str
-    last_error: str
-    state: str
-    wait_seconds: float = 0.0
-    keep_seconds: float = 0.0
+    health: str = "unknown"
+    last_error: str = Field(default="", validation_alias="lastError")
+    state: str = ""
+    wait_seconds: float = Field(default=0.0, validation_alias="duration")
+    keep_seconds: float = Field(default=0.0, validation_alias="keepFiringFor")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)
 class FiringAlert:
     """An alert as Prometheus sees it; `state` is pending or firing; `active_at` is RFC 3339."""
 
-    name: str
+    name: str = Field(default="", validation_alias=AliasPath("labels", "alertname"))
     state: str
-    active_at: str
-    value: float
+    active_at: str = Field(default="", validation_alias="activeAt")
+    value: float = math.nan
     labels: Mapping[str, str]
-    annotations: Mapping[str, str]
+    annotations: Mapping[str, str] = Field(default_factory=dict)
 
 
 class PrometheusClient:
@@ -122,16 +132,20 @@ class PrometheusClient:
 
     def targets(self) -> tuple[Target, ...]:
         """The active scrape targets."""
-        found = self._read("/api/v1/targets", {"state": "active"}, _targets)
+        found = self._read(
+            "/api/v1/targets",
+            {"state": "active"},
+            lambda data: _TARGETS.validate_python(data["activeTargets"]),
+        )
         return tuple(target for target in found if self._is_ours(target.labels))
 
     def rules(self) -> tuple[Rule, ...]:
         """The loaded rules, group by group."""
-        return self._read("/api/v1/rules", {}, _rules)
+        return self._read("/api/v1/rules", {}, lambda data: _RULES.validate_python(_rules(data)))
 
     def alerts(self) -> tuple[FiringAlert, ...]:
         """The alerts that are pending or firing."""
-        found = self._read("/api/v1/alerts", {}, _alerts)
+        found = self._read("/api/v1/alerts", {}, lambda data: _ALERTS.validate_python(data["alerts"]))
         return tuple(alert for alert in found if self._is_ours(alert.labels))
 
     def close(self) -> None:
@@ -180,47 +194,10 @@ def _matrix(data: Json) -> tuple[Series, ...]:
     )
 
 
-def _targets(data: Json) -> tuple[Target, ...]:
-    return tuple(
-        Target(
-            url=item["scrapeUrl"],
-            health=item["health"],
-            last_error=item.get("lastError", ""),
-            last_scrape=item.get("lastScrape", ""),
-            interval=item.get("scrapeInterval", ""),
-            labels=item["labels"],
-        )
-        for item in data["activeTargets"]
-    )
+def _rules(data: Json) -> list[Json]:
+    return [{**rule, "group": group["name"]} for group in data["groups"] for rule in group["rules"]]
 
 
-def _rules(data: Json) -> tuple[Rule, ...]:
-    return tuple(
-        Rule(
-            group=group["name"],
-            name=rule["name"],
-            kind=rule["type"],
-            query=rule["query"],
-            health=rule.get("health", "unknown"),
-            last_error=rule.get("lastError", ""),
-            state=rule.get("state", ""),
-            wait_seconds=float(rule.get("duration", 0.0)),
-            keep_seconds=float(rule.get("keepFiringFor", 0.0)),
-        )
-        for group in data["groups"]
-        for rule in group["rules"]
-    )
-
-
-def _alerts(data: Json) -> tuple[FiringAlert, ...]:
-    return tuple(
-        FiringAlert(
-            name=item["labels"].get("alertname", ""),
-            state=item["state"],
-            active_at=item.get("activeAt", ""),
-            value=float(item.get("value", math.nan)),
-            labels=item["labels"],
-            annotations=item.get("annotations", {}),
-        )
-        for item in data["alerts"]
-    )
+_TARGETS: Final = TypeAdapter(tuple[Target, ...])
+_RULES: Final = TypeAdapter(tuple[Rule, ...])
+_ALERTS: Final = TypeAdapter(tuple[FiringAlert, ...])

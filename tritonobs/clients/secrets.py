@@ -8,9 +8,9 @@ import stat
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from tritonobs.addresses import web_parts
 from tritonobs.errors import FileUnusable, SecretUnusable
 from tritonobs.files import read_bytes
+from tritonobs.outside import web_parts
 
 _MOST_BYTES = 65_536
 

@@ -1,29 +1,38 @@
-"""HTTP for the clients: timeouts, retries where they are safe, our own errors, no secret in any text."""
+"""HTTP for the clients: timeouts, retries where they are safe, our own errors, no secret in any text.
+
+The timeouts of requests are for each piece that arrives: a server that sends a byte a second never runs into
+one. So a whole request has a time limit, too. When the time is over, the connection is shut down, which wakes
+its reader: in the headers, in the body, or before that in TLS.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import socket
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
-from urllib3 import Retry
-from urllib3.exceptions import NewConnectionError, ReadTimeoutError
+from pydantic import ConfigDict, ValidationError
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Retry
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError, ReadTimeoutError
+from urllib3.poolmanager import PoolManager
 
-from tritonobs.addresses import web_parts
-from tritonobs.clients.deadline import TooLarge, read, session, within
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, TimedOut, Unreachable
-from tritonobs.jsontext import TooMany, read_json
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
+from tritonobs.outside import TooMany, read_json, web_parts
 
 Json: TypeAlias = Any
 """What json.loads gives; each client narrows what it reads, inside `as_documented`."""
+BY_NAME: Final = ConfigDict(populate_by_name=True)
+"""Of what pydantic reads of an answer: in code, its fields have our names."""
 
 DEFAULT_TIMEOUT_SECONDS = 5.0
 _CONNECT_TIMEOUT_SECONDS = 2.0
@@ -65,6 +74,10 @@ def as_documented(address: str, what: str) -> Iterator[None]:
     """Reading an answer of another shape than its documentation says becomes BadAnswer."""
     try:
         yield
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BadAnswer(f"{address}: {what} is not as documented ({place}: {first['msg']})") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise BadAnswer(f"{address}: {what} is not as documented ({type(error).__name__}: {error})") from None
 
@@ -112,7 +125,7 @@ class Answer:
 class _PatientOnce(Retry):
     """Broken connections may be tried again; a silent server does not get the work twice."""
 
-    def increment(self, *args: Json, **more: Json) -> Self:
+    def increment(self, *args: Json, **more: Json) -> _PatientOnce:
         if isinstance(more.get("error"), ReadTimeoutError):
             raise more["error"]
         return super().increment(*args, **more)
@@ -168,24 +181,16 @@ class Transport:
         url = f"{self._base_url}{path}"
         shown = masked(url)
         request, whole = f"{method} {shown}", _WHOLE * self._timeout[1]
-        with within(whole) as limit:
+        with answered(request, whole_seconds=whole, silent_seconds=self._timeout[1]):
             try:
                 # No redirects: no answer decides which address is asked next.
                 answer = self._session.request(
                     method, url, timeout=self._timeout, allow_redirects=False, stream=True, **content
                 )
-                body = read(answer, _MOST_BYTES)
-            except requests.RequestException as error:
-                if not limit.expired:
-                    raise translated(error, request, self._timeout[1]) from None
-            except TooLarge as error:
-                raise BadAnswer(f"{request} answered {error}") from None
             # JSON and arguments can hold halves of characters, which have no bytes.
             except UnicodeEncodeError as error:
                 raise BadAnswer(f"{request}: {error.object[:_EXCERPT]!r} is not text in UTF-8") from None
-        # Also without an exception: a body without a length that was cut off here looks whole.
-        if limit.expired:
-            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+            body = read(answer, _MOST_BYTES)
         # requests reads a text without a charset as Latin-1.
         named = answer.encoding if "charset" in answer.headers.get("Content-Type", "") else None
         return Answer(
@@ -199,6 +204,28 @@ def _decoded(body: bytes, encoding: str) -> str:
     # The server names the charset, and may name one that does not exist.
     except LookupError:
         return body.decode("utf-8", "replace")
+
+
+@contextmanager
+def answered(request: str, *, whole_seconds: float, silent_seconds: float) -> Iterator[None]:
+    """The block asks and reads the answer, whole within a time.
+
+    Raises:
+        ClientError: it was not answered, not whole in time, or with too much.
+    """
+    with within(whole_seconds) as limit:
+        try:
+            yield
+        except (requests.RequestException, ClientError) as error:
+            if not limit.expired:
+                if isinstance(error, ClientError):
+                    raise
+                raise translated(error, request, silent_seconds) from None
+        except TooLarge as error:
+            raise BadAnswer(f"{request} answered {error}") from None
+    # Also without an exception: a body without a length that was cut off here looks whole.
+    if limit.expired:
+        raise TimedOut(f"{request}: no whole answer within {whole_seconds:g} s")
 
 
 def translated(error: requests.RequestException, request: str, timeout_seconds: float) -> ClientError:
@@ -236,3 +263,167 @@ def _plain(error: BaseException) -> str:
         if phrase in text:
             return plain
     return _SECRET_VALUE.sub(r"\1=***", text)[:_EXCERPT] or type(error).__name__
+
+
+_here = threading.local()
+_PIECE = 65_536
+
+
+class TooLarge(ValueError):  # noqa: N818 (what happened, not whose fault it is)
+    """An answer has more bytes than are held in memory."""
+
+
+class Limit:
+    """The time of what one thread is doing; `expired` once it was over before the work was."""
+
+    def __init__(self) -> None:
+        self.expired = False
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+
+    def watch(self, connection: socket.socket) -> None:
+        """Shut this connection down, too, when the time is over."""
+        # A copy of the descriptor: TLS detaches the socket that it is given.
+        copy = socket.socket(fileno=os.dup(connection.fileno()))
+        with self._lock:
+            self._sockets.append(copy)
+            if self.expired:
+                _shut(copy)
+
+    def expire(self) -> None:
+        """The time is over."""
+        with self._lock:
+            self.expired = True
+            for one in self._sockets:
+                _shut(one)
+
+    def close(self) -> None:
+        """The work is done."""
+        # The timer may be shutting them down at this moment.
+        with self._lock:
+            while self._sockets:
+                self._sockets.pop().close()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[Limit]:
+    """Requests of this thread, through sessions made here, break when `seconds` are over."""
+    limit, before = Limit(), getattr(_here, "limit", None)
+    timer = threading.Timer(seconds, limit.expire)
+    timer.daemon = True
+    timer.start()
+    _here.limit = limit
+    try:
+        yield limit
+    finally:
+        timer.cancel()
+        _here.limit = before
+        limit.close()
+
+
+def session(*, retries: Retry | int = 0, pool_size: int = 10) -> requests.Session:
+    """A session whose connections keep to the time of `within`."""
+    made = requests.Session()
+    for scheme in ("http://", "https://"):
+        made.mount(scheme, _Adapter(max_retries=retries, pool_maxsize=pool_size))
+    return made
+
+
+def read(answer: requests.Response, most: int) -> bytes:
+    """The body of an answer that was asked for with `stream=True`.
+
+    Raises:
+        TooLarge: it has more than `most` bytes, unpacked.
+    """
+    body = bytearray()
+    for piece in answer.iter_content(_PIECE):
+        body += piece
+        if len(body) > most:
+            answer.close()
+            raise TooLarge(f"more than {most} bytes")
+    return bytes(body)
+
+
+def lines(answer: requests.Response, most: int) -> Iterator[bytes]:
+    """The lines of such a body as they arrive, empty ones left out.
+
+    Raises:
+        TooLarge: a line has more than `most` bytes.
+    """
+    # Not `iter_lines` of requests, which holds a line of any length.
+    rest = bytearray()
+    for piece in answer.iter_content(_PIECE):
+        *whole, last = piece.split(b"\n")
+        for line in whole:
+            rest += line
+            if rest:
+                yield bytes(rest)
+            rest.clear()
+        rest += last
+        if len(rest) > most:
+            answer.close()
+            raise TooLarge(f"a line of more than {most} bytes")
+    if rest:
+        yield bytes(rest)
+
+
+def _shut(one: socket.socket) -> None:
+    try:
+        one.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return  # It is closed already.
+
+
+class _Watched:
+    """Tells the limit of this thread about the connection in use."""
+
+    sock: Any
+
+    def _new_conn(self) -> socket.socket:
+        limit: Limit | None = getattr(_here, "limit", None)
+        # urllib3's next try would otherwise connect after the time is over.
+        if limit and limit.expired:
+            raise ConnectTimeoutError(self, "the time for the request is over")
+        # Registered before TLS begins: a handshake that never ends is cut off, too.
+        made: socket.socket = super()._new_conn()  # type: ignore[misc] # urllib3's, below
+        if limit:
+            limit.watch(made)
+        return made
+
+    def request(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 (passed on)
+        limit: Limit | None = getattr(_here, "limit", None)
+        # A connection out of the pool was made within the time of an earlier request.
+        if limit and self.sock is not None:
+            limit.watch(self.sock)
+        super().request(*args, **more)  # type: ignore[misc] # urllib3's, below
+
+
+class _Http(_Watched, HTTPConnection):
+    pass
+
+
+class _Https(_Watched, HTTPSConnection):
+    pass
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _Https
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **more: Any) -> None:  # noqa: ANN401 (passed on)
+        super().init_poolmanager(*args, **more)
+        _minding(self.poolmanager)
+
+    # requests makes another manager where the environment names a proxy.
+    def proxy_manager_for(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 (passed on)
+        return _minding(super().proxy_manager_for(*args, **more))
+
+
+def _minding(manager: PoolManager) -> PoolManager:
+    manager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+    return manager

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from urllib.parse import quote
+
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
 
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@pydantic_dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryEntry:
     """A model version the repository knows; `version` is "" for one that was never loaded."""
 
     name: str
-    version: str
-    state: str
-    reason: str
+    version: str = ""
+    state: str = "UNAVAILABLE"
+    reason: str = ""
 
     @property
     def ready(self) -> bool:
@@ -115,7 +118,7 @@ class TritonClient:
     def repository_index(self) -> tuple[RepositoryEntry, ...]:
         """Every model version the repository knows, ready or not."""
         # Triton refuses a GET here.
-        return self._read(self._transport.post_json("/v2/repository/index", {}), _index)
+        return self._read(self._transport.post_json("/v2/repository/index", {}), _INDEX.validate_python)
 
     def model_config(self, model: str, version: str = "") -> ModelConfig:
         """The configuration of a ready model; without a version, of its highest."""
@@ -157,6 +160,9 @@ class TritonClient:
             return build(body)
 
 
+_INDEX: Final = TypeAdapter(tuple[RepositoryEntry, ...])
+
+
 def _quoted(name: str) -> str:
     # A name in JSON can hold half of a character.
     return quote(name, safe="", errors="surrogatepass")
@@ -179,18 +185,6 @@ def _trace(body: Json) -> TraceSetting:
         count=int(body.get("trace_count", -1)),
         mode=str(body.get("trace_mode", "triton")),
         url=str(body.get("url", "")),
-    )
-
-
-def _index(body: Json) -> tuple[RepositoryEntry, ...]:
-    return tuple(
-        RepositoryEntry(
-            name=item["name"],
-            version=item.get("version", ""),
-            state=item.get("state", "UNAVAILABLE"),
-            reason=item.get("reason", ""),
-        )
-        for item in body
     )
 
 

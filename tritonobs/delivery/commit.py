@@ -17,8 +17,7 @@ from typing import Protocol
 from tritonobs.chats.chat import Message
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.payload import Alert, Payload, State
-from tritonobs.delivery.sifted import Sieve, Unsifted
+from tritonobs.delivery.payload import Alert, Payload, Sieve, State, Unsifted
 from tritonobs.plan.notify import Robot
 
 Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]

@@ -1,23 +1,29 @@
-"""What Alertmanager posts (webhook version 4), read leniently: unknown fields are ignored."""
+"""What Alertmanager posts (webhook version 4), read leniently, and which of it need not be sent now.
+
+Unknown fields are ignored.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tritonobs.jsontext import TooMany, read_json
+from tritonobs.outside import TooMany, read_json
 from tritonobs.units import parse_moment
 
 # Bytes alone do not bound the memory: the smallest values take many times their size as objects.
 MOST_BYTES, _MOST_VALUES = 32 * 1024 * 1024, 1_000_000
 MOST_ALERTS = 10_000
 """Of one call; Alertmanager's own groups stay far below, and a chat takes hours for so many."""
+State = tuple[str, str, str]
+"""What identifies an event: which alert, which episode, firing or resolved."""
 
 
 def _moment(value: object) -> datetime | None:
@@ -29,8 +35,6 @@ def _moment(value: object) -> datetime | None:
 
 
 Moment = Annotated[datetime | None, BeforeValidator(_moment)]
-State = tuple[str, str, str]
-"""What identifies an event: which alert, which episode, firing or resolved."""
 
 
 class TooLarge(ValueError):  # noqa: N818 (what it is)
@@ -180,3 +184,38 @@ def _left_out(payload: Payload) -> Alert:
         labels={"alertname": "AlertsLeftOut", "group": payload.group_key, "count": str(payload.truncated)},
         annotations={"description": text},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sifted:
+    """What need not be sent now; everything else is.
+
+    `known` were named, in this state, in a message that this robot's chat accepted: their calls need no other
+    one. `later` wait for the next message, by how many seconds they may still wait: their calls stay without
+    an answer, and go on waiting where they come again.
+    """
+
+    known: frozenset[State] = frozenset()
+    later: Mapping[State, float] = field(default_factory=dict)
+
+
+class Sieve(Protocol):
+    """Decides for every digest of a robot. It raises nothing, and takes two seconds at most."""
+
+    async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
+        """What of these alerts, for this robot, a message need not name now."""
+
+    def named(self, robot: str, states: Collection[State]) -> None:
+        """An accepted message, or several, named these alerts for this robot."""
+
+
+class Unsifted:
+    """Everything is sent at once."""
+
+    async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
+        """Nothing waits."""
+        del robot, alerts
+        return Sifted()
+
+    def named(self, robot: str, states: Collection[State]) -> None:
+        """It is of no interest."""

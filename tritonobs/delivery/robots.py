@@ -1,32 +1,38 @@
 """All robots together: one committer for each, lanes shared by robots that replace each other.
 
-Secrets are read each at the moment it is used: a new one in its file needs no restart.
+Secrets are read each at the moment it is used: a new one in its file needs no restart. The evidence of their
+messages is where a model's time goes, from Prometheus' records: no message waits long for it, or fails
+without it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from jinja2 import Template
 
+from tritonobs import names
 from tritonobs.chats.chat import Message, Reply
 from tritonobs.chats.registry import robot_chat
 from tritonobs.clients.chat import ChatClient, require_webhook
+from tritonobs.clients.prometheus import PrometheusClient, Reading
 from tritonobs.clients.secrets import Secret, read_secret
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer, DigestPage, Said
-from tritonobs.delivery.evidence import Evidence
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
-from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.sifted import Sieve
+from tritonobs.delivery.payload import Alert, Sieve
+from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Supervisor, Threads
+from tritonobs.units import format_percent
 
 _log = logging.getLogger(__name__)
 _SEND_SECONDS = 10.0
@@ -36,6 +42,12 @@ _ABOVE_SECONDS = 2.0
 """How long a message waits for what stands above its alerts."""
 Above = Callable[[Sequence[Alert], Robot], Awaitable[Sequence[Said]]]
 """Lines above the alerts of a robot's message: what is wrong, and what to do. Names in them are data."""
+Subject = tuple[str, str, str]
+"""A cluster ("" where there is only one), a model of it, and its version."""
+_PATIENCE_SECONDS = 1.5
+_MOST_MODELS = 20
+_MOST_STAGES = 3
+_SMALLEST_SHARE = 0.05
 
 
 class Delivery:
@@ -228,3 +240,97 @@ def check_secrets(notify: Notify) -> None:
     for webhook in notify.relayed:
         if webhook.secret:
             read_secret(file=webhook.secret.file, env=webhook.secret.env, owner=f"webhook {webhook.name}")
+
+
+class Evidence:
+    """Asks one Prometheus where a model's time goes."""
+
+    def __init__(self, url: str, metrics: DeliveryMetrics) -> None:
+        self.url = url
+        self._client = PrometheusClient(url, timeout_seconds=_PATIENCE_SECONDS, retries=0)
+        self._metrics = metrics
+        self._threads = Threads("evidence", most=4)
+
+    async def shares(
+        self, models: Iterable[str], cluster_label: str = names.CLUSTER
+    ) -> Mapping[Subject, str]:
+        """`queue 64%, detector 23%` by cluster, model and version; empty without an answer at once."""
+        asked = sorted({model for model in models if model})[:_MOST_MODELS]
+        if not asked:
+            return {}
+        try:
+            # A limit of its own: the client's covers neither the name service nor the wait for a thread.
+            found = await self._threads.run(
+                lambda: _told(self._client.query(_query(asked)), cluster_label), seconds=_PATIENCE_SECONDS
+            )
+        except Exception as error:  # noqa: BLE001 (the message is sent in any case)
+            self._metrics.evidence.labels("failed").inc()
+            _log.debug("no evidence for this message: %s", error)
+            return {}
+        self._metrics.evidence.labels("answered").inc()
+        return found
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+
+def _query(models: Iterable[str]) -> str:
+    pattern = "|".join(re.escape(model) for model in models)
+    # Escaped a second time: the pattern stands in a string of PromQL.
+    quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    wanted = f"{names.STAGE_SHARE}|{names.STAGE_MEAN}|{names.QUEUE_MEAN}|{names.REQUEST_MEAN}"
+    return f'{{__name__=~"{wanted}",model=~"{quoted}"}}'
+
+
+def _told(readings: Iterable[Reading], cluster_label: str) -> Mapping[Subject, str]:
+    known: dict[Subject, _Spent] = defaultdict(_Spent)
+    for reading in readings:
+        cluster, model, version = (
+            reading.labels.get(label, "") for label in (cluster_label, names.MODEL, names.VERSION)
+        )
+        spent = known[cluster, model, version]
+        stage = reading.labels.get(names.STAGE, "")
+        record = reading.labels.get("__name__", names.STAGE_SHARE)
+        if record == names.STAGE_SHARE:
+            spent.shares[stage] = reading.value
+        elif record == names.STAGE_MEAN and stage == names.TOTAL_STAGE:
+            spent.total = reading.value
+        elif record == names.QUEUE_MEAN:
+            spent.queue = reading.value
+        elif record == names.REQUEST_MEAN:
+            spent.request = reading.value
+    return {key: phase for key, spent in known.items() if (phase := _largest(spent.parts()))}
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the records say of one model version: seconds, and shares of the time in the model."""
+
+    shares: dict[str, float] = field(default_factory=dict)
+    total: float = 0.0
+    queue: float = 0.0
+    request: float = 0.0
+
+    def parts(self) -> list[tuple[float, str]]:
+        """Every part with its share of a whole request, the wait in Triton's queue among them."""
+        inside = self.total or max(0.0, self.request - self.queue)
+        whole = inside + self.queue
+        if whole <= 0:
+            return [(share, stage) for stage, share in self.shares.items()]
+        # While traffic grows, stages are counted before their requests are; side by side they add up to more.
+        scale = inside / whole / max(1.0, sum(self.shares.values()))
+        parts = [(share * scale, stage) for stage, share in self.shares.items()]
+        if not self.shares and inside:
+            parts = [(inside / whole, "compute")]
+        return [*parts, (self.queue / whole, "queue")] if self.queue else parts
+
+
+def _largest(parts: list[tuple[float, str]]) -> str:
+    """`queue 64%, detector 23%`: shares of a request, the largest first."""
+    whole = max(1.0, sum(share for share, _ in parts))
+    return ", ".join(
+        f"{plain(stage, 60)} {format_percent(round(share / whole, 2))}"
+        for share, stage in sorted(parts, reverse=True)[:_MOST_STAGES]
+        if share / whole >= _SMALLEST_SHARE
+    )

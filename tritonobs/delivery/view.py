@@ -17,9 +17,9 @@ from typing import Final
 from urllib.parse import quote, urlunsplit
 
 from tritonobs import names
-from tritonobs.addresses import web_parts
 from tritonobs.chats.chat import Link, People
 from tritonobs.delivery.payload import Alert, State
+from tritonobs.outside import web_parts
 from tritonobs.plan.notify import Mention
 from tritonobs.units import format_duration
 

@@ -15,18 +15,18 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from tritonobs.clients import kubernetes
 from tritonobs.clients.kubernetes import Change, Listing
 from tritonobs.clients.kubernetes_api import Expired
 from tritonobs.errors import ClientError, SecretUnusable
 from tritonobs.limits.log import ANNOTATION, LimitsLog, state
 from tritonobs.names import MAX_QPS_ANNOTATION
-from tritonobs.plan.declared import Annotated, annotated_limits, overrides
 from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.plan.kubernetes import AnnotatedObject
+from tritonobs.plan.limits import Annotated, annotated_limits, overrides
 from tritonobs.spec.values import parse_qps
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 
-Announce = Callable[[kubernetes.Annotated, str, str], None]
+Announce = Callable[[AnnotatedObject, str, str], None]
 """An object, and what is in force or what is wrong on it."""
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class AnnotationFeed:
         self._announce = announce
         self._lock = threading.Lock()
         self._remembered = self._closed = False
-        self._seen: dict[str, dict[str, kubernetes.Annotated]] = {}
+        self._seen: dict[str, dict[str, AnnotatedObject]] = {}
         self._now = Annotated(limits={}, writers={}, complaints={})
         self.followers = {kind: self._follower(kind, client) for kind, client in clients.items()}
         """The caller calls `follow` of each again and again."""
@@ -154,7 +154,7 @@ class AnnotationFeed:
         if self._announce:
             self._tell(last, {one.key: one for one in objects})
 
-    def _tell(self, last: Annotated, objects: Mapping[str, kubernetes.Annotated]) -> None:
+    def _tell(self, last: Annotated, objects: Mapping[str, AnnotatedObject]) -> None:
         """Each object whose limit, or whose error, has changed."""
         now = self._now
         for origin in sorted({*now.limits, *now.complaints}):

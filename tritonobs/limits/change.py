@@ -13,15 +13,14 @@ from typing import Final
 
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
-from tritonobs.findings import Finding, Place, Severity
+from tritonobs.findings import Finding, Place, Severity, listed, nearest, quoted
 from tritonobs.limits.log import COMMAND, FILE, FIRST, Author, Entry, LimitsLog, describe, state
 from tritonobs.plan.build import check
-from tritonobs.plan.declared import TOKENS_FIELD, written_limits, written_token_limits
 from tritonobs.plan.fleet import Limit
-from tritonobs.spec.edit import append_entry, set_field
+from tritonobs.plan.limits import TOKENS_FIELD, written_limits, written_token_limits
 from tritonobs.spec.load import MAX_BYTES, load_fleet, read_text
+from tritonobs.spec.reading import append_entry, set_field
 from tritonobs.spec.schema import Spec
-from tritonobs.spec.words import listed, nearest, quoted
 from tritonobs.units import format_number
 
 LIMITS_LOG_VARIABLE: Final = "TRITONOBS_LIMITS_LOG"

@@ -20,19 +20,17 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.clients.kubernetes import Annotated, Kind, KubernetesClient
+from tritonobs.clients.kubernetes import KubernetesClient
 from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.errors import ClientError, SecretUnusable, TritonobsError
 from tritonobs.limits.annotations import AnnotationFeed
 from tritonobs.limits.change import log_of, note_file
 from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.names import MODEL_ANNOTATION
-from tritonobs.plan.declared import Annotated as AnnotatedLimits
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.kubernetes import Watched
-from tritonobs.plan.limits import with_overrides
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.plan.kubernetes import AnnotatedObject, Watched, WatchedKind
+from tritonobs.plan.limits import Annotated, with_overrides
+from tritonobs.tasks import Supervisor, Threads
 
 _log = logging.getLogger(__name__)
 _FEED, _LOG, _EVENTS = "annotations", "limits log", "events"
@@ -111,10 +109,7 @@ class LiveLimits(Collector):
         if watched is None:
             return
         try:
-            clients = {
-                kind.name: _client(watched, Kind(api=kind.api, name=kind.name, plural=kind.plural))
-                for kind in watched.kinds
-            }
+            clients = {kind.name: _client(watched, kind) for kind in watched.kinds}
             events = Events(KubernetesApi(watched.server), self._speaks) if watched.events else None
         except ClientError as error:
             _log.warning("annotations are not followed: %s", error)
@@ -145,7 +140,7 @@ def _task(kind: str) -> str:
     return _FEED if kind == "Deployment" else f"{_FEED} {kind}"
 
 
-def _client(watched: Watched, kind: Kind) -> KubernetesClient:
+def _client(watched: Watched, kind: WatchedKind) -> KubernetesClient:
     return KubernetesClient(
         KubernetesApi(watched.server),
         kind,
@@ -165,7 +160,7 @@ class Events:
         self._threads = Threads("events")
         self._refused = ""
 
-    def tell(self, one: Annotated, in_force: str, complaint: str) -> None:
+    def tell(self, one: AnnotatedObject, in_force: str, complaint: str) -> None:
         """Report what is in force on this object, or what is wrong; from any thread."""
         if self._speaks():
             self._waiting.append((one.namespace, event(one, in_force, complaint)))
@@ -190,7 +185,7 @@ class Events:
         self._api.ask("POST", f"/api/v1/namespaces/{namespace}/events", body=body, seconds=_POST_SECONDS)
 
 
-def event(one: Annotated, in_force: str, complaint: str) -> dict[str, Any]:
+def event(one: AnnotatedObject, in_force: str, complaint: str) -> dict[str, Any]:
     """The Event about an object, as the API takes it."""
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
@@ -220,7 +215,7 @@ def event(one: Annotated, in_force: str, complaint: str) -> dict[str, Any]:
 class _Annotations:
     """What they said from a moment on."""
 
-    said: AnnotatedLimits
+    said: Annotated
     at: datetime
 
 
@@ -241,7 +236,7 @@ class LogKeeper:
         self._file_changed = True
         self._something.set()
 
-    def annotated(self, said: AnnotatedLimits) -> None:
+    def annotated(self, said: Annotated) -> None:
         """Annotations changed; from any thread."""
         self._annotations.append(_Annotations(said=said, at=datetime.now(timezone.utc)))
         self._loop.call_soon_threadsafe(self._something.set)

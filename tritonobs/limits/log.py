@@ -128,20 +128,20 @@ class LimitsLog:
             if old == new:
                 continue
             previous = added[-1] if added else entries[-1] if entries else None
-            entry = Entry(
-                number=previous.number + 1 if previous else 1,
-                at=now.isoformat(timespec="milliseconds"),
+            subject = limit or last
+            entry = _following(
+                previous,
+                now,
                 who=(writers or {}).get(field) or author.who,
                 source=author.source,
                 field=field,
-                model=limit.model if limit else last.model if last else "",
-                version=limit.version if limit else last.version if last else "",
+                model=subject.model if subject else "",
+                version=subject.version if subject else "",
                 old=old,
                 new=new,
                 reason=author.reason or (limit.reason if isinstance(limit, QpsLimit) else ""),
-                previous=previous.hash if previous else FIRST,
             )
-            added.append(sealed(entry))
+            added.append(entry)
         self._append(added)
         return tuple(added)
 
@@ -173,25 +173,9 @@ class LimitsLog:
         os.truncate(self.path, len(data) - len(torn))
         entries, _ = self.read()
         last = entries[-1] if entries else None
-        self._append(
-            [
-                sealed(
-                    Entry(
-                        number=last.number + 1 if last else 1,
-                        at=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                        who="tritonobs",
-                        source=REPAIR,
-                        field="",
-                        model="",
-                        version="",
-                        old="",
-                        new="",
-                        reason=f"removed a line of {len(torn)} bytes that a crash had cut",
-                        previous=last.hash if last else FIRST,
-                    )
-                )
-            ]
-        )
+        reason = f"removed a line of {len(torn)} bytes that a crash had cut"
+        now = datetime.now(timezone.utc)
+        self._append([_following(last, now, who="tritonobs", source=REPAIR, reason=reason)])
 
     def _data(self) -> bytes:
         if not self.path.exists():
@@ -235,11 +219,11 @@ class Entry:
     at: str
     who: str
     source: str
-    field: str
-    model: str
-    version: str
-    old: str
-    new: str
+    field: str = ""
+    model: str = ""
+    version: str = ""
+    old: str = ""
+    new: str = ""
     reason: str
     previous: str
     hash: str = ""
@@ -307,6 +291,18 @@ def _as_before(entry: Entry) -> bytes:
 def sealed(entry: Entry) -> Entry:
     """The entry with its hash."""
     return dataclasses.replace(entry, hash=entry.digest())
+
+
+def _following(last: Entry | None, now: datetime, **what: str) -> Entry:
+    """The entry after the last one, sealed."""
+    return sealed(
+        Entry(
+            number=last.number + 1 if last else 1,
+            at=now.isoformat(timespec="milliseconds"),
+            previous=last.hash if last else FIRST,
+            **what,
+        )
+    )
 
 
 def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:

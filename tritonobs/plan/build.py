@@ -9,11 +9,9 @@ from urllib.parse import urlsplit
 
 from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Finding, Severity, abridged
+from tritonobs.findings import Finding, Severity, Step, abridged, listed, quoted
 from tritonobs.plan import graph
-from tritonobs.plan.check_limits import autoscaling_findings, limit_findings
-from tritonobs.plan.check_rules import rules_findings, slo_findings
-from tritonobs.plan.declared import declared_limits, token_limits
+from tritonobs.plan.check import autoscaling_findings, limit_findings, rules_findings, slo_findings
 from tritonobs.plan.fleet import (
     Addresses,
     Incidents,
@@ -25,15 +23,12 @@ from tritonobs.plan.fleet import (
     build_source,
 )
 from tritonobs.plan.kubernetes import build_kubernetes
-from tritonobs.plan.limits import resolve_limits
+from tritonobs.plan.limits import declared_limits, resolve_limits, token_limits
 from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, build_notify
 from tritonobs.plan.objectives import promises, shown, slo
 from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules
 from tritonobs.spec.notify import NotifySpec
-from tritonobs.spec.replicas import DiscoverySpec
-from tritonobs.spec.schema import Spec
-from tritonobs.spec.source import Step
-from tritonobs.spec.words import listed, quoted
+from tritonobs.spec.schema import DiscoverySpec, Spec
 
 _DAY_SECONDS = 86_400
 

@@ -16,8 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
 from tritonobs.plan.rules import RuleSettings, labels_selected
-from tritonobs.spec.replicas import DiscoverySpec, ReplicaSpec
-from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import DiscoverySpec, DnsSpec, FileSpec, HttpSpec, PodsSpec, ReplicaSpec, Spec
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -199,42 +198,12 @@ class Plan:
         return {label: self.cluster} if label else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pods:
-    """The running pods that match a label selector; an empty `namespace` is all of them."""
-
-    selector: str
-    namespace: str
-    port: int
-    http_port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetsFile:
-    """The targets of a file as Prometheus' file_sd reads it."""
-
-    path: Path
-    http_port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolved:
-    """The addresses behind a host name."""
-
-    name: str
-    port: int
-    http_port: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetsPage:
-    """The targets of a page as Prometheus' http_sd reads it."""
-
-    url: str
-    http_port: int
-
-
+Pods = PodsSpec
+TargetsFile = FileSpec
+Resolved = DnsSpec
+TargetsPage = HttpSpec
 ReplicaSource = Pods | TargetsFile | Resolved | TargetsPage
+"""As the fleet file says it; the path of a file is absolute."""
 
 
 def build_source(spec: Spec, base: Path) -> ReplicaSource | None:
@@ -242,17 +211,9 @@ def build_source(spec: Spec, base: Path) -> ReplicaSource | None:
     how = spec.replicas
     if not isinstance(how, DiscoverySpec):
         return None
-    if how.kubernetes:
-        pods = how.kubernetes
-        return Pods(
-            selector=pods.selector, namespace=pods.namespace, port=pods.port, http_port=pods.http_port
-        )
     if how.file:
-        return TargetsFile(path=base / how.file.path, http_port=how.file.http_port)
-    if how.dns:
-        return Resolved(name=how.dns.name, port=how.dns.port, http_port=how.dns.http_port)
-    assert how.http is not None  # noqa: S101 (DiscoverySpec takes exactly one)
-    return TargetsPage(url=how.http.url, http_port=how.http.http_port)
+        return how.file.model_copy(update={"path": base / how.file.path})
+    return how.kubernetes or how.dns or how.http
 
 
 def build_replicas(spec: Spec) -> tuple[Replica, ...]:
@@ -345,3 +306,10 @@ def _address(parts: SplitResult) -> str:
     host = parts.hostname or ""
     port = parts.port or _PORTS[parts.scheme]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def known_names(plan: Plan) -> frozenset[str]:
+    """The names the fleet file gives serve, and the receiver of traces."""
+    urls = (plan.addresses.serve_url, plan.traces.receiver_url)
+    names = (*(urlsplit(url).hostname or "" for url in urls), *plan.addresses.serve_names)
+    return frozenset(name.lower() for name in names if name)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from tritonobs.spec.words import quoted
-
-if TYPE_CHECKING:
-    from tritonobs.plan.fleet import Model
+from tritonobs.findings import quoted
+from tritonobs.plan.fleet import Model
 
 Edges = Mapping[str, Mapping[str, Decimal]]
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from tritonobs.spec.kubernetes import SCALED_KINDS, KubernetesSpec, ObjectsSpec, PoolSpec
-from tritonobs.spec.replicas import DiscoverySpec
-from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import DiscoverySpec, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedKind:
-    """A kind of objects as the API has it: `group/version`, name, plural."""
+    """A kind of objects as the API has it: `group/version` ("v1" for the core), name, plural."""
 
     api: str
     name: str
@@ -103,6 +102,24 @@ class Watched:
     annotation: str
     kinds: tuple[WatchedKind, ...]
     events: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotatedObject:
+    """An object's name, our annotations on it, and which program wrote each of them last."""
+
+    kind: str = "Deployment"
+    api: str = "apps/v1"
+    namespace: str
+    name: str
+    uid: str = ""
+    annotations: Mapping[str, str]
+    writers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """`Kind namespace/name`."""
+        return f"{self.kind} {self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

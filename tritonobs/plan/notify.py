@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from tritonobs.chats.chat import Chat
-from tritonobs.chats.settings import Delivered, MentionSpec
-from tritonobs.spec.notify import AuthSpec, DeadManSpec, NotifySpec, OwnAlertmanager, WebhookSpec
+from tritonobs.chats.chat import Chat, Delivered, MentionSpec
+from tritonobs.spec.notify import (
+    AuthSpec,
+    DeadManSpec,
+    NightingaleSpec,
+    NotifySpec,
+    OwnAlertmanager,
+    WebhookSpec,
+)
 
 Language = Literal["en", "zh"]
+Nightingale = NightingaleSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,21 +146,13 @@ class Auth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nightingale:
-    """Names of data sources (all of them when empty) and numbers of notification rules in Nightingale."""
-
-    data_sources: tuple[str, ...] = ()
-    notify_rules: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
     """The whole `notify:` section, decided."""
 
     timezone: str = "UTC"
     language: Language = "en"
     """That of messages of receivers that name none."""
-    nightingale: Nightingale = Nightingale()
+    nightingale: Nightingale = field(default_factory=Nightingale)
     auth: Auth | None = None
     robots: tuple[Robot, ...] = ()
     channels: tuple[Channel, ...] = ()
@@ -175,9 +174,7 @@ def build_notify(spec: NotifySpec, own: OwnAlertmanager | None, base: Path) -> N
     return Notify(
         timezone=spec.timezone,
         language=spec.language,
-        nightingale=Nightingale(
-            data_sources=spec.nightingale.data_sources, notify_rules=spec.nightingale.notify_rules
-        ),
+        nightingale=spec.nightingale,
         auth=_auth(spec.auth, base) if spec.auth else None,
         robots=tuple(_robot(chat, name, robot, spec, base) for chat, name, robot in spec.robots()),
         channels=tuple(

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tritonobs import names
-from tritonobs.spec.replicas import DiscoverySpec
 from tritonobs.spec.rules import SERVE, TRACES, TRITON, Knob, Tier, threshold_knobs
-from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import DiscoverySpec, Spec
 from tritonobs.stage.series import format_bound
 from tritonobs.units import format_duration
 

@@ -22,7 +22,7 @@ from rich.style import Style as RichStyle
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from tritonobs.escapes import shown
+from tritonobs.outside import shown
 
 _QUIET_SECONDS = 10.0
 Style = Literal["", "bold", "dim", "red", "yellow", "green"]

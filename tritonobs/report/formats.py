@@ -1,4 +1,4 @@
-"""Values as JSON, and numbers as the words of a table."""
+"""Values as JSON, as the words of a table, and as HTML files that need nothing else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tritonobs.units import format_latency, format_number
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 NOTHING = "-"
 _Value: TypeAlias = Any
@@ -80,3 +83,14 @@ def number(value: float, digits: int) -> str:
     if not math.isfinite(value):
         return NOTHING
     return f"{value:.0f}" if abs(value) >= 1000 else format_number(float(f"{value:.{digits}g}"))  # noqa: PLR2004 (no exponent)
+
+
+def template(package: str, name: str) -> Template:
+    """The template of this name in the folder `templates` of a package; names in it are data."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 (slow, and for pages alone)
+
+    # Strict, because a name that is missing would leave a hole in the page, and no error.
+    pages = Environment(
+        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return pages.get_template(name)

@@ -1,37 +1,52 @@
-"""The HTTP surface, with runbooks and pages of the checks, so that links in messages need no other server."""
+"""`tritonobs serve` and its HTTP surface: Alertmanager's calls, metrics, discovery, health, the manual.
+
+Alertmanager repeats a call after a 5xx or a broken connection and drops it after a 4xx. So 4xx is used only
+where repeating cannot help; a temporary fault is a 503. Runbooks and pages of the checks are here, so that
+links in messages need no other server.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
+import socket
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
+from prometheus_client import disable_created_metrics
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tritonobs import assets
 from tritonobs.chats.registry import robot_chats
-from tritonobs.errors import TimedOut
-from tritonobs.serve.server import KnownHosts, forgiving
-from tritonobs.serve.webhook import pass_on, receive
-from tritonobs.tasks.threads import Threads
-
-if TYPE_CHECKING:
-    from tritonobs.serve.daemon import Daemon
+from tritonobs.clients.chat import ChatClient
+from tritonobs.clients.secrets import read_secret
+from tritonobs.delivery.commit import Committer
+from tritonobs.delivery.payload import Payload, TooLarge, read_payload
+from tritonobs.errors import TimedOut, TritonobsError
+from tritonobs.outside import is_loopback
+from tritonobs.plan.notify import SecretSource
+from tritonobs.serve.config import Served, load_served
+from tritonobs.serve.daemon import Daemon, lease_of
+from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
+from tritonobs.tasks import Threads
 
 _PAGE_SECONDS = 9.0
 """A little less than Prometheus' usual timeout."""
 
 _KINDS: Final = ("runbooks", "checks")
 _INDEX: Final = "README"
-_READ_SECONDS: Final = 5.0
+_MANUAL_SECONDS: Final = 5.0
 _CHINESE: Final = "\n## 中文\n"
 _MANUAL_NAME = re.compile(r"[A-Za-z_]+")
 _LINK = re.compile(r'href="([A-Za-z_]+)\.md(#[^"]*)?"')
@@ -125,7 +140,7 @@ def manual_routes() -> list[Route]:
 
     async def answer(request: Request) -> Response:
         try:
-            return await threads.run(partial(_answer, request), seconds=_READ_SECONDS)
+            return await threads.run(partial(_answer, request), seconds=_MANUAL_SECONDS)
         except TimedOut as error:
             return PlainTextResponse(f"{error}\n", 503)
 
@@ -163,3 +178,157 @@ def manual_page(kind: str, name: str, *, chinese: bool = False) -> str | None:
     # Files outside these folders are not served.
     body = _ELSEWHERE.sub(r"\1", body)
     return _MANUAL.format(title=html.escape(name), body=body, language="zh" if chinese else "en")
+
+
+_BODY_SECONDS = 15.0
+_READ_SECONDS = 20.0
+_RELAY_SECONDS = 10.0
+_GONE = 499
+"""The caller has left and reads no answer; nginx uses the same number."""
+
+
+async def receive(request: Request, daemon: Daemon, chat: str) -> Response:
+    """A call to be delivered to a robot of this chat."""
+    refusal = _refused(request, daemon)
+    if refusal:
+        return refusal
+    committer = daemon.delivery.committer(request.path_params["robot"], chat)
+    if committer is None:
+        daemon.metrics.refused("unknown_robot")
+        return PlainTextResponse("the fleet file has no such robot\n", 404)
+    body = await _body(request, daemon)
+    if isinstance(body, Response):
+        return body
+    try:
+        payload = await daemon.reading.run(lambda: read_payload(body), seconds=_READ_SECONDS)
+    except TimedOut:
+        return _come_again("too much to read at once")
+    except ValueError as error:
+        large = isinstance(error, TooLarge)
+        daemon.metrics.refused("too_large" if large else "unreadable")
+        return PlainTextResponse(f"{error}\n", 413 if large else 400)
+    return await _deliver(request, committer, payload)
+
+
+async def pass_on(request: Request, daemon: Daemon) -> Response:
+    """A call for a service whose address is a secret: passed on as it is, answered as the service does."""
+    refusal = _refused(request, daemon)
+    if refusal:
+        return refusal
+    relayed = {webhook.name: webhook.secret for webhook in daemon.served.plan.notify.relayed}
+    name = request.path_params["webhook"]
+    source = relayed.get(name)
+    if source is None:
+        daemon.metrics.refused("unknown_webhook")
+        return PlainTextResponse("the fleet file has no such webhook with a secret address\n", 404)
+    body = await _body(request, daemon)
+    if isinstance(body, Response):
+        return body
+    try:
+        await daemon.relaying.run(lambda: _relay(daemon, name, source, body), seconds=_RELAY_SECONDS)
+    except TritonobsError as error:
+        daemon.metrics.relayed(name, passed=False)
+        return _come_again(str(error))
+    daemon.metrics.relayed(name, passed=True)
+    return PlainTextResponse("passed on\n")
+
+
+def _relay(daemon: Daemon, name: str, source: SecretSource, body: bytes) -> None:
+    # Read here, in the thread, because the event loop touches no disk.
+    address = read_secret(file=source.file, env=source.env, owner=f"webhook {name}")
+    daemon.relay.post(address, body)
+
+
+def _refused(request: Request, daemon: Daemon) -> Response | None:
+    """Why the call is not even read: no credentials, what any web page sends, or another serve delivers."""
+    gate = daemon.served.gate
+    if gate is not None and not gate.admits(request.headers.get("authorization", "")):
+        daemon.metrics.refused("unauthorized")
+        return PlainTextResponse("wrong or no credentials\n", 401, {"WWW-Authenticate": gate.challenge})
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        daemon.metrics.refused("no_json")
+        return PlainTextResponse("the call needs Content-Type: application/json\n", 415)
+    return None if daemon.leading.here else _elsewhere()
+
+
+async def _body(request: Request, daemon: Daemon) -> bytes | Response:
+    try:
+        body = await asyncio.wait_for(daemon.room.read(request), _BODY_SECONDS)
+    except ClientDisconnect:
+        return Response(status_code=_GONE)
+    except asyncio.TimeoutError:
+        daemon.metrics.dropped("body_time")
+        late = _come_again("the body did not arrive")
+        # Left open it would wait for the rest of this body.
+        late.headers["Connection"] = "close"
+        return late
+    return _come_again("too many large calls at once") if body is None else body
+
+
+async def _deliver(request: Request, committer: Committer, payload: Payload) -> Response:
+    delivering = asyncio.create_task(committer.commit(payload))
+    leaving = asyncio.create_task(_gone(request))
+    try:
+        await asyncio.wait((delivering, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        if not delivering.done():
+            delivering.cancel()
+    if not delivering.done():
+        return Response(status_code=_GONE)
+    answer = delivering.result()
+    return PlainTextResponse("accepted\n") if answer.accepted else _come_again(answer.reason)
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _elsewhere() -> Response:
+    """A caller that keeps its connection would come back to this one forever, so it is closed."""
+    reason = "not delivered here: another tritonobs serve holds the Lease\n"
+    return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
+
+
+def _come_again(reason: str) -> Response:
+    return PlainTextResponse(f"not delivered yet: {reason}\n", 503, {"Retry-After": "5"})
+
+
+def run(
+    path: Path,
+    listen: Listen,
+    *,
+    chat_urls: Mapping[str, str] | None = None,
+    ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; `ready` gets the address once it listens.
+
+    `chat_urls` are addresses that replace those of chats.
+
+    Raises:
+        SpecInvalid: the fleet file or a template cannot be used.
+        SecretUnusable: a secret is missing or readable by every user.
+        TritonobsError: the address cannot be listened at, or must not be without credentials; or there is no
+            API server to ask for the Lease.
+    """
+    disable_created_metrics()  # type: ignore[no-untyped-call] # prometheus_client types it not
+    served = load_served(path)
+    if served.gate is None and not listen.without_auth and not is_loopback(listen.host):
+        raise TritonobsError(
+            f"{listen.host} lets other machines post alerts without credentials; "
+            "add notify.auth to the fleet file, or say --without-auth"
+        )
+    with listening(listen, urlsplit(served.plan.addresses.serve_url).port or 80) as listener:
+        # It listens already: clients that connect from now on are answered as soon as the loop runs.
+        ready(url_of(listener))
+        asyncio.run(_serve(path, served, ChatClient(base_urls=chat_urls or {}), listener, listen))
+
+
+async def _serve(
+    path: Path, served: Served, client: ChatClient, listener: socket.socket, listen: Listen
+) -> None:
+    daemon = Daemon(path, served, client, lease_of(served.plan, listen.lease))
+    daemon.names = listen.names
+    await until_told(make_app(daemon), listener, dropped=daemon.metrics.dropped, close=daemon.close)

@@ -18,17 +18,16 @@ from pathlib import Path
 from jinja2 import Template
 
 from tritonobs.clients.secrets import Secret, read_secret
+from tritonobs.delivery.composer import load_templates
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.robots import check_secrets
-from tritonobs.delivery.template import load_templates
 from tritonobs.errors import FileUnusable, TimedOut, TritonobsError
 from tritonobs.files import read_bytes
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, known_names
 from tritonobs.plan.notify import Auth
-from tritonobs.serve.hosts import known_names
 from tritonobs.spec.load import load_fleet
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Threads
 
 _log = logging.getLogger(__name__)
 _LOOK_SECONDS = 1.0

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -22,11 +22,10 @@ from tritonobs import names
 from tritonobs.plan.fleet import Plan, QpsLimit, Replica, triton_targets
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.series import objective_series
-from tritonobs.replicas.find import find_replicas
-from tritonobs.tasks.threads import Threads
+from tritonobs.replicas import find_replicas
+from tritonobs.tasks import Threads
 
-if TYPE_CHECKING:
-    Groups = list[dict[str, object]]
+Groups: TypeAlias = list[dict[str, object]]
 
 _HELP = "From the fleet file; see docs/delivery.md."
 

@@ -9,12 +9,11 @@ from prometheus_client.registry import Collector
 from starlette.routing import Route
 
 from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert
-from tritonobs.delivery.sifted import Sieve
+from tritonobs.delivery.payload import Alert, Sieve
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import extensions, resolved
-from tritonobs.tasks.supervisor import Supervisor
+from tritonobs.tasks import Supervisor
 
 Say = Callable[[str, Sequence[Alert]], Awaitable[bool]]
 """Deliver these alerts to the robot of this name; whether a message with all of them was accepted."""

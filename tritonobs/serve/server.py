@@ -4,6 +4,9 @@ Connections are closed that send half a request, do not read their answer, or ar
 open. uvicorn waits forever for the rest of a header. A client sends a whole request within seconds. And
 uvicorn closes what is idle after 5 s, just when Triton sends its next spans: a POST that meets the close is
 lost, because it is not repeated.
+
+Memory for bodies has a bound, and so have lines of the log: a repeated message cannot fill the disk, and no
+text can fake a line.
 """
 
 from __future__ import annotations
@@ -14,18 +17,21 @@ import logging
 import resource
 import signal
 import socket
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import h11
 import uvicorn
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tritonobs.errors import TritonobsError
-from tritonobs.serve.hosts import is_known
+from tritonobs.outside import is_known, shown, shown_lines
 
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
@@ -300,3 +306,91 @@ def forgiving(app: ASGIApp) -> ASGIApp:
             _log.info("a caller broke off in the middle of its request: %s", error)
 
     return answer
+
+
+class Room:
+    """For bodies of up to `each` bytes, `most` bytes together: many large ones at once must come again."""
+
+    def __init__(self, each: int, *, most: int) -> None:
+        self._each = each
+        self._free = most
+
+    async def read(self, request: Request) -> bytes | None:
+        """The body; of one that is too large, one byte too many; None where there is no room for it."""
+        body = bytearray()
+        try:
+            async for chunk in request.stream():
+                piece = chunk[: self._each + 1 - len(body)]
+                if len(piece) > self._free:
+                    return None
+                self._free -= len(piece)
+                body += piece
+            return bytes(body)
+        finally:
+            self._free += len(body)
+
+
+_SECONDS = 60.0
+_MOST_LINES = 30
+_MOST_KINDS = 500
+
+
+def log_handler() -> logging.Handler:
+    """Where the lines of a process that serves go: to stderr, bounded and without control characters."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Safe("%(asctime)s %(levelname)s %(message)s"))
+    # A logger's filter sees only what is logged on it; that of the handler sees the lines of libraries, too.
+    handler.addFilter(Sparing())
+    return handler
+
+
+class _Safe(logging.Formatter):
+    """One line a message, also for text of several lines; a traceback stands indented below it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line and its traceback, in which the text of an exception may have lines of its own."""
+        return shown_lines(super().format(record)).replace("\n", "\n  ")
+
+    # Before `format` adds the traceback, whose lines have to stay lines.
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 (logging's name)
+        """The line, with what does not print as escapes."""
+        return shown(super().formatMessage(record))
+
+
+class Sparing(logging.Filter):
+    """At most 30 lines a minute from each place; the next one says how many were left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kinds: OrderedDict[tuple[str, int], _Kind] = OrderedDict()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        key = record.pathname, record.lineno
+        kind = self._kinds.pop(key, None) or _Kind()
+        self._kinds[key] = kind
+        if len(self._kinds) > _MOST_KINDS:
+            self._kinds.popitem(last=False)
+        written, left_out = kind.take(time.monotonic())
+        if written and left_out:
+            # Without arguments, so that a % in the finished text is not formatted again.
+            record.msg, record.args = f"{record.getMessage()} ({left_out} lines like this were left out)", ()
+        return written
+
+
+class _Kind:
+    __slots__ = ("began", "left_out", "lines")
+
+    def __init__(self) -> None:
+        self.began, self.lines, self.left_out = 0.0, 0, 0
+
+    def take(self, now: float) -> tuple[bool, int]:
+        """Whether one more line is written, and how many were left out before it."""
+        if now - self.began >= _SECONDS:
+            left_out, self.began, self.lines, self.left_out = self.left_out, now, 1, 0
+            return True, left_out
+        self.lines += 1
+        if self.lines <= _MOST_LINES:
+            return True, 0
+        self.left_out += 1
+        return False, 0

@@ -13,10 +13,9 @@ from tritonobs.chats.registry import robot_chat
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.chat import ChatClient
 from tritonobs.clients.exposition import ServeClient
-from tritonobs.delivery.composer import Composer
+from tritonobs.delivery.composer import TEST_ALERT, Composer, load_templates, trial_payload
 from tritonobs.delivery.payload import Payload, read_payload
 from tritonobs.delivery.robots import robot_secrets
-from tritonobs.delivery.template import TEST_ALERT, load_templates, trial_payload
 from tritonobs.errors import BadAnswer, TimedOut, TritonobsError
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, WithJsonSchema, model_validator
+from typing_extensions import Self  # pydantic brings it
 
+from tritonobs.findings import found, listed
 from tritonobs.names import MAX_QPS_ANNOTATION
 from tritonobs.section import MOST_ENTRIES, File, Section
 from tritonobs.spec.values import (
@@ -21,10 +23,6 @@ from tritonobs.spec.values import (
     bounded_share,
     number_schema,
 )
-from tritonobs.spec.words import found, listed
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 KINDS: Final = {
     "Deployment": ("apps/v1", "deployments"),
@@ -115,7 +113,7 @@ class PoolSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _a_kind_that_is_known(self) -> Self:
+    def _a_kind_that_is_known(self) -> PoolSpec:
         if not self.api and self.kind not in SCALED_KINDS:
             known = listed(SCALED_KINDS)
             raise ValueError(f"found kind {found(self.kind)} without `api`; allowed without it are {known}")

@@ -22,14 +22,21 @@ from pydantic_core import ErrorDetails
 
 from tritonobs.errors import FileUnusable, SpecInvalid
 from tritonobs.files import read_bytes
-from tritonobs.findings import MOST_FINDINGS, Finding, Place, Severity, more_findings
+from tritonobs.findings import (
+    MOST_FINDINGS,
+    Finding,
+    Place,
+    Severity,
+    Source,
+    Step,
+    found,
+    listed,
+    more_findings,
+)
 from tritonobs.section import Mistakes
 from tritonobs.spec.notify import OwnAlertmanager
 from tritonobs.spec.reading import decode, read_document, syntax_finding
-from tritonobs.spec.replicas import DISCOVERY, LIST
-from tritonobs.spec.schema import Spec
-from tritonobs.spec.source import Source, Step
-from tritonobs.spec.words import found, listed
+from tritonobs.spec.schema import DISCOVERY, LIST, Spec
 
 MAX_BYTES: Final = 4 * 1024 * 1024
 """Of the fleet file, and of all files it names together: ten thousand models with four hundred bytes each."""

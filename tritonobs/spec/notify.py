@@ -11,12 +11,11 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, create_model, model_validator
 
-from tritonobs.chats.chat import Chat
+from tritonobs.chats.chat import Chat, Delivered
 from tritonobs.chats.registry import chats
-from tritonobs.chats.settings import Delivered
+from tritonobs.findings import quoted
 from tritonobs.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section, Texts
 from tritonobs.spec.values import Duration, Name, Url
-from tritonobs.spec.words import quoted
 
 
 class WebhookSpec(Section):

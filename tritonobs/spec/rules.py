@@ -6,14 +6,14 @@ import json
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from tritonobs import assets, names
+from tritonobs.findings import found
 from tritonobs.section import MOST_BOUNDS, LabelName, Section
 from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
-from tritonobs.spec.words import found
 
 Severity = Literal["critical", "warning", "info", "none"]
 Tier = Literal["all", "shard", "global"]
@@ -121,18 +121,8 @@ def _field(row: dict[str, str]) -> tuple[object, object]:
     return Annotated[kind | None, knob], Field(default=None, description=row["says"])
 
 
-if TYPE_CHECKING:
-
-    class ThresholdsSpec(Section):
-        """A field for each row of the table that has one."""
-
-else:
-    ThresholdsSpec = create_model(
-        "ThresholdsSpec",
-        __base__=Section,
-        __doc__="Thresholds of the alerts. A field that is left out has the mixin's value.",
-        **_thresholds(),
-    )
+class ThresholdsSpec(create_model("_Thresholds", __base__=Section, **_thresholds())):  # type: ignore[misc] # of the table
+    """Thresholds of the alerts. A field that is left out has the mixin's value."""
 
 
 def _alerts() -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from tritonobs.addresses import web_parts
-from tritonobs.spec.words import found
+from tritonobs.findings import found
+from tritonobs.outside import web_parts
 from tritonobs.units import (
     format_duration,
     format_number,

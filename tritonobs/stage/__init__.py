@@ -17,7 +17,7 @@ Standard library only, Python 3.10 and newer, Triton 23.05 and newer. Nothing on
 no failure of the metrics fails a request.
 """
 
-from tritonobs.stage.handles import Answer, InvalidInput, Request
+from tritonobs.stage.record import Answer, InvalidInput, Request
 from tritonobs.stage.series import (
     DEFAULT_BOUNDS_SECONDS,
     FIRST_TOKEN,

@@ -26,7 +26,7 @@ typedef struct {
     PyObject *total;    /* the stage of whole requests */
     PyObject *requests; /* the name of the counter of requests */
     PyObject *ok;       /* its key for the outcome `ok` */
-    PyObject *told;     /* functions of handles.py, for what is not everyday */
+    PyObject *told;     /* functions of record.py, for what is not everyday */
     PyObject *failed;
     int forked;
 } Recorder;

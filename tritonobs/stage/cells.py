@@ -1,38 +1,45 @@
-"""The records of this process: the known keys, and the count of dropped records."""
+"""The records of this process: the known keys, and the count of dropped records.
+
+A forked child has no flusher and no Triton: what it records is lost, and counted.
+"""
 
 from __future__ import annotations
 
+import importlib
+import logging
+import mmap
 import os
 import threading
+import weakref
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final, Protocol
 
 from tritonobs.stage import series
-from tritonobs.stage.calls import timed
-from tritonobs.stage.forks import Losses, tell_in_children
-from tritonobs.stage.handles import IN_PYTHON
+from tritonobs.stage.record import IN_PYTHON, Key, Numbers, Recorder, timed
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tritonobs.stage.record import Key, Numbers, Recorder
-else:
-    from tritonobs.stage.record import Recorder
-
-    if not os.environ.get("TRITONOBS_PURE_PYTHON"):
-        with suppress(ImportError):  # not built for this machine
-            from tritonobs.stage._record import Recorder
-
-COMPILED: Final[bool] = Recorder.__module__.endswith("._record")
 _LONGEST_LABEL: Final = 128
-
-
-PATH: Final = "compiled" if COMPILED else "python"
+_SLOTS: Final = 512
+_log = logging.getLogger("tritonobs.stage")
 
 
 def asked_for_python() -> bool:
     """Whether the environment asks for the record path in Python."""
     return bool(os.environ.get("TRITONOBS_PURE_PYTHON"))
+
+
+def _fastest() -> type[Recorder]:
+    if not asked_for_python():
+        with suppress(ImportError):  # not built for this machine
+            compiled: type[Recorder] = importlib.import_module("tritonobs.stage._record").Recorder
+            return compiled
+    return Recorder
+
+
+FASTEST: Final = _fastest()
+"""What this process records with."""
+COMPILED: Final[bool] = FASTEST is not Recorder
+PATH: Final = "compiled" if COMPILED else "python"
 
 
 def record_path() -> str:
@@ -52,7 +59,7 @@ class Cells:
     """
 
     def __init__(
-        self, bounds_seconds: tuple[float, ...], max_label_sets: int, recorder: type[Recorder] = Recorder
+        self, bounds_seconds: tuple[float, ...], max_label_sets: int, recorder: type[Recorder] = FASTEST
     ) -> None:
         self.examples: dict[str, str] = {}
         self._bounds_seconds = bounds_seconds
@@ -134,3 +141,50 @@ def _is_label(value: object) -> bool:
 def _whole(key: Key | str) -> Key:
     """A stage alone is short for its duration; what is not text stays to be refused."""
     return key if isinstance(key, tuple) else (series.STAGE_DURATION, key)
+
+
+class _Told(Protocol):
+    def fork(self) -> None:
+        """What to do in a child."""
+
+
+class Losses:
+    """A number that a process and its forked children add to, in memory they share.
+
+    Each process writes to a slot of its own, unless the system numbers two alike at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._slots = memoryview(mmap.mmap(-1, _SLOTS * 8)).cast("d")
+        self._told = False
+
+    def add(self, n: float) -> None:
+        """Add to it, and say so once in this process."""
+        # No lock works across processes: of two that add to one slot, one addition could be lost.
+        self._slots[os.getpid() % _SLOTS] += n
+        if not self._told:
+            self._told = True
+            _log.warning(
+                "process %d was forked: what it records does not reach Triton and is counted as dropped; "
+                "time the call in the process that made the stages",
+                os.getpid(),
+            )
+
+    def total(self) -> float:
+        """The sum of all of them."""
+        return sum(self._slots)
+
+
+def tell_in_children(one: _Told) -> None:
+    """Call `one.fork` in every child that is forked while it lives."""
+    _watched.add(one)
+
+
+def _in_child() -> None:
+    for one in list(_watched):
+        one.fork()
+
+
+# A function given to `register_at_fork` stays forever: weak references release ended stages.
+_watched: weakref.WeakSet[Any] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_in_child)

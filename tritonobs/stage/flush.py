@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import dis
 import logging
 import math
 import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import Any, Final
 
 from tritonobs.stage import series
-from tritonobs.stage.cells import PATH
-from tritonobs.stage.loading import Loading
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from tritonobs.stage.cells import Cells
-    from tritonobs.stage.record import Key, Numbers
+from tritonobs.stage.cells import PATH, Cells
+from tritonobs.stage.record import Key, Numbers
 
 _OBSERVES_PER_FLUSH: Final = 5_000  # about 0.1 ms each
 _OBSERVES_WAITING: Final = 20_000
@@ -294,3 +291,47 @@ def _levels(numbers: Numbers) -> Numbers:
     for count in numbers[::2]:
         cumulative.append((cumulative[-1] if cumulative else 0) + count)
     return [cumulative[-1], sum(numbers[1::2]), *reversed(cumulative)]
+
+
+class Loading:
+    """The call of `initialize` that is running in this thread when this is made, and whether it succeeds.
+
+    Metrics that a worker made before its `initialize` failed stay on Triton's page until the server restarts:
+    the process ends without a call of `finalize`, and when it ends the connection to Triton is gone. So none
+    is made before. It is found without a change of the model.
+
+    A frame keeps the instruction it ended at: a `return`, or the one that raised.
+    """
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        stack = _stack(sys._getframe())  # noqa: SLF001 (what inspect.stack uses, without reading source files)
+        # The outermost of that name is Triton's call: it may call the `initialize` of a base class.
+        self._call = next((frame for frame in reversed(stack) if frame.f_code.co_name == "initialize"), None)
+        self._raised = False
+
+    def ended(self) -> bool:
+        """Whether it has; if there is none, yes."""
+        if self._call is None:
+            return True
+        now = sys._current_frames().get(self._thread)  # noqa: SLF001 (as above)
+        if any(frame is self._call for frame in _stack(now)):
+            return False
+        at = self._call.f_code.co_code[self._call.f_lasti]
+        # RETURN_VALUE; Python 3.12 and 3.13 have RETURN_CONST, too.
+        self._raised = not dis.opname[at].startswith("RETURN")
+        self._call = None  # holds what `initialize` had in its variables
+        return True
+
+    def raised(self) -> bool:
+        """Whether it has ended by an exception."""
+        return self.ended() and self._raised
+
+
+def _stack(frame: FrameType | None) -> list[FrameType]:
+    """The frame, what called it, and so on."""
+    found = []
+    while frame:
+        found.append(frame)
+        frame = frame.f_back
+    return found

@@ -8,13 +8,11 @@ import logging
 import math
 import os
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tritonobs.stage import series
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SCRAPE_INTERVAL_VARIABLE: Final = "TRITONOBS_SCRAPE_INTERVAL_SECONDS"
 BOUNDS_PARAMETER: Final = "latency_buckets"

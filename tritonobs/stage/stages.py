@@ -1,23 +1,35 @@
-"""`Stages`: what a model holds, one per model instance."""
+"""`Stages`: what a model holds, one per model instance.
+
+Behind those of one model instance is its worker: its numbers, and its flusher. Log lines can carry the trace
+of a request.
+"""
 
 from __future__ import annotations
 
+import atexit
+import json
 import logging
+import os
+import re
+import threading
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from typing import Any, Final
 
-from tritonobs.stage.handles import Answer
-from tritonobs.stage.series import INVALID, REQUESTS, STAGE_DURATION, STAGE_ERRORS, STAGE_ITEMS, STAGE_SIZE
-from tritonobs.stage.settings import read_settings
-from tritonobs.stage.trace import RequestLog, trace_id
-from tritonobs.stage.worker import shared_worker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from tritonobs.stage.handles import Request
-    from tritonobs.stage.record import Timer
-    from tritonobs.stage.series import Outcome
+from tritonobs.stage import series
+from tritonobs.stage.cells import COMPILED, Cells, asked_for_python, record_path
+from tritonobs.stage.flush import Flusher
+from tritonobs.stage.record import Answer, Request, Timer
+from tritonobs.stage.series import (
+    INVALID,
+    REQUESTS,
+    STAGE_DURATION,
+    STAGE_ERRORS,
+    STAGE_ITEMS,
+    STAGE_SIZE,
+    Outcome,
+)
+from tritonobs.stage.settings import Settings, read_settings
 
 _log = logging.getLogger("tritonobs.stage")
 
@@ -123,3 +135,121 @@ class Stages:
         quarter more or a second), and 5 s more for a Triton that does not answer.
         """
         self._worker.finalize()
+
+
+_GIVE_UP_SECONDS: Final = 5.0
+
+
+class Worker:
+    """One model instance of this process; its series carry its `name`.
+
+    `shared_worker` finds the one that a model instance has already: numbers of two would be added up.
+    """
+
+    def __init__(self, pb_utils: object, settings: Settings, max_label_sets: int) -> None:
+        self.name = settings.identity["worker"]
+        self.pb_utils = pb_utils
+        self.settings = settings
+        self.cells = Cells(settings.bounds_seconds, max_label_sets)
+        self.cells.declare((series.REQUESTS, outcome) for outcome in series.OUTCOMES)
+        self.cells.declare([series.TOTAL, (series.FLUSH_ERRORS,), (series.FLUSH_SECONDS,)])
+        self._process = os.getpid()
+        self.flusher = Flusher(
+            pb_utils,
+            settings.identity,
+            self.cells,
+            sink=settings.sink,
+            interval_seconds=settings.flush_interval_seconds,
+            scrape_seconds=settings.scrape_seconds,
+        )
+        # Only `initialize` is given a model instance; elsewhere, a metric call would hang Triton forever.
+        if settings.model_instance:
+            atexit.register(self.flusher.abandon)
+            self.flusher.start()
+        else:
+            _log.warning("args name no model_instance_name: stage metrics are off outside of initialize")
+
+    def serves(self, pb_utils: object, settings: Settings) -> bool:
+        """Whether this is the worker of that model instance."""
+        own = (self.settings.model, self.settings.version, self.settings.model_instance)
+        return self.pb_utils is pb_utils and own == (
+            settings.model,
+            settings.version,
+            settings.model_instance,
+        )
+
+    def finalize(self) -> None:
+        """Hand over what is left, wait until it was scraped, release the series."""
+        if os.getpid() != self._process:
+            return  # a child of a fork has no flusher and no Triton to talk to
+        # Before the wait for a scrape: stages that are made meanwhile must not share a worker that ends.
+        with _lock:
+            if self in _workers:
+                _workers.remove(self)
+        if self.flusher.stop(self.settings.scrape_seconds + _GIVE_UP_SECONDS):
+            # Else every ended flusher stays in memory until the process ends.
+            atexit.unregister(self.flusher.abandon)
+        else:
+            _log.warning("worker %s: Triton did not take the last metrics in time", self.name)
+
+
+_workers: list[Worker] = []
+_lock = threading.Lock()
+
+
+def shared_worker(pb_utils: object, settings: Settings, max_label_sets: int) -> Worker:
+    """The worker of a model instance, made if it has none that is not finalized."""
+    with _lock:
+        for worker in _workers:
+            if settings.model_instance and worker.serves(pb_utils, settings):
+                _log.warning(
+                    "model %s has stages in this process already: the new ones share numbers, settings and "
+                    "finalize with them; record each request and stage in one place",
+                    settings.model,
+                )
+                return worker
+        if not _workers:
+            # It does not show from outside that requests are recorded in Python, at five times the cost.
+            _log.log(
+                logging.INFO if COMPILED or asked_for_python() else logging.WARNING,
+                "record path: %s",
+                record_path(),
+            )
+        worker = Worker(pb_utils, settings, max_label_sets)
+        if settings.model_instance:
+            _workers.append(worker)
+        return worker
+
+
+def workers_of(pb_utils: object) -> list[Worker]:
+    """The workers that hand over to this Triton and are not finalized."""
+    with _lock:
+        return [worker for worker in _workers if worker.pb_utils is pb_utils]
+
+
+_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+def trace_id(request: object) -> str | None:
+    """The W3C trace id (32 hex digits) of a traced request; None for another, and on an old Triton."""
+    try:
+        trace: Any = request
+        context = trace.trace().get_context()
+        match = _TRACEPARENT.fullmatch(json.loads(context)["traceparent"]) if context else None
+    except Exception:  # noqa: BLE001 (a log line's ornament never fails a request)
+        return None
+    return match[1] if match else None
+
+
+class RequestLog(logging.LoggerAdapter):  # type: ignore[type-arg] # not generic before Python 3.11
+    """Log lines of one request: its trace id in front if there is one, and as `trace_id` for formatters."""
+
+    def __init__(self, logger: logging.Logger, traced: str | None) -> None:
+        super().__init__(logger, {"trace_id": traced or ""})
+        self._prefix = f"trace_id={traced} " if traced else ""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:  # noqa: ANN401 (as logging declares it)
+        """As logging asks of an adapter."""
+        # Merged: an adapter of logging replaces the `extra` of the call.
+        kwargs["extra"] = {**(self.extra or {}), **(kwargs.get("extra") or {})}
+        return f"{self._prefix}{msg}", kwargs

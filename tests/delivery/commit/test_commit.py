@@ -8,7 +8,9 @@ import contextlib
 import pytest
 
 from support.virtual_time import run_virtual
-from tritonobs.delivery.commit import Answer
+from tritonobs.delivery.commit import REMEMBERED_SECONDS, Answer, Ledger
+
+NEWS = ("fingerprint", "began", "firing")
 
 
 def test_calls_that_arrive_together_share_one_message(bench, alert, payload) -> None:
@@ -182,3 +184,21 @@ def test_more_than_can_wait_comes_again(bench, alert, payload) -> None:
         assert answers[-1].reason == "too many alerts wait already"
 
     run_virtual(main())
+
+
+def test_news_is_remembered_for_its_group() -> None:
+    """Another group, or another state of the alert, is other news."""
+    ledger = Ledger()
+    ledger.remember("g", [NEWS], now=0.0)
+    assert ledger.accepted("g", NEWS, now=1.0)
+    assert not ledger.accepted("h", NEWS, now=1.0)
+    assert not ledger.accepted("g", ("fingerprint", "began", "resolved"), now=1.0)
+
+
+def test_memory_ends() -> None:
+    """After its time, and once the caller knows."""
+    ledger = Ledger()
+    ledger.remember("g", [NEWS], now=0.0)
+    assert not ledger.accepted("g", NEWS, now=REMEMBERED_SECONDS)
+    ledger.acknowledge("g", [NEWS])
+    assert not ledger.accepted("g", NEWS, now=1.0)

@@ -9,7 +9,7 @@ import pytest
 from support.virtual_time import run_virtual
 from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.commit import Answer
-from tritonobs.delivery.sifted import Sifted
+from tritonobs.delivery.payload import Sifted
 
 
 class Sieve:

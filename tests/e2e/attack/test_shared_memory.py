@@ -10,8 +10,8 @@ import pytest
 
 from support.traced_models import add_noop
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.triton import make_backend_folder, shared_memory_prefix
+from tritonobs.extensions.lab.stack.processes import wait_for
+from tritonobs.extensions.lab.stack.services import make_backend_folder, shared_memory_prefix
 
 pytestmark = pytest.mark.e2e
 NOT_OURS = Path("/dev/shm/tritonobs-test-of-somebody-else")  # noqa: S108 (where Linux keeps it)

@@ -11,13 +11,13 @@ from playwright.sync_api import sync_playwright
 
 from support.exporters import Exporters
 from support.watched import Watched
+from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab.load.images import parse_mix
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
 from tritonobs.extensions.lab.load.schedule import Segment
 from tritonobs.extensions.lab.stack import local
-from tritonobs.extensions.lab.stack.services import Folders
-from tritonobs.programs import binaries
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.render.rules import evaluate_mixin
 
 LONGER_THAN_THE_TESTS = 7200
@@ -56,7 +56,7 @@ def _cards(tmp_path_factory):
     records = evaluate_mixin({"stageInterval": "1s", "evaluationInterval": "1s"})["records"]
     groups = [one for one in records["groups"] if one["name"] == "tritonobs.accelerators"]
     folder = tmp_path_factory.mktemp("cards")
-    program = binaries.find("prometheus")
+    program = programs.find("prometheus")
     with Exporters(pages) as exporters, exporters.prometheus(program, groups, folder) as running:
         yield Watched(PrometheusClient(running.url))
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tritonobs.delivery.payload import Alert
+from tritonobs.extensions.incidents.account import LANGUAGES
+from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.join import State, join
-from tritonobs.extensions.incidents.pages import incident_page
-from tritonobs.extensions.incidents.pictures import Picture
-from tritonobs.extensions.incidents.place import Fleet
+from tritonobs.extensions.incidents.pages import Picture, incident_page
 from tritonobs.extensions.incidents.recorder import Recorded, entry_of
-from tritonobs.extensions.incidents.words import LANGUAGES
 from tritonobs.timings.cause import Cause
 
 pytestmark = pytest.mark.e2e

@@ -8,11 +8,10 @@ import pytest
 
 from support.programs import PrometheusProgram
 from support.watched import without_data
-from tritonobs import names
+from tritonobs import names, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.picture.answers import options
 from tritonobs.extensions.picture.board import read_board
-from tritonobs.programs import binaries
 from tritonobs.render.grafana import load_boards
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(660)]
@@ -90,7 +89,7 @@ def test_the_cluster_is_a_choice_where_several_are_gathered(busy, tmp_path):
         "params": {"match[]": ['{__name__=~"model_version:.+"}']},
         "static_configs": [{"targets": [busy.client.address.removeprefix("http://")]}],
     }
-    with PrometheusProgram(binaries.find("prometheus"), {"scrape_configs": [job]}, tmp_path) as program:
+    with PrometheusProgram(programs.find("prometheus"), {"scrape_configs": [job]}, tmp_path) as program:
         gathering = PrometheusClient(program.url)
         board = read_board(load_boards()["fleet"])
         (variable,) = [one for one in board.variables if one.name == "cluster"]

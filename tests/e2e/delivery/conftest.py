@@ -19,9 +19,9 @@ from support.account import Account, named, settle
 from support.chosen import CHAT
 from support.programs import AlertmanagerProgram, ServeProgram, free_port
 from tritonobs.chats.registry import robot_chat
-from tritonobs.extensions.lab.robot.robot import RobotDouble
+from tritonobs.extensions.lab.robot import RobotDouble
 from tritonobs.plan.build import build_plan
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 from tritonobs.render.alertmanager import render_alertmanager
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.spec.load import load_fleet

@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from support.chosen import CHAT
-from tritonobs.extensions.lab.robot.robot import Fault
-from tritonobs.extensions.lab.robot.vendors import VENDORS, Refusal
+from tritonobs.extensions.lab.robot import Fault
+from tritonobs.extensions.lab.vendors import VENDORS, Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

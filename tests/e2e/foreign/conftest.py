@@ -17,8 +17,8 @@ import pytest
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
 from tritonobs.extensions.lab.stack.native import LoneTriton, lone_triton
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.triton import cache_flags
+from tritonobs.extensions.lab.stack.processes import wait_for
+from tritonobs.extensions.lab.stack.services import cache_flags
 from tritonobs.timings.top import Pages
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.simulate import World
-from tritonobs import assets
+from tritonobs import assets, programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import ClientError
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, free_ports
 from tritonobs.plan.build import build_plan
-from tritonobs.programs import binaries
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
 
@@ -43,7 +42,7 @@ def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus
     config = folder / "prometheus.yml"
     config.write_text(f'rule_files: ["{folder}/*.rules.yml"]\n', encoding="utf-8")
     command = [
-        str(binaries.find("prometheus")),
+        str(programs.find("prometheus")),
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={LOOPBACK}:{port}",
@@ -102,7 +101,7 @@ def _backfill(world: World, folder: Path) -> None:
     ]
     source = folder / "past.om"
     source.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    command = [str(binaries.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
+    command = [str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
     subprocess.run([*command, str(folder / "data")], check=True, capture_output=True)
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import BadAnswer
-from tritonobs.extensions.history.backtest import backtest_limit
-from tritonobs.extensions.history.burns import backtest_objective
+from tritonobs.extensions.history.backtest import backtest_limit, backtest_objective
 from tritonobs.extensions.history.suggest import operations_in_history, suggest
 from tritonobs.timings.ask import unknown_model
 from tritonobs.timings.promql import Span

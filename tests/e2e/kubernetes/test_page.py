@@ -23,7 +23,7 @@ from support.operated import (
     scrape_config,
     triton_jobs,
 )
-from tritonobs.programs.binaries import find
+from tritonobs.programs import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,8 +21,8 @@ from support.operated import (
 )
 from support.pools import NODE, pod
 from support.programs import AlertmanagerProgram, ServeProgram, free_port
-from tritonobs.extensions.lab.robot.robot import RobotDouble
-from tritonobs.programs.binaries import find
+from tritonobs.extensions.lab.robot import RobotDouble
+from tritonobs.programs import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,7 +4,7 @@ import pytest
 
 from support.shards_rig import Tiers
 from support.shards_seen import live
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 TOLERANCE = 0.05
@@ -15,7 +15,7 @@ EXPECTED = {"TritonErrorBudgetBurnFast", "TritonModelUnloaded", "TritonServerDow
 
 @pytest.fixture(name="seen", scope="module")
 def _seen(tmp_path_factory):
-    if binaries.look("prometheus") is None:
+    if programs.look("prometheus") is None:
         pytest.skip("no prometheus here; get it with: tritonobs tools")
     with Tiers(tmp_path_factory.mktemp("tiers")) as tiers:
         yield live(tiers, calm=94, over=16, stopped=35, tolerance=TOLERANCE, patience=45, expected=EXPECTED)

@@ -4,7 +4,7 @@ import pytest
 
 from support.victoria_rig import PROGRAMS, Victoria
 from support.victoria_seen import lived
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 TOLERANCE = 0.05
@@ -21,10 +21,10 @@ EXPECTED = {"TritonErrorBudgetBurnFast", "TritonModelUnloaded", "TritonServerDow
 @pytest.fixture(name="told", scope="module")
 def _told(tmp_path_factory):
     for program in ("prometheus", "alertmanager"):
-        if binaries.look(program) is None:
+        if programs.look(program) is None:
             pytest.skip(f"no {program} here; get it with: tritonobs tools")
     for program in PROGRAMS:
-        if binaries.look(program) is None:
+        if programs.look(program) is None:
             pytest.skip(f"no {program} here; Debian's package victoria-metrics has it")
     with Victoria(tmp_path_factory.mktemp("victoria"), speed=10) as rig:
         yield lived(

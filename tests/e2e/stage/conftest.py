@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 
 from support.closed_loop import ClosedLoop
+from tritonobs import programs
 from tritonobs.clients.exposition import read_page
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.extensions.lab.stack import native, processes
 from tritonobs.extensions.lab.stack.native import lone_triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
-from tritonobs.programs import binaries
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Service, free_ports
 
 DRIVEN = Path(__file__).parent / "driven" / "model.py"
 SCRAPE_SECONDS = 0.5
@@ -168,7 +167,7 @@ def prometheus_page(tmp_path):
         f"--storage.tsdb.path={tmp_path}",
         f"--web.listen-address={LOOPBACK}:{port}",
     ]
-    argv = (str(binaries.find("prometheus")), *options)
+    argv = (str(programs.find("prometheus")), *options)
     service = Service(name="prometheus", argv=argv, url=url, ready_url=f"{url}/-/ready", ports=(port,))
     parts = native.up([service], Folders(root=tmp_path / "run"), lambda _: None)
     yield read_page(f"{url}/metrics", prefixes=("prometheus_",))

@@ -7,7 +7,7 @@ import urllib.request
 
 import pytest
 
-from tritonobs.extensions.lab.stack.triton import cache_flags
+from tritonobs.extensions.lab.stack.services import cache_flags
 from tritonobs.extensions.lint.catalogue import catalogue, release
 
 pytestmark = pytest.mark.e2e

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tritonobs.extensions.lab.stack import triton
-from tritonobs.extensions.lab.stack.ports import free_ports
+from tritonobs.extensions.lab.stack.processes import free_ports
+from tritonobs.extensions.lab.stack.services import triton_environment
 
 pytestmark = pytest.mark.e2e
 
@@ -18,7 +18,7 @@ def test_stages_of_a_bound_function_serve_and_say_why_nothing_is_shown(tmp_path)
     """The answer is right, Triton counts the request, no series of ours, one message that names PyTriton."""
     done = subprocess.run(
         [sys.executable, str(SERVE), *map(str, free_ports(3))],
-        env=triton.environment(),
+        env=triton_environment(),
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from tritonobs.extensions.lab.stack.triton import cache_flags
+from tritonobs.extensions.lab.stack.services import cache_flags
 
 pytestmark = pytest.mark.e2e
 

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 import requests
 
+from tritonobs import programs
 from tritonobs.clients.exposition import parse_page
-from tritonobs.programs import binaries
 from tritonobs.stage import format_bound
 
 pytestmark = pytest.mark.e2e
@@ -99,7 +99,7 @@ def test_promtool_dislikes_the_type_of_the_counters_and_nothing_else(driver):
     """Of ours it names the distributions that counters stand in for, no other series."""
     page = requests.get(driver.server.metrics_url, timeout=10).text
     done = subprocess.run(
-        [binaries.find("promtool"), "check", "metrics"],
+        [programs.find("promtool"), "check", "metrics"],
         input=page,
         capture_output=True,
         text=True,

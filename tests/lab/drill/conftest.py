@@ -17,8 +17,7 @@ import pytest
 from support.serving import serving
 from tritonobs.extensions.lab import faults
 from tritonobs.extensions.lab.drill import run
-from tritonobs.extensions.lab.stack.processes import Part
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

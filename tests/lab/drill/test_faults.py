@@ -15,7 +15,7 @@ import pytest
 from tritonobs import assets
 from tritonobs.extensions.lab.faults import VARIABLE, Faults, InjectedFault, with_faults
 from tritonobs.extensions.lab.stack import rehearsal
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 from tritonobs.stage import SCRAPE_INTERVAL_VARIABLE, Stages
 from tritonobs.testing import FakePbUtils
 

@@ -16,8 +16,8 @@ import pytest
 
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
-from tritonobs.extensions.lab.commands import drill
-from tritonobs.extensions.lab.drill import registry
+from tritonobs.extensions.lab import commands
+from tritonobs.extensions.lab.drill import run
 from tritonobs.extensions.lab.drill.drill import Alert
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import Session
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill
 
 pytestmark = pytest.mark.usefixtures("_quick")
-IMPORTED = (drill, Session)  # here, so that no child has to
-FROZEN = registry.DRILLS["server-frozen"]
+IMPORTED = (commands, Session)  # here, so that no child has to
+FROZEN = run.DRILLS["server-frozen"]
 
 
 def _silent(world: World) -> Drill:
@@ -76,7 +76,7 @@ def test_a_drill_interrupted_at_any_moment_leaves_nothing_broken(started: World,
     one, log, caught = _silent(started), tmp_path / "log", 0
 
     def work() -> None:
-        registry.DRILLS = {one.name: one}  # type: ignore[misc] # in this process only
+        run.DRILLS = {one.name: one}  # type: ignore[misc] # in this process only
         sys.argv = ["tritonobs", "drill", one.name, "--state", str(started.folders.root)]
         cli.run()
 

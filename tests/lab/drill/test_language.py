@@ -10,9 +10,8 @@ import pytest
 
 from tritonobs import assets
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
-from tritonobs.extensions.lab.drill.run import Session, Watch
+from tritonobs.extensions.lab.drill.run import DRILLS, Session, Watch
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 

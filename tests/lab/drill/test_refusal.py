@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from conftest import World
 
-    from tritonobs.extensions.lab.stack.services import Folders
+    from tritonobs.extensions.lab.stack.processes import Folders
 
     Sleeper = Callable[[Folders, dict[str, str]], subprocess.Popen[bytes]]
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tritonobs.extensions.lab.drill.registry import DRILLS
+from tritonobs.extensions.lab.drill.run import DRILLS
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.render.rules import evaluate_mixin
 from tritonobs.units import format_duration

@@ -8,10 +8,10 @@ import pytest
 
 from tritonobs.clients.prometheus import Target
 from tritonobs.extensions.lab import faults
-from tritonobs.extensions.lab.drill.registry import DRILLS
 from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.run import DRILLS
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.ports import wait_for
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 if TYPE_CHECKING:
     import subprocess

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.drill.drill import Alert, Drill, Stream, Takes, steady
-from tritonobs.extensions.lab.drill.rig import Rig
+from tritonobs.extensions.lab.drill.drill import Alert, Drill, Takes
+from tritonobs.extensions.lab.drill.rig import Rig, Stream, steady
 from tritonobs.extensions.lab.drill.run import Session
 from tritonobs.extensions.lab.stack import native
 

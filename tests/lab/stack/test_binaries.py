@@ -2,8 +2,8 @@
 
 import pytest
 
+from tritonobs import programs
 from tritonobs.errors import StackError
-from tritonobs.programs import binaries
 
 
 @pytest.fixture(name="empty_machine")
@@ -25,7 +25,7 @@ def test_find_names_the_command_that_installs(empty_machine):
     with pytest.raises(
         StackError, match=r"^promtool is neither on PATH nor in .*; install it with: tritonobs tools$"
     ):
-        binaries.find("promtool")
+        programs.find("promtool")
 
 
 def test_find_prefers_path_over_tools(empty_machine):
@@ -33,14 +33,14 @@ def test_find_prefers_path_over_tools(empty_machine):
     _program(empty_machine / "tools/usr/bin/promtool")
     mine = _program(empty_machine / "path/promtool")
 
-    assert binaries.find("promtool") == mine
+    assert programs.find("promtool") == mine
 
 
 def test_find_knows_the_name_debian_gives_alertmanager(empty_machine):
     """Debian calls the program prometheus-alertmanager."""
     debian = _program(empty_machine / "tools/usr/bin/prometheus-alertmanager")
 
-    assert binaries.find("alertmanager") == debian
+    assert programs.find("alertmanager") == debian
 
 
 def test_missing_packages_asks_for_a_package_only_when_a_file_of_it_is_missing(empty_machine):
@@ -49,7 +49,7 @@ def test_missing_packages_asks_for_a_package_only_when_a_file_of_it_is_missing(e
     for name in ("prometheus-alertmanager", "amtool"):
         _program(empty_machine / "path" / name)
 
-    names = [package.names[0] for package in binaries.missing_packages()]
+    names = [package.names[0] for package in programs.missing_packages()]
 
     assert "prometheus" in names
     assert "prometheus-alertmanager" not in names
@@ -60,4 +60,4 @@ def test_install_without_apt_says_what_to_do(empty_machine):
     with pytest.raises(
         StackError, match=r"no apt-get here; put prometheus, .*https://prometheus\.io/download/"
     ):
-        binaries.install(binaries.PACKAGES, print)
+        programs.install(programs.PACKAGES, print)

@@ -16,17 +16,17 @@ import pytest
 
 from support.interrupts import LONGEST_SECONDS, MOMENTS, NUMBERS, ended, forked
 from tritonobs import cli
-from tritonobs.cli import top
+from tritonobs.cli import live
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.commands import demo, load, stack
+from tritonobs.extensions.lab import commands
 from tritonobs.extensions.lab.stack import local, native, processes
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack.processes import Folders, Service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-IMPORTED = (demo, load, stack, top)  # here, so that no child has to
+IMPORTED = (commands, live)  # here, so that no child has to
 
 KILLS = int(os.environ.get("TRITONOBS_KILLS", "6"))
 """How often `up` is killed; 100 in the nightly run."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tritonobs.errors import StackError
-from tritonobs.extensions.lab.stack import native, ports
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import native, processes
+from tritonobs.extensions.lab.stack.processes import Folders, Service
 
 WEB = """import http.server, sys
 http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
@@ -22,7 +22,7 @@ DIES = "import sys; print('no such table: models'); sys.exit(7)"
 
 
 def _service(name: str, code: str) -> Service:
-    (port,) = ports.free_ports(1)
+    (port,) = processes.free_ports(1)
     url = f"http://127.0.0.1:{port}"
     argv = (sys.executable, "-c", code, str(port))
     return Service(name=name, argv=argv, url=url, ready_url=url, ports=(port,))
@@ -158,7 +158,7 @@ def test_known_says_what_to_do_about_a_damaged_state_file(folders):
 
 
 def _listening(port: int) -> bool:
-    return ports._is_taken(port)
+    return processes._is_taken(port)
 
 
 def _wait(condition) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs import assets
-from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.extensions.lab.stack.local import make_robot, write_practice_fleet
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.serve.config import load_served
 from tritonobs.spec.load import load_fleet

@@ -8,8 +8,7 @@ from support.fleet_sim.curves import every, steps
 from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live, product_rules
 from tritonobs.clients.prometheus import PrometheusClient, Rule
-from tritonobs.extensions.history.backtest import backtest_limit
-from tritonobs.extensions.history.burns import backtest_objective
+from tritonobs.extensions.history.backtest import backtest_limit, backtest_objective
 from tritonobs.timings.promql import Span
 
 HOUR = 3600

@@ -10,7 +10,7 @@ from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live, product_rules
 from support.promtool import Case, Check, seen
 from support.simulate import series_name
-from tritonobs.programs import binaries
+from tritonobs import programs
 
 RECORDS = (
     "slo:sli_error:ratio_rate1h",
@@ -52,7 +52,7 @@ def promtool_reads(groups, expressions, folder):
     """What promtool reads at each (expression, second); nothing is as expected, so it tells all."""
     checks = tuple(Check(expr=expr, minute=at / 60, samples={'{never="so"}': 1}) for expr, at in expressions)
     case = Case(says="all", world=grid(busy_fleet()), rules=(*RECORDS, *ALERTS), checks=checks)
-    answers = seen(binaries.find("promtool"), groups, case, folder)
+    answers = seen(programs.find("promtool"), groups, case, folder)
     return [
         {
             frozenset(pair for pair in labels if pair[0] != "__name__"): value

@@ -51,6 +51,7 @@ class Call:
     receiver: str
     firing: tuple[Life, ...]
     resolved: tuple[Life, ...]
+    group: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,6 +82,12 @@ class Alertmanager:
     def calls(self, lives: Iterable[Life], *, until: float) -> list[Call]:
         """Every call of every receiver up to a moment, in order."""
         return _Running(self._tree, self._inhibitions, until).calls(lives)
+
+    def listed(self, lives: Iterable[Life], at: float) -> list[tuple[Life, bool]]:
+        """What its API lists at a moment: alerts that fire, and whether they are inhibited."""
+        there = [one for one in lives if one.since <= at and _fires(one, at)]
+        active = [one.labels for one in there]
+        return [(one, any(rule.mutes(one.labels, active) for rule in self._inhibitions)) for one in there]
 
 
 class _Running:
@@ -152,7 +159,10 @@ class _Running:
         )
         if shown and _news(self._told.get(name), now, group.route.repeat_seconds):
             self._told[name] = now
-            self._calls.append(Call(at=at, receiver=group.route.receiver, firing=firing, resolved=resolved))
+            receiver = group.route.receiver
+            self._calls.append(
+                Call(at=at, receiver=receiver, firing=firing, resolved=resolved, group=repr(name))
+            )
         for key in [key for key, one in group.alerts.items() if not _fires(one, at)]:
             del group.alerts[key]
         if not group.alerts:

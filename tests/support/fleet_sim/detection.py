@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 from support.fleet_sim.curves import between
 from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live
-from tritonobs.plan.slo import BURN_TIERS, burn_factor
+from tritonobs.plan.objectives import BURN_TIERS, burn_factor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from support.fleet_sim.engine import Engine
-    from tritonobs.plan.slo import BurnTier
+    from tritonobs.plan.objectives import BurnTier
 
 OBJECTIVE: Final = 0.999
 _PERIOD_DAYS = 30

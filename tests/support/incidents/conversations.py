@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from support.alertmanager_sim.alertmanager import Call, Life
-    from tritonobs.extensions.incidents.explained import Judged
+    from tritonobs.extensions.incidents.groups import Judged
+    from tritonobs.extensions.incidents.incident import Fleet
     from tritonobs.extensions.incidents.news import Policy
-    from tritonobs.extensions.incidents.place import Fleet
 
 EPOCH: Final = 1_800_000_000.0
 """The Unix time at which a world begins."""

@@ -11,8 +11,9 @@ from support.alertmanager_sim.alertmanager import Alertmanager, Life
 from support.alertmanager_sim.chat import messages
 from support.fleet_sim.world import live, product_rules
 from support.incidents.shop import CHAT
-from tritonobs.render.alertmanager import render_alertmanager
-from tritonobs.render.routing import TIMINGS
+from support.incidents.spoken import spoken
+from tritonobs.extensions.incidents.incident import Fleet
+from tritonobs.render.alertmanager import TIMINGS, render_alertmanager
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from support.fleet_sim.engine import Engine
     from support.fleet_sim.world import Lived
     from support.incidents.shop import Shop
+    from support.incidents.spoken import Spoken
 
 COUNTED: Final = frozenset({"warning", "critical"})
 """What interrupts people."""
@@ -62,6 +64,8 @@ class Result:
     starts: tuple[Life, ...]
     infos: int
     messages: tuple[Message, ...]
+    conversation: tuple[Spoken, ...]
+    """The messages with incidents, which have no cause here: no triage reads the simulation."""
     first: float | None
     """Seconds from the beginning of the incident to the first message that names what must be named."""
     end: float
@@ -117,13 +121,17 @@ def lived_through(engine: Engine, incident: Incident) -> Result:
         key=lambda life: life.since,
     )
     config = yaml.safe_load(render_alertmanager(shop.plan)[0].text)
-    calls = Alertmanager(config).calls(lives, until=world.end)
-    said = tuple(one for one in messages(calls, CHAT) if one.severities & COUNTED)
+    manager = Alertmanager(config)
+    said = tuple(
+        one for one in messages(manager.calls(lives, until=world.end), CHAT) if one.severities & COUNTED
+    )
+    conversation = spoken(manager, lives, Fleet.of(shop.plan), receiver=CHAT, until=world.end)
     return Result(
         incident=incident,
         starts=tuple(one for one in lives if _counted(one)),
         infos=sum(not _counted(one) for one in lives),
         messages=said,
+        conversation=tuple(one for one in conversation if one.severities & COUNTED),
         first=_first(incident, said),
         end=world.end if incident.ends is None else incident.ends,
         late=tuple(_late(incident, said, groups, world)),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tritonobs.delivery.composer import Said
-    from tritonobs.delivery.sifted import Sifted
+    from tritonobs.delivery.payload import Sifted
     from tritonobs.extensions.incidents.part import Incidents
     from tritonobs.plan.fleet import Plan
     from tritonobs.plan.notify import Robot

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from tritonobs import cli
-from tritonobs.extensions.triage.cause import set_limit, stages_command, suggest_limit, triage_command
+from tritonobs.extensions.triage.check import set_limit, stages_command, suggest_limit, triage_command
 
 if TYPE_CHECKING:
     from conftest import Fleet

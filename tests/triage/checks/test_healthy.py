@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.extensions.triage import checks
-from tritonobs.extensions.triage.checks import CHECKS, EXPLAINS
+from tritonobs.extensions.triage.checks import CHECKS
 
 if TYPE_CHECKING:
     from conftest import Fleet
@@ -31,14 +31,16 @@ def test_small_changes_are_no_news(fleet: Fleet) -> None:
     assert fleet.verdict().status == "healthy"
 
 
-def test_every_check_is_a_file_a_page_and_an_id() -> None:
-    """One word for code, documentation and screen."""
+def test_every_check_is_a_function_a_page_and_an_id() -> None:
+    """One word for code, documentation and screen; every file has checks."""
     folder = Path(checks.__file__).parent
     files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
     pages = {path.stem for path in (folder.parents[3] / "docs" / "checks").glob("*.md")} - {"README"}
 
-    assert set(CHECKS) == files == pages
-    for name in CHECKS:
+    assert set(CHECKS) == pages
+    assert {check.judge.__module__.rpartition(".")[2] for check in CHECKS.values()} == files
+    for name, check in CHECKS.items():
+        assert check.judge.__name__ == name
         page = (folder.parents[3] / "docs" / "checks" / f"{name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {name}\n")
     overview = (folder.parents[3] / "docs" / "checks" / "README.md").read_text(encoding="utf-8")
@@ -47,11 +49,11 @@ def test_every_check_is_a_file_a_page_and_an_id() -> None:
 
 def test_explanations_are_between_checks_and_without_circles() -> None:
     """What follows from a cause never explains it back."""
-    assert set(EXPLAINS) | {effect for effects in EXPLAINS.values() for effect in effects} <= set(CHECKS)
+    assert {effect for check in CHECKS.values() for effect in check.explains} <= set(CHECKS)
 
     def reached(check: str, way: tuple[str, ...]) -> None:
         assert check not in way, way
-        for effect in EXPLAINS.get(check, ()):
+        for effect in CHECKS[check].explains:
             reached(effect, (*way, check))
 
     for check in CHECKS:

@@ -208,3 +208,27 @@ def test_a_snapshot_of_the_first_release_is_judged_too(fleet: Fleet, tmp_path: P
     path.write_text(json.dumps(body))
 
     assert load_snapshot(path) == fleet.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("field", "damage", "why"),
+    [
+        pytest.param(
+            "now", {"requests": [[{}, "many", 1.0]]}, "'now/requests/0/value': Input", id="a number"
+        ),
+        pytest.param("now", {"requests": [[{}, 1.0]]}, "damaged: ", id="too few values"),
+        pytest.param("targets", [{"url": 5}], "'targets/0/url': Input", id="a text"),
+        pytest.param("called", {"a": None}, "'called/a': Input", id="a name"),
+        pytest.param("incident", {"start": 2.0, "end": 1.0}, "does not end after it begins", id="a span"),
+    ],
+)
+def test_a_damaged_snapshot_is_refused_with_what_is_wrong(
+    fleet: Fleet, tmp_path: Path, field: str, damage: object, why: str
+) -> None:
+    """The field, and what it should be: a file of another program, or one that was edited."""
+    path = tmp_path / "s.json"
+    save_snapshot(fleet.snapshot(), path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: damage}))
+
+    with pytest.raises(SnapshotUnusable, match=why):
+        load_snapshot(path)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from tritonobs.clients.prometheus import Series
 from tritonobs.extensions.triage.judge import triage
-from tritonobs.extensions.triage.page import verdict_page
-from tritonobs.extensions.triage.tables import verdict_text
-from tritonobs.report import json_text
+from tritonobs.extensions.triage.tables import verdict_page, verdict_text
+from tritonobs.report.formats import json_text
 
 if TYPE_CHECKING:
     from conftest import Fleet

@@ -105,8 +105,8 @@ def discover(
 
 def _known(fleet: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The addresses of the servers of a fleet file, and their metrics pages."""
-    from tritonobs.cli.fleet_file import load_plan  # noqa: PLC0415 (brings pydantic)
-    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415 (brings requests)
+    from tritonobs.cli.values import load_plan  # noqa: PLC0415 (brings pydantic)
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
 
     replicas = find_replicas(load_plan(fleet))
     if not replicas:

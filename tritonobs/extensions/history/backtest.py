@@ -1,22 +1,42 @@
-"""The alerts that another limit would have caused: the loaded rule, replayed."""
+"""The alerts that another limit, or another objective, would have caused.
+
+A limit: the loaded rule is replayed. An objective: Prometheus recorded the burns against the objective of
+that day, so they cannot be replayed. The error ratios do not depend on an objective: the conditions of
+`rules/records/slo_burns.libsonnet` are applied to them, with what one tier has reported left out of the next.
+Bad requests that a pipeline's member explains are kept: a backtest is about one model.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import Literal, NamedTuple
+from itertools import accumulate
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
 from tritonobs.errors import BadAnswer
+from tritonobs.plan.objectives import (
+    AGAIN_RATIO,
+    BURN_TIERS,
+    FEWEST_BAD_REQUESTS,
+    HIGHEST_THRESHOLD,
+    LASTING_RATIO,
+    BurnTier,
+    burn_factor,
+    error_budget,
+)
+from tritonobs.report.console import Column, Line, Table
+from tritonobs.report.formats import share
 from tritonobs.timings import promql
-from tritonobs.timings.episodes import Episode, episodes_of, step_seconds
+from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
 from tritonobs.timings.promql import Span
-from tritonobs.units import format_number
+from tritonobs.units import format_duration, format_moment, format_number
 
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
@@ -30,6 +50,8 @@ _RATES_SERIES = "subject:triton_requests_offered:near_limit"
 """What is compared with those limits, a row for each rate."""
 _RATE = re.compile(rf'label_replace\((.+?) and on \([^)]*\) {_NEAR_SERIES}, "rate", "(\w+)", "", ""\)')
 _RATE_SERIES = "subject:triton_requests:rate5m"
+_MOST_EPISODES = 30
+_MOST_OF = 0.98
 _MATCHER = re.compile(r'(\w+)(!?=)"([^"]*)"')
 
 
@@ -156,3 +178,288 @@ class _Change(NamedTuple):
             (self.subject.get(label, value) == value) is (operator == "=")
             for label, operator, value in _MATCHER.findall(selector or "")
         )
+
+
+def backtest_table(backtest: Backtest) -> Table:
+    """When the alert would have fired, and how much of the time."""
+    shown = backtest.episodes[-_MOST_EPISODES:]
+    earlier = len(backtest.episodes) - len(shown)
+    span, number = format_duration(round(backtest.span_seconds)), len(backtest.episodes)
+    value = f"{backtest.value * 100:g}%" if backtest.kind == "objective" else f"{backtest.value:g} requests/s"
+    alerts = f"{number or 'no'} alert{'' if number == 1 else 's'}"
+    return Table(
+        title=f"{backtest.subject} at {value}, over {span}: {alerts}",
+        columns=(
+            Column(title="from"),
+            Column(title="for", right=True),
+            Column(title="peak", right=True),
+            Column(title="alert", wrap=True),
+        ),
+        lines=tuple(
+            Line(
+                cells=(
+                    format_moment(episode.start),
+                    format_duration(max(1, round(episode.seconds))),
+                    f"{episode.peak:.3g}",
+                    episode.alert,
+                )
+            )
+            for episode in shown
+        ),
+        notes=(
+            *((f"{earlier} earlier ones are left out.",) if earlier else ()),
+            _share_of_time(backtest),
+        ),
+    )
+
+
+def _share_of_time(backtest: Backtest) -> str:
+    step = format_duration(round(backtest.step_seconds))
+    ratio = share(backtest.firing_seconds / backtest.seen_seconds)
+    seen = format_duration(round(backtest.seen_seconds))
+    short = backtest.seen_seconds < _MOST_OF * backtest.span_seconds
+    history = f"the {seen} that Prometheus holds" if short else "the time"
+    return f"Firing {ratio} of {history}, read every {step}."
+
+
+_RATIO, _BAD = "slo:sli_error:ratio_rate", "slo:sli_bad_requests"
+_BUDGET = "slo:error_budget:ratio"
+_PERIOD = re.compile(rf"{_RATIO}(\d+)d")
+# Two intervals of the first tier's rules, and of the others'.
+_FRESH_SECONDS, _SLOW_FRESH_SECONDS = 60.0, 240.0
+# Windows from here on are summed of rarer samples, as the rules do.
+_SAMPLED_SECONDS: Final = 3600
+_Subject: TypeAlias = tuple[str, str]
+"""The cluster, and the version or "" for the model over all of them."""
+_Values: TypeAlias = Mapping[float, float]
+"""By their moment, in Unix seconds."""
+
+
+def backtest_objective(
+    prometheus: PrometheusClient,
+    span: Span,
+    *,
+    model: str,
+    version: str = "",
+    slo: str,
+    objective: Decimal,
+) -> Backtest:
+    """How often the alerts on the error budget would have fired, had this been the objective (a ratio).
+
+    Of one version, or without one of the model and each of its versions.
+
+    Raises:
+        ClientError: Prometheus did not answer, has not loaded the rules, or recorded no such objective.
+    """
+    of_version = f"{names.VERSION}={promql.quoted(version)}" if version else ""
+    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}", of_version)
+    days = _period_days(prometheus)
+    seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")
+    recorded = _Recorded(prometheus=prometheus, span=span, chosen=chosen)
+    tried: list[_Burns] = []
+    episodes: list[Episode] = []
+    for tier in BURN_TIERS:
+        limit = float(min(HIGHEST_THRESHOLD, burn_factor(tier, days) * error_budget(objective)))
+        burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded)
+        rule = loaded(prometheus, f"TritonErrorBudgetBurn{tier.name.capitalize()}")
+        for subject in recorded.subjects():
+            burns.try_out(subject)
+        episodes += joined(
+            one for points in burns.sent() for one in episodes_of(points, rule, step_seconds(span), span.end)
+        )
+        tried.append(burns)
+    return Backtest(
+        subject=f"{slo} of {model}{f' version {version}' if version else ''}",
+        kind="objective",
+        value=float(objective),
+        span_seconds=span.seconds,
+        seen_seconds=seen,
+        step_seconds=step_seconds(span),
+        episodes=by_start(episodes),
+    )
+
+
+def _period_days(prometheus: PrometheusClient) -> int:
+    """The SLO period of the loaded rules: the longest window of which they record the error ratio."""
+    found = (_PERIOD.fullmatch(rule.name) for rule in prometheus.rules() if rule.kind == "recording")
+    days = max((int(match[1]) for match in found if match), default=0)
+    if not days:
+        raise BadAnswer(
+            f"{prometheus.address} has loaded no record {_RATIO}…; build and load the rules first"
+        )
+    return days
+
+
+@dataclass(slots=True, kw_only=True)
+class _Recorded:
+    """What the rules recorded of one model's SLO in the span, each series asked for once."""
+
+    prometheus: PrometheusClient
+    span: Span
+    chosen: str
+    _asked: dict[str, dict[_Subject, _Values]] = field(default_factory=dict)
+    _counted: dict[_Subject, tuple[list[float], list[float]]] = field(default_factory=dict)
+
+    def subjects(self) -> list[_Subject]:
+        """All that have a history."""
+        return sorted(self._ask(f"{_RATIO}5m{self.chosen}"))
+
+    def ratio(self, subject: _Subject, seconds: Decimal) -> _Values:
+        """The error ratio over a window."""
+        return self._ask(f"{_RATIO}{format_duration(seconds)}{self.chosen}").get(subject, {})
+
+    def bad(self, subject: _Subject, seconds: Decimal | float) -> _Values:
+        """The bad requests of a window."""
+        samples = (
+            "sampled" if seconds >= _SAMPLED_SECONDS and seconds != BURN_TIERS[0].long_seconds else "increase"
+        )
+        window = format_duration(Decimal(round(float(seconds))))
+        return self._ask(f"sum_over_time({_BAD}:{samples}{self.chosen}[{window}])").get(subject, {})
+
+    def fresh(self, subject: _Subject, seconds: float) -> _Values:
+        """The bad requests that were just counted."""
+        return self.bad(subject, max(seconds, step_seconds(self.span)))
+
+    def old_enough(self, subject: _Subject, seconds: Decimal, at: float) -> bool:
+        """Whether the SLO existed this long before."""
+        if not seconds:
+            return True
+        return at in self._ask(f"{_BUDGET}{self.chosen} offset {format_duration(seconds)}").get(subject, {})
+
+    def counted(self, subject: _Subject) -> tuple[list[float], list[float]]:
+        """Moments, and the bad requests from the start of the span to each of them."""
+        if subject not in self._counted:
+            each = sorted(self.fresh(subject, 0).items())
+            self._counted[subject] = [at for at, _ in each], list(accumulate(count for _, count in each))
+        return self._counted[subject]
+
+    def _ask(self, query: str) -> dict[_Subject, _Values]:
+        if query not in self._asked:
+            found = self.prometheus.query_range(
+                query, start=self.span.start, end=self.span.end, step_seconds=step_seconds(self.span)
+            )
+            cluster = self.prometheus.cluster_label
+            self._asked[query] = {
+                (each.labels.get(cluster, ""), each.labels.get(names.VERSION, "")): dict(each.points)
+                for each in found
+            }
+        return self._asked[query]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Burns:
+    """When one tier would have burned, by subject, with the error ratio of its long window."""
+
+    tier: BurnTier
+    limit: float
+    faster: tuple[_Burns, ...]
+    recorded: _Recorded
+    points: dict[_Subject, list[tuple[float, float]]] = field(default_factory=dict)
+    _burned: dict[str, list[float]] = field(default_factory=dict)
+    _spans: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+
+    def try_out(self, subject: _Subject) -> None:
+        """Judge a subject, moment by moment."""
+        tier, recorded = self.tier, self.recorded
+        long, short, again = (
+            recorded.ratio(subject, window)
+            for window in (tier.long_seconds, tier.short_seconds, tier.again_seconds)
+        )
+        begun: list[float] = []
+        begins: list[float] = []
+        lasting, least = float(LASTING_RATIO) * self.limit, float(AGAIN_RATIO) * self.limit
+        for at, ratio in sorted(long.items()):
+            if self._begins(subject, at, ratio, short.get(at, 0)):
+                if not _count(begun, at, float(tier.short_seconds)):
+                    begins.append(at)
+                begun.append(at)
+            lately = short.get(at, 0) > lasting and _count(begun, at, float(tier.short_seconds))
+            twice = again.get(at, 0) > least and _count(begins, at, float(tier.lately_seconds)) > 1
+            if ratio > lasting and (lately or twice) and not self._reported(subject, at, ratio, lasting):
+                self.points.setdefault(subject, []).append((at, ratio))
+
+    def sent(self) -> Iterable[list[tuple[float, float]]]:
+        """The moments of the alert, by subject: a page adds nothing while a faster one fires."""
+        for (cluster, _), points in self.points.items():
+            yield [
+                (at, value)
+                for at, value in points
+                if self.tier.severity != "critical"
+                or not any(one.out(cluster, at, float(self.tier.short_seconds)) for one in self.faster)
+            ]
+
+    def out(self, cluster: str, at: float, seconds: float = 0) -> bool:
+        """Whether any subject of the cluster burned within the last seconds."""
+        return _count(self._moments(cluster), at, seconds + step_seconds(self.recorded.span) / 2) > 0
+
+    def spans(self, cluster: str) -> list[tuple[float, float]]:
+        """When it burned, from the first moment to the last, oldest first."""
+        step = step_seconds(self.recorded.span)
+        if cluster not in self._spans:
+            found: list[tuple[float, float]] = []
+            for at in self._moments(cluster):
+                if found and at - found[-1][1] <= 1.5 * step:
+                    found[-1] = (found[-1][0], at)
+                else:
+                    found.append((at, at))
+            self._spans[cluster] = found
+        return self._spans[cluster]
+
+    def _moments(self, cluster: str) -> list[float]:
+        if cluster not in self._burned:
+            here = (points for (where, _), points in self.points.items() if where == cluster)
+            self._burned[cluster] = sorted({at for points in here for at, _ in points})
+        return self._burned[cluster]
+
+    def _begins(self, subject: _Subject, at: float, ratio: float, short: float) -> bool:
+        """A bad request was just counted, and both windows burn too fast for this tier and none faster."""
+        recorded, tier = self.recorded, self.tier
+        fresh = _SLOW_FRESH_SECONDS if self.faster else _FRESH_SECONDS
+        return (
+            ratio > self.limit
+            and short > self.limit
+            and recorded.fresh(subject, fresh).get(at, 0) > 0
+            and recorded.bad(subject, tier.long_seconds).get(at, 0) >= FEWEST_BAD_REQUESTS
+            and recorded.old_enough(subject, tier.age_seconds, at)
+            and not any(one.takes(subject, at) for one in self.faster)
+            and not self._reported(subject, at, ratio, self.limit)
+        )
+
+    def takes(self, subject: _Subject, at: float) -> bool:
+        """Whether a burst is this tier's: its alert fires, or the latest requests burn fast enough for it."""
+        recorded, short = self.recorded, self.tier.short_seconds
+        return self.out(subject[0], at) or (
+            recorded.ratio(subject, short).get(at, 0) > self.limit
+            and recorded.bad(subject, short).get(at, 0) >= FEWEST_BAD_REQUESTS
+        )
+
+    def _reported(self, subject: _Subject, at: float, ratio: float, limit: float) -> bool:
+        """Whether faster tiers have reported so much of the long window that the rest does not burn.
+
+        They have reported what came while they burned, and the long window before.
+        """
+        spans = sorted(
+            (begin - float(one.tier.long_seconds), end)
+            for one in self.faster
+            for begin, end in one.spans(subject[0])
+            if begin <= at
+        )
+        moments, total = self.recorded.counted(subject)
+        told, until = 0.0, at - float(self.tier.long_seconds)
+        for begin, end in spans:
+            first, last = max(begin, until), min(end, at)
+            if first < last:
+                told += _until(moments, total, last) - _until(moments, total, first)
+                until = last
+        bad = self.recorded.bad(subject, self.tier.long_seconds).get(at, 0)
+        return told > 0 and bad - told < max(bad * limit / ratio, FEWEST_BAD_REQUESTS)
+
+
+def _until(moments: list[float], total: list[float], at: float) -> float:
+    place = bisect_right(moments, at)
+    return total[place - 1] if place else 0.0
+
+
+def _count(times: list[float], until: float, seconds: float) -> int:
+    """How many of the sorted times are in the last seconds."""
+    return bisect_right(times, until) - bisect_right(times, until - seconds)

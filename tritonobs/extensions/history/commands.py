@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.asking import asked_prometheus, refuse_unknown
 from tritonobs.cli.say import say
 from tritonobs.cli.values import (
     Address,
     Duration,
     Parsed,
+    asked_prometheus,
     cluster_option,
     format_option,
     prometheus_option,
+    refuse_unknown,
     running_url,
 )
 from tritonobs.files import replace
@@ -111,10 +112,10 @@ def suggest(
     Reads recorded history. --drive measures with load instead; use a replica without other traffic. Exit
     status 3 when there is too little data.
     """
-    from tritonobs.extensions.history.suggest import describe  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415
-    from tritonobs.extensions.history.tables import suggestion_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table, print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.history.suggest import describe, suggestion_page, suggestion_table  # noqa: PLC0415
+    from tritonobs.extensions.history.suggest import suggest as find_knee  # noqa: PLC0415 (brings requests)
+    from tritonobs.report.console import print_table, print_text  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
 
     if url and highest <= lowest:
         raise click.BadParameter(f"{highest:g} is not above --from {lowest:g}", param_hint="--to")
@@ -130,8 +131,6 @@ def suggest(
         say(f"tritonobs: {error}; read more history (--over) or measure with load (--drive)", err=True)
         return 3
     if plot:
-        from tritonobs.extensions.history.tables import suggestion_page  # noqa: PLC0415 (brings jinja2)
-
         replace(plot, suggestion_page(found, describe(found)).encode())
     if form == "json":
         say(json_text(found))
@@ -167,10 +166,13 @@ def backtest(
 
     Applies the alert rules to recorded history. Exit status 1 when an alert would have fired.
     """
-    from tritonobs.extensions.history.backtest import backtest_limit  # noqa: PLC0415
-    from tritonobs.extensions.history.burns import backtest_objective  # noqa: PLC0415
-    from tritonobs.extensions.history.tables import backtest_table  # noqa: PLC0415
-    from tritonobs.report import json_text, print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.extensions.history.backtest import (  # noqa: PLC0415 (brings requests)
+        backtest_limit,
+        backtest_objective,
+        backtest_table,
+    )
+    from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415 (brings rich)
     from tritonobs.timings.promql import Span  # noqa: PLC0415
 
     if (qps is None) == (objective is None):

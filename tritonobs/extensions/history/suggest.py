@@ -1,4 +1,4 @@
-"""The QPS limit that a model can serve: the rate at which requests begin to queue."""
+"""The QPS limit that a model can serve: the rate at which requests begin to queue; for people, too."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from statistics import median
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Series
+from tritonobs.report.console import Column, Line, Table
+from tritonobs.report.formats import latency, rate, share
 from tritonobs.timings import promql
 from tritonobs.timings.measured import calls_question, pipeline_calls
 from tritonobs.timings.outcomes import LABELS, Ended, ended
@@ -195,4 +197,64 @@ def describe(suggestion: Suggestion) -> str:
         f"{suggestion.model} begins to wait at {suggestion.knee_qps:.3g} requests/s; up to "
         f"{suggestion.good_qps:.3g} a request takes {calm}. With {suggestion.headroom_ratio:.0%} headroom "
         f"the limit is {limit}."
+    )
+
+
+def suggestion_table(suggestion: Suggestion) -> Table:
+    """Every rate that was seen, the knee marked."""
+    return Table(
+        title=f"{suggestion.model}: mean request time by rate",
+        columns=tuple(Column(title=title, right=True) for title in ("req/s", "mean", "failed", "")),
+        lines=tuple(
+            Line(
+                cells=(
+                    rate(point.qps),
+                    latency(point.seconds),
+                    share(point.failed_ratio),
+                    "waits" if suggestion.knee_qps is not None and point.qps >= suggestion.knee_qps else "",
+                ),
+                style="yellow" if point.qps == suggestion.knee_qps else "",
+            )
+            for point in suggestion.operations
+        ),
+    )
+
+
+_WIDTH, _HEIGHT, _MARGIN = 720, 360, 60
+
+
+def suggestion_page(suggestion: Suggestion, sentence: str) -> str:
+    """The knee drawn: mean request time over rate, with the limit."""
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
+
+    # All may be 0, and `x` and `y` divide by them.
+    most_qps = max(point.qps for point in suggestion.operations) or 1.0
+    most_seconds = max(point.seconds for point in suggestion.operations) or 1.0
+
+    def x(qps: float) -> float:
+        return round(_MARGIN + (_WIDTH - 2 * _MARGIN) * qps / most_qps, 1)
+
+    def y(seconds: float) -> float:
+        return round(_HEIGHT - _MARGIN - (_HEIGHT - 2 * _MARGIN) * seconds / most_seconds, 1)
+
+    marks = [(suggestion.limit_qps, "#2e7d32", f"limit {suggestion.limit_qps:g}")]
+    if suggestion.knee_qps is not None:
+        marks.append((suggestion.knee_qps, "#c62828", f"waits from {suggestion.knee_qps:.3g}"))
+    return template(__package__, "suggestion.html").render(
+        title=suggestion.model,
+        sentence=sentence,
+        width=_WIDTH,
+        height=_HEIGHT,
+        margin=_MARGIN,
+        points=[
+            {
+                "x": x(point.qps),
+                "y": y(point.seconds),
+                "words": f"{rate(point.qps)}/s: {latency(point.seconds)}",
+            }
+            for point in suggestion.operations
+        ],
+        marks=[{"x": x(qps), "colour": colour, "words": words} for qps, colour, words in marks],
+        most_time=latency(most_seconds),
+        most_rate=rate(most_qps),
     )

@@ -1,28 +1,294 @@
-"""What is known of an incident, for people: a row of a list, a timeline, a draft of a post-mortem.
+"""What is said of an incident, in the language of its reader: in a message, a list, a page, a post-mortem.
 
-Made of an entry of the folder, so a running incident and one of last month read the same. Names are data.
+Lines of a message are made of the incident itself; all else of its entry in the folder, so a running incident
+and one of last month read the same. Names are data.
 """
+# ruff: noqa: RUF001 (Chinese has punctuation of its own)
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+import zoneinfo
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
+from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final
 from urllib.parse import quote
 
-from tritonobs.escapes import shown
-from tritonobs.extensions.incidents.cost import Cost
+from tritonobs.delivery.composer import Said
+from tritonobs.extensions.incidents.cost import Action, Cost, LimitChanged, Silenced
+from tritonobs.extensions.incidents.incident import Incident, What
+from tritonobs.extensions.incidents.news import Kind, Message
 from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
-from tritonobs.extensions.incidents.words import ENGLISH, Words, action, counts, lasted
-from tritonobs.units import format_clock, format_moment
+from tritonobs.outside import shown
+from tritonobs.plan.fleet import Plan
+from tritonobs.plan.notify import Robot
+from tritonobs.units import format_clock, format_duration, format_moment, format_number, format_percent
 
+_MOST_INCIDENTS = 3
+_MOST_ACTIONS = 3
+"""In a message; the page has all of them."""
+_CLOCKS_DIFFER_SECONDS = 60.0
+"""The start of an alert is Prometheus' time."""
 _MOST_NAMES = 3
 _PLACE = ("cluster", "model", "version", "stage", "replica", "instance", "robot")
 _MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_{}[]<>#|!"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """One language's phrases; `{}` is filled in. `language` is that of the HTML page."""
+
+    language: str
+    cause: str
+    since: str
+    other_cause: str
+    goes_on: str
+    eased: str
+    took_over: str
+    next_step: str
+    over: str
+    failed: str
+    late: str
+    harmless: str
+    budget: str
+    meanwhile: str
+    limit_changed: str
+    started: str
+    silenced: str
+    unlimited: str
+    noticed: str
+    incident: str
+    incidents_of: str
+    no_incident: str
+    comma: str
+    unknown: str
+    and_more: str
+    on: str
+    lasts: str
+    lasted: str
+    fires: str
+    fires_again: str
+    resolved: str
+    sure: str
+    also: str
+    timeline: str
+    runbooks: str
+    silence: str
+    commands: str
+    every: str
+    more_alerts: str
+
+
+LANGUAGES: Final[Mapping[str, Words]] = {
+    "en": Words(
+        language="en",
+        cause="{}",
+        since="{}, since {}",
+        other_cause="Another cause than before: {}",
+        goes_on="It belongs to an incident that goes on since {}",
+        eased="It is going back: no page fires any more, {} alerts still do",
+        took_over="It may have been reported before: tritonobs serve has run since {} only",
+        next_step="Next: {}",
+        over="It is over after {}",
+        failed="{} requests failed",
+        late="{} were later than promised",
+        harmless="no request failed or was later than promised",
+        budget="{share} of the error budget of {slo}",
+        meanwhile="Meanwhile: {}",
+        limit_changed="limit of {} {} → {}",
+        started="{} started",
+        silenced="{} silenced {}",
+        unlimited="unlimited",
+        noticed="noticed after {} by {}",
+        incident="incident",
+        incidents_of="Incidents of {}",
+        no_incident="There was none since this process began.",
+        comma=", ",
+        unknown="no cause is known",
+        and_more="{} and {} more",
+        on="{} on {}",
+        lasts="lasts since {}",
+        lasted="lasted {}",
+        fires="{} fires",
+        fires_again="{} fires, {} times",
+        resolved="{} is over",
+        sure="{} sure",
+        also="Also: {}",
+        timeline="Timeline",
+        runbooks="Runbooks",
+        silence="silence this incident",
+        commands="Commands",
+        every="all incidents",
+        more_alerts="and {} more alerts",
+    ),
+    "zh": Words(
+        language="zh",
+        cause="诊断：{}",
+        since="{}（自 {} 起）",
+        other_cause="诊断有变：{}",
+        goes_on="属于自 {} 起持续的事件",
+        eased="正在恢复：已无紧急告警，仍有 {} 条告警触发",
+        took_over="此前可能已通知：tritonobs serve 自 {} 起运行",
+        next_step="下一步：{}",
+        over="已结束，历时 {}",
+        failed="{} 个请求失败",
+        late="{} 个超过承诺时间",
+        harmless="没有请求失败或超过承诺时间",
+        budget="消耗 {slo} 错误预算的 {share}",
+        meanwhile="期间操作：{}",
+        limit_changed="{} 的限额 {} → {}",
+        started="{} 启动",
+        silenced="{} 静默 {}",
+        unlimited="不限",
+        noticed="{} 后由 {} 发现",
+        incident="事件",
+        incidents_of="{} 的事件",
+        no_incident="本进程启动以来没有事件。",
+        comma="，",
+        unknown="原因未知",
+        and_more="{} 等另外 {} 个",
+        on="{}（{}）",
+        lasts="自 {} 起持续",
+        lasted="历时 {}",
+        fires="{} 触发",
+        fires_again="{} 触发，共 {} 次",
+        resolved="{} 恢复",
+        sure="置信度 {}",
+        also="另有：{}",
+        timeline="时间线",
+        runbooks="处置手册",
+        silence="静默此事件",
+        commands="命令",
+        every="全部事件",
+        more_alerts="另有 {} 条告警",
+    ),
+}
+ENGLISH: Final = LANGUAGES["en"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Voice:
+    """How one robot says it, and what is known beside the incidents."""
+
+    words: Words
+    zone: tzinfo
+    url: str
+    bills: Mapping[str, Cost]
+    news: Mapping[str, Message]
+    stale: Collection[str]
+    running_since: float
+
+    def lines(self, one: Incident) -> Sequence[Said]:
+        """What is said of one incident."""
+        words, news = self.words, self.news.get(one.id)
+        url = f"{self.url}/incidents/{one.id}"
+        if words.language != ENGLISH.language:
+            url += f"?lang={words.language}"
+        if one.ended is not None:
+            bill = self.bills.get(one.id)
+            parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
+            end = Said(words.comma.join(parts), words.incident, url)
+            found = [done for done in bill.done if done.at >= one.since] if bill else []
+            actions = [action(done, words) for done in found[-_MOST_ACTIONS:]]
+            return (end, Said(words.meanwhile.format(words.comma.join(actions)))) if actions else (end,)
+        notes = [Said(text) for text in self._notes(one, news)]
+        if one.cause is None:
+            return notes
+        if one.id in self.stale:
+            since = words.goes_on.format(format_clock(one.began, self.zone))
+            return (Said(since, words.incident, url), *notes)
+        sentence = words.other_cause if news and news.corrects else words.cause
+        sentence = sentence.format(one.cause.sentence)
+        if one.cause.since is not None:
+            sentence = words.since.format(sentence, format_clock(one.cause.since, self.zone))
+        steps = one.cause.next_steps[:1]
+        if not steps:
+            return (Said(sentence, words.incident, url), *notes)
+        return (Said(sentence), Said(words.next_step.format(steps[0]), words.incident, url), *notes)
+
+    def _notes(self, one: Incident, news: Message | None) -> Iterator[str]:
+        """What is different from the message before, or why it is not known whether there was one."""
+        if news is None:
+            return
+        if any(change.what is What.EASED for change in news.changes):
+            yield self.words.eased.format(sum(alert.firing for alert in one.alerts))
+        if news.kind is Kind.FIRST and one.began < self.running_since - _CLOCKS_DIFFER_SECONDS:
+            yield self.words.took_over.format(format_clock(self.running_since, self.zone))
+
+
+def said(
+    incidents: Iterable[Incident],
+    bills: Mapping[str, Cost],
+    plan: Plan,
+    robot: Robot,
+    *,
+    news: Mapping[str, Message] = MappingProxyType({}),
+    stale: Collection[str] = (),
+    running_since: float = 0.0,
+) -> tuple[Said, ...]:
+    """Lines above the alerts of a message: of each incident its cause, since when, and what to do.
+
+    An incident in which nothing fires any more says how long it lasted, and what it cost where that is among
+    the `bills`, by id. One without a cause says nothing while it goes on, but for what is new. `news` are the
+    messages that go with these alerts, by the incident's id. What explained those that are `stale` need not
+    explain the alerts that came since, and is not said again. A process knows nothing of messages from before
+    `running_since`, and says so.
+    """
+    voice = _Voice(
+        words=LANGUAGES[robot.language],
+        zone=zoneinfo.ZoneInfo(plan.notify.timezone),
+        url=plan.addresses.serve_link,
+        bills=bills,
+        news=news,
+        stale=stale,
+        running_since=running_since,
+    )
+    return tuple(line for one in tuple(incidents)[:_MOST_INCIDENTS] for line in voice.lines(one))
+
+
+def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
+    """`143 requests failed`, `20 were later than promised`, `3.2% of the error budget of inspect fast`.
+
+    Nothing is said of what is not known.
+    """
+    known = [number for number in (bill.failed, bill.late) if number is not None]
+    if known and not any(known):
+        yield words.harmless
+        return
+    for number, phrase in ((bill.failed, words.failed), (bill.late, words.late)):
+        if number:
+            yield phrase.format(format_number(number))
+    worst = next((one for one in bill.charged if one.budget_share), None)
+    if worst and worst.budget_share:
+        name = " ".join(part for part in (worst.model, worst.version, worst.slo) if part)
+        yield words.budget.format(share=_share(worst.budget_share), slo=name)
+
+
+def action(done: Action, words: Words = ENGLISH) -> str:
+    """`limit of inspect 8 → 12`, `detector 2 started`, `ops silenced model="inspect"`."""
+    if isinstance(done, Silenced):
+        return words.silenced.format(done.who or "?", " ".join(done.matchers))
+    name = " ".join(part for part in (done.model, done.version) if part)
+    if isinstance(done, LimitChanged):
+        old, new = (words.unlimited if text in {"", "inf"} else text for text in (done.old, done.new))
+        return words.limit_changed.format(name or "*", old, new)
+    return words.started.format(name)
+
+
+def _share(share: float) -> str:
+    """`3.2%`, `0.05%`, `240%`."""
+    return format_percent(float(f"{share:.2g}"))
+
+
+def lasted(began: float, ended: float) -> str:
+    """`12m30s`."""
+    return format_duration(Decimal(max(0, round(ended - began))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,16 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
-from tritonobs.delivery.payload import Alert, State
-from tritonobs.delivery.sifted import Sifted
-from tritonobs.extensions.incidents.incident import Incident, What, cause_key, chat_incidents
+from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.extensions.incidents.incident import (
+    SEVERITIES,
+    Fleet,
+    Incident,
+    What,
+    cause_key,
+    chat_incidents,
+    rank,
+)
 from tritonobs.extensions.incidents.news import (
     MOST_NAMED,
     Chat,
@@ -28,11 +35,10 @@ from tritonobs.extensions.incidents.news import (
     due,
     named,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet, rank
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
 
 LONGEST_WAIT_SECONDS: Final = 240.0
-"""Alertmanager gives a call about tickets five minutes (`render/routing.py`), answers on the way included."""
+"""Alertmanager gives a call about tickets five minutes (`render/alertmanager.py`), answers included."""
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
 )

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import zoneinfo
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from tritonobs.cli.fleet_file import asked_plan
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Group, format_option, running_fleet
-from tritonobs.errors import FileUnusable
+from tritonobs.cli.values import Group, asked_plan, format_option, running_fleet
+from tritonobs.errors import FileUnusable, TritonobsError
 from tritonobs.extensions.incidents import account
-from tritonobs.extensions.incidents.recorder import Recorder
-from tritonobs.extensions.incidents.words import lasted
+from tritonobs.extensions.incidents.account import lasted
+from tritonobs.extensions.incidents.recorder import Recorded, Recorder
+from tritonobs.registry import answer
+
+if TYPE_CHECKING:
+    from tritonobs.extensions.incidents.pages import Picture
+    from tritonobs.plan.fleet import Plan
 
 _FLEET = Path("fleet.yaml")
 FLEET = click.option(
@@ -83,7 +90,8 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
     type=click.Choice(["text", "json", "html", "markdown"]),
     default="text",
     show_default=True,
-    help="markdown is a draft of the post-mortem.",
+    help="markdown and html are drafts of the post-mortem; html has panels of the boards, from the fleet "
+    "file's Prometheus.",
 )
 def show(*, ident: str, fleet: Path | None, folder: Path | None, form: str) -> None:
     """Show one incident: cause, place, timeline, what to do, and how to judge its readings again."""
@@ -97,14 +105,42 @@ def show(*, ident: str, fleet: Path | None, folder: Path | None, form: str) -> N
         readings = {moment.value: str(path) for moment, path in found.readings.items()}
         say(json_text(found.entry.model_dump(mode="json"), readings=readings))
     elif form == "html":
-        from tritonobs.extensions.incidents.pages import incident_page  # noqa: PLC0415 (brings jinja2)
-
-        say(incident_page(found))
+        say(_page(found, _plan(fleet, folder)))
     elif form == "markdown":
         say(account.markdown(found.entry, found.readings), nl=False)
     else:
         for line in account.lines(found.entry, found.readings):
             say(line)
+
+
+def _page(found: Recorded, plan: Plan | None) -> str:
+    """One file that needs nothing else; what cannot be drawn is left out, with a printed reason."""
+    from tritonobs.extensions.incidents.pages import drawn, incident_page  # noqa: PLC0415 (brings starlette)
+
+    if plan is None:
+        say("no pictures: name the fleet file (--fleet), which says where Prometheus is", err=True)
+        return incident_page(found, serve=None)
+    pictures: Sequence[Picture] = ()
+    draw = answer("pictures")
+    why = "there is no data of that time" if draw else "nothing here draws them"
+    try:
+        pictures = drawn(found.entry, plan, draw)
+    except TritonobsError as error:
+        why = str(error)
+    if not pictures:
+        say(f"no pictures: {why}", err=True)
+    return incident_page(
+        found,
+        zone=zoneinfo.ZoneInfo(plan.notify.timezone),
+        pictures=pictures,
+        serve=plan.addresses.serve_link,
+    )
+
+
+def _plan(fleet: Path | None, folder: Path | None) -> Plan | None:
+    """That of the fleet file; a folder that an option names may be of another fleet than is found here."""
+    fleet = fleet or (None if folder else running_fleet() or _FLEET)
+    return asked_plan(fleet) if fleet else None
 
 
 def _recorder(fleet: Path | None, folder: Path | None) -> Recorder:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from tritonobs.extensions.incidents.incident import Incident
-from tritonobs.extensions.incidents.place import Fleet, Place
+from tritonobs.extensions.incidents.incident import Fleet, Incident, Place
 
 MOST_ACTIONS: Final = 100
 LEAD_SECONDS: Final = 600.0

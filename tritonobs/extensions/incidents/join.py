@@ -13,18 +13,30 @@ from itertools import accumulate
 from typing import Final
 
 from tritonobs.delivery.payload import Alert
-from tritonobs.extensions.incidents.explained import Explanation, Judged, explained, explanations, put_aside
-from tritonobs.extensions.incidents.groups import Group, grouped
+from tritonobs.extensions.incidents.groups import (
+    Explanation,
+    Group,
+    Judged,
+    explained,
+    explanations,
+    grouped,
+    put_aside,
+)
 from tritonobs.extensions.incidents.incident import (
     QUIET_SECONDS,
+    SEVERITIES,
     Change,
     Episode,
+    Fleet,
     Incident,
+    Place,
+    Where,
     changes,
     ident,
+    rank,
     summed_up,
+    where,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet, Place, Where, rank, where
 
 MOST_ALERTS: Final = 10_000
 """That are known at once; as many as a call of Alertmanager may have (`delivery/payload.py`)."""
@@ -83,14 +95,11 @@ def join(
     alerts: Iterable[Alert],
     fleet: Fleet,
     verdict: Judged | None = None,
-    *,
-    whole: bool = False,
 ) -> Step:
     """The incidents after these alerts and this verdict, at the Unix time `now`.
 
-    `alerts` are news: what is not among them is as it was. Where they are the `whole` that Alertmanager has
-    now, an alert that is not among them is over. Without a `verdict` that of before holds; one without causes
-    changes nothing.
+    `alerts` are news: what is not among them is as it was. Without a `verdict` that of before holds; one
+    without causes changes nothing.
     """
     known = dict(state.alerts)
     outside: list[Alert] = []
@@ -107,7 +116,7 @@ def join(
             known[key] = _heard(alert, about, now)
         elif not _was_closed(state, alert):
             outside.append(alert)
-    known = {key: _still(one, now, over=whole and key not in heard) for key, one in known.items()}
+    known = {key: _still(one, now) for key, one in known.items()}
     said = explanations(verdict, fleet) if verdict else ()
     known = put_aside(known, said, fleet)
 
@@ -177,13 +186,10 @@ def _heard_again(one: Episode, alert: Alert, now: float) -> Episode:
     )
 
 
-def _still(one: Episode, now: float, *, over: bool) -> Episode:
-    """The alert as it is at this moment; the end of a silenced alert is not reported."""
-    if not one.firing:
-        return one
-    if over:
-        return replace(one, ended=now)
-    return replace(one, ended=one.heard) if now - one.heard >= FORGOTTEN_SECONDS else one
+def _still(one: Episode, now: float) -> Episode:
+    """The alert as it is at this moment: where Alertmanager is gone, no end is reported."""
+    forgotten = one.firing and now - one.heard >= FORGOTTEN_SECONDS
+    return replace(one, ended=one.heard) if forgotten else one
 
 
 def _starts(alert: Alert, now: float) -> float:

@@ -15,21 +15,22 @@ from typing import Final, TypeVar
 
 from tritonobs.delivery.payload import State
 from tritonobs.extensions.incidents.incident import (
+    SEVERITIES,
     CauseKey,
     Change,
     Episode,
+    Fleet,
     Incident,
     What,
     cause_key,
     changes,
 )
-from tritonobs.extensions.incidents.place import SEVERITIES, Fleet
 from tritonobs.timings.cause import Cause
 
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 14_400.0, "warning": 43_200.0, "info": 259_200.0}
 )
-"""Alertmanager's own, as `render/routing.py` configures it."""
+"""Alertmanager's own, as `render/alertmanager.py` configures it."""
 MOST_NAMED: Final = 50_000
 MOST_TOLD: Final = 500
 """Alerts and incidents that a chat is known to have; the oldest are forgotten first."""

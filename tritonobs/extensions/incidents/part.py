@@ -16,33 +16,28 @@ from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
-from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert, State
-from tritonobs.delivery.sifted import Sifted
+from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.extensions.incidents import chats, ends, recorder
+from tritonobs.extensions.incidents.account import said
 from tritonobs.extensions.incidents.bill import bill
 from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, telling, unasked
 from tritonobs.extensions.incidents.cost import Cost
-from tritonobs.extensions.incidents.folder import Folder
-from tritonobs.extensions.incidents.incident import Incident
+from tritonobs.extensions.incidents.ends import Listing, ended, firing
+from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
-from tritonobs.extensions.incidents.pages import routes
-from tritonobs.extensions.incidents.pictures import Pictures
-from tritonobs.extensions.incidents.place import Fleet
-from tritonobs.extensions.incidents.recorder import Recorder
-from tritonobs.extensions.incidents.series import IncidentSeries
-from tritonobs.extensions.incidents.words import said
+from tritonobs.extensions.incidents.pages import IncidentSeries, Pictures, prometheus_of, routes
+from tritonobs.extensions.incidents.recorder import Folder, Recorder
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.registry import answer
 from tritonobs.serve.parts import Say
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.tasks import Supervisor, Threads
 from tritonobs.timings.promql import Span
 
 _log = logging.getLogger(__name__)
@@ -50,7 +45,7 @@ _ROUND_SECONDS = 5.0
 _LOOK_SECONDS = 5.0
 """How long a look for the cause may take."""
 _PAUSE_SECONDS = 15.0
-"""From the beginning of a look to that of the next."""
+"""From the beginning of a look to that of the next; and from one reading of Alertmanager's list."""
 _LOOK_AGAIN_SECONDS = 60.0
 """The same while nothing new was heard."""
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 60.0, 3600.0
@@ -61,6 +56,9 @@ _PATIENCE_SECONDS = 1.7
 """How long a message waits for a look: with what else it waits for, two seconds at most."""
 _JOIN_SECONDS = 5.0
 _SIFT_SECONDS, _RECALL_SECONDS = 1.7, 1.0
+_LIST_SECONDS = 10.0
+_LIST_AGAIN_SECONDS = 60.0
+"""From one reading of what Alertmanager lists to the next, while nothing new was heard."""
 _SERVER_SECONDS = 2.0
 _MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
@@ -93,6 +91,7 @@ class Incidents:
         self._joining = asyncio.Lock()
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
         self._bill_threads, self._recall_threads = Threads("cost"), Threads("alerts of before")
+        self._list_threads = Threads("alerts that fire")
         self._bills: dict[str, tuple[float | None, Cost]] = {}
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
@@ -108,6 +107,9 @@ class Incidents:
         self._say: Say | None = None
         self._leads: Callable[[], bool] = lambda: True
         self._speaking: asyncio.Task[None] | None = None
+        self._listing = Listing()
+        self._reading: asyncio.Task[None] | None = None
+        self._read_at = -_LIST_AGAIN_SECONDS
         self.apply(plan)
         supervisor.keep("incidents", self._round)
 
@@ -164,7 +166,7 @@ class Incidents:
 
     def close(self) -> None:
         """Look no more."""
-        for task in (self._look, self._speaking, *self._tasks):
+        for task in (self._look, self._speaking, self._reading, *self._tasks):
             if task:
                 task.cancel()
         if self._asked:
@@ -204,19 +206,7 @@ class Incidents:
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
             _log.info("alerts of earlier incidents are not known: %s: %s", type(error).__name__, error)
             return
-        await self._heard(
-            Alert.model_validate(
-                {
-                    "status": "firing",
-                    "labels": dict(one.labels),
-                    "annotations": dict(one.annotations),
-                    "startsAt": one.starts_at,
-                    "fingerprint": one.fingerprint,
-                }
-            )
-            for one in alerts
-            if one.fingerprint in known
-        )
+        await self._heard(firing(one) for one in alerts if one.fingerprint in known)
 
     def named(self, robot: str, states: Collection[State]) -> None:
         """The chat has these."""
@@ -305,9 +295,9 @@ class Incidents:
             self.series.show(())
         if self._folder and not self._state.alerts:
             # Also again and again: the process that delivers meanwhile may be another one.
-            found = await self._folder.resumed(time.time())
-            if found and not self._state.alerts:
-                self._state, self._talks = found
+            entries, now = await self._folder.changed(), time.time()
+            if entries and not self._state.alerts:
+                self._state, self._talks = recorder.resumed(entries, now), chats.resumed(entries, now)
         # What was kept waits for its alerts to be told again: without one, an incident would be over.
         if not self._state.alerts:
             return
@@ -318,8 +308,39 @@ class Incidents:
             await self._begin_look()
         if self._speaking is None or self._speaking.done():
             self._speaking = asyncio.create_task(self._speak())
+        if self._may_read():
+            self._read_at = time.monotonic()
+            self._reading = asyncio.create_task(self._read_ends())
         if self._folder:
-            await self._folder.keep(self.incidents, self.bills, self._looked, self._talks, time.time())
+            told = {one.id: chats.kept(self._talks, one) for one in self.incidents}
+            await self._folder.keep(self.incidents, self.bills, self._looked, told, time.time())
+
+    def _may_read(self) -> bool:
+        """Whether to read what Alertmanager lists: something fires, and is new or was read a while ago."""
+        under_way = self._reading is not None and not self._reading.done()
+        if under_way or not any(one.firing for one in self._state.alerts.values()):
+            return False
+        wait = _PAUSE_SECONDS if self._heard_at > self._read_at else _LIST_AGAIN_SECONDS
+        return time.monotonic() - self._read_at >= wait
+
+    async def _read_ends(self) -> None:
+        """Hear of ends that no call reports. Without Alertmanager's answer nothing has ended."""
+        asked, known = self._asked, self._state.alerts
+        assert asked is not None  # noqa: S101 (made by `apply`)
+        try:
+            listed = await self._list_threads.run(lambda: ends.ask(asked.alertmanager), seconds=_LIST_SECONDS)
+        except Exception as error:  # noqa: BLE001 (ends are reported by calls, too)
+            _log.info("what Alertmanager lists is not known: %s: %s", type(error).__name__, error)
+            return
+        self._listing = self._listing.read(
+            listed, time.time(), {key for key, one in known.items() if one.firing}
+        )
+        over = [ended(known[key].alert, at) for key, at in self._listing.over.items()]
+        if over:
+            step = await self._heard(over)
+            # No message will ask what it cost.
+            silent = _of(step.incidents, {one.fingerprint for one in over})
+            await self._add_up([one for one in silent if one.ended is not None][:_MOST_BILLS])
 
     def _may_look(self) -> bool:
         if self._judge is None or not self._plan.incidents.triage:
@@ -374,14 +395,8 @@ class Incidents:
 
 
 def _clients(plan: Plan) -> _Asked:
-    label = plan.rules.cluster_label
     return _Asked(
-        prometheus=PrometheusClient(
-            plan.addresses.prometheus_url,
-            cluster=plan.cluster if label else "",
-            cluster_label=label or names.CLUSTER,
-            timeout_seconds=_LOOK_SECONDS,
-        ),
+        prometheus=prometheus_of(plan, timeout_seconds=_LOOK_SECONDS),
         alertmanager=AlertmanagerClient(plan.addresses.alertmanager_url),
         replicas=tuple(
             TritonClient(replica.http_url, timeout_seconds=_SERVER_SECONDS, retries=0)

@@ -12,23 +12,25 @@ is bounded in size and age. Whole incidents go, the oldest first, never one that
 from __future__ import annotations
 
 import enum
+import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from tritonobs import files
-from tritonobs.errors import FileUnusable
-from tritonobs.extensions.incidents import place as places
+from tritonobs.errors import FileUnusable, TritonobsError
 from tritonobs.extensions.incidents.cost import Cost
-from tritonobs.extensions.incidents.incident import ID, Episode, Incident
+from tritonobs.extensions.incidents.incident import ID, Change, Episode, Incident, What
+from tritonobs.extensions.incidents.incident import Place as Touched
 from tritonobs.extensions.incidents.join import FORGOTTEN_SECONDS, State
 from tritonobs.findings import Finding, Place
+from tritonobs.tasks import Threads
 from tritonobs.timings.cause import Cause
 
 FORMAT: Final = 1
@@ -41,6 +43,9 @@ _LEFT_SECONDS: Final = 3600.0
 """A reading without an entry, or a file half written, is no one's any more after this time."""
 _OURS: Final = re.compile(rf"({ID.pattern})\.(?:(first|worst|end)\.)?json")
 _HALF: Final = re.compile(rf"\.{ID.pattern}\..*")
+_log = logging.getLogger(__name__)
+_DISK_SECONDS = 10.0
+_PAGE = "critical"
 
 
 class Moment(enum.Enum):
@@ -336,7 +341,7 @@ def incident_of(entry: Entry) -> Incident:
         worst=entry.worst,
         now=entry.worst,
         eased=None,
-        place=places.Place(
+        place=Touched(
             models=entry.models, versions=entry.versions, replicas=entry.replicas, areas=entry.areas
         ),
         alerts=(),
@@ -383,3 +388,83 @@ def _wholes(texts: Iterable[str]) -> tuple[str, ...]:
 def _whole(text: str) -> str:
     """The text without halves of characters, which no file can hold."""
     return text.encode("utf-8", "replace").decode()
+
+
+_MOMENTS = {What.ENDED: Moment.END, What.BEGAN: Moment.FIRST}
+"""Every other change that matters is a moment that may be the worst."""
+
+
+class Folder:
+    """A recorder as `serve` uses it: beside the delivery, and silent where it cannot be written.
+
+    `note` says what changed, `keep` writes it.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._threads = Threads("incidents folder")
+        self._changed: dict[str, set[Moment]] = {}
+        self._kept: Mapping[str, tuple[object, ...]] = {}
+        self._complaint = ""
+        self._read: float | None = None
+
+    def note(self, changes: Iterable[Change]) -> None:
+        """These incidents changed."""
+        for change in changes:
+            moment = _MOMENTS.get(change.what, Moment.WORST)
+            self._changed.setdefault(change.incident, set()).add(moment)
+
+    async def keep(
+        self,
+        incidents: Iterable[Incident],
+        bills: Mapping[str, Cost],
+        looked: Any,  # noqa: ANN401 (what triage answers)
+        told: Mapping[str, tuple[KeptTold, ...]],
+        now: float,
+    ) -> None:
+        """Write what changed, and of pages also what was read; one that cannot be written is said once.
+
+        `told` is what the chats have, by the incident's id.
+        """
+        changed, self._changed = self._changed, {}
+        now_is = {
+            one.id: (one.ended, one.closed, len(one.alerts), bills.get(one.id), told[one.id])
+            for one in incidents
+        }
+        written = [one for one in incidents if one.id in changed or now_is[one.id] != self._kept.get(one.id)]
+        self._kept = now_is
+        if not written:
+            return
+
+        def write() -> None:
+            for one in written:
+                self.recorder.keep(entry_of(one, now, bills.get(one.id), told[one.id]))
+                moments = changed.get(one.id, ()) if looked is not None and one.worst == _PAGE else ()
+                for moment in moments:
+                    self.recorder.save(one.id, moment, looked.save, now)
+
+        try:
+            await self._threads.run(write, seconds=_DISK_SECONDS)
+            self._complaint = ""
+        except TritonobsError as error:
+            if str(error) != self._complaint:
+                _log.warning("incidents are not kept: %s", error)
+            self._complaint = str(error)
+
+    async def changed(self) -> tuple[Entry, ...]:
+        """What is kept, if a file came or went since the last time: another process may write it, too."""
+        try:
+            changed = await self._threads.run(self._touched, seconds=_DISK_SECONDS)
+            if changed is None or changed == self._read:
+                return ()
+            entries, _ = await self._threads.run(self.recorder.entries, seconds=_DISK_SECONDS)
+        except (TritonobsError, OSError) as error:
+            _log.info("incidents that were kept are not read: %s", error)
+            return ()
+        self._read = changed
+        return entries
+
+    def _touched(self) -> float | None:
+        """When a file of the folder came or went; None without a folder."""
+        folder = self.recorder.folder
+        return folder.stat().st_mtime if folder.is_dir() else None

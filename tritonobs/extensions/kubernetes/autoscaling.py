@@ -22,8 +22,8 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.plan.limits import limited_models
 from tritonobs.plan.rules import RuleWindows, rule_windows
+from tritonobs.render.alertmanager import quoted
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.render.routing import quoted
 from tritonobs.units import format_duration, format_number
 
 ADAPTER_PATH: Final = "kubernetes/prometheus-adapter.yaml"

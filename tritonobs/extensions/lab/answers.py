@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
 from tritonobs.errors import TritonobsError
+from tritonobs.extensions.lab.load.schedule import LoadResult, Segment
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.services import Folders
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.load.result import LoadResult
+from tritonobs.extensions.lab.stack.processes import Folders
 
 _SERVE = "serve"
 
@@ -67,7 +64,6 @@ def driven(
     """
     from tritonobs.extensions.lab.load.images import parse_mix  # noqa: PLC0415 (brings OpenCV)
     from tritonobs.extensions.lab.load.run import LoadPlan, run_load  # noqa: PLC0415
-    from tritonobs.extensions.lab.load.schedule import Segment  # noqa: PLC0415
     from tritonobs.extensions.lab.report import load_progress  # noqa: PLC0415
 
     ingredients = parse_mix(mix)

@@ -116,7 +116,7 @@ def lint(
     if not paths and not grafana:
         raise click.UsageError("Missing argument 'PATH...'.")
     options, files = _options(paths, grafana, **asked)
-    from tritonobs.extensions.lint.linter import lint_files  # noqa: PLC0415 (brings the parser)
+    from tritonobs.extensions.lint.linter import fix, lint_files  # noqa: PLC0415 (brings the parser)
 
     stdin = _STDIN in paths
     if stdin and (mend or grafana or len(paths) > 1):
@@ -126,8 +126,6 @@ def lint(
     result = _of_stdin(options, live) if stdin else lint_files(files, options, None if mend else live)
     mended: tuple[Problem, ...] = ()
     if mend:
-        from tritonobs.extensions.lint.fixes import fix  # noqa: PLC0415
-
         # Of two fixes at one place the second is made in the next round.
         for _ in range(_ROUNDS):
             if not (done := fix(result.problems)):
@@ -165,9 +163,13 @@ def _options(
 ) -> tuple[Options, list[tuple[Path, bool]]]:
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
-    from tritonobs.extensions.lint.configuration import Misconfigured, configuration, known_ids  # noqa: PLC0415
+    from tritonobs.extensions.lint.configuration import (  # noqa: PLC0415
+        Misconfigured,
+        configuration,
+        files_of,
+        known_ids,
+    )
     from tritonobs.extensions.lint.linter import Options  # noqa: PLC0415
-    from tritonobs.extensions.lint.paths import files_of  # noqa: PLC0415
     from tritonobs.render.jsonnet import External  # noqa: PLC0415
 
     try:

@@ -1,15 +1,18 @@
-"""An expression as people have it: its text and place, what it is for, and what surrounds it."""
+"""An expression as people have it: its text and place, what it is for, and what surrounds it.
+
+A comment silences a check, with its reason: `# tritonobs: ignore=raw-counter because …`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final, Literal
 
-from tritonobs.extensions.lint.located import Located
+from tritonobs.extensions.lint.located import Located, Source
 from tritonobs.extensions.lint.tree import MAX_CHARACTERS, Node, Unparsed, parse
 
 _BEFORE, _NEAR = 500, 40
@@ -19,6 +22,10 @@ Use = Literal["alert", "record", "panel", "variable", "scaler", "hpa", "plain"]
 _VARIABLE = re.compile(r"\$\{[^}]*\}|\$\w+|\[\[\w+(?::\w+)?\]\]")
 _NAMES: Final = re.compile(r"\$\{?|\[\[|[:}\]].*")
 _BEFORE_LABELS = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^()]*$")
+_COMMENT = re.compile(
+    r"(?:#|//)\s*tritonobs:\s*ignore(?P<file>-file)?=(?P<ids>[\w*-]+(?:,[\w*-]+)*)"
+    r"[ \t]*(?:because\b)?(?P<reason>[^\n\"\\]*)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,3 +126,59 @@ def _word(written: str, before: str, after: str, instead: str) -> str:
     else:
         made = "v" * width
     return made.ljust(width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suppression:
+    """Ids that are silent here, why, and the line of the comment."""
+
+    ids: frozenset[str]
+    reason: str
+    line: int
+
+
+def suppressions(expression: Expression) -> tuple[Suppression, ...]:
+    """The comments that hold for an expression.
+
+    They stand in it, beside it from the first line of its rule to its last, in the comment above the rule, in
+    the description of its panel, or anywhere in the file as `ignore-file`.
+    """
+    text, source = expression.text, expression.text.source
+    if not (everywhere := _of_file(source)):
+        return ()
+    first = text.place()[0]
+    found = [*_in(text, first), *_in(expression.settings.get("described", ""), first)]
+    found += [made for made, whole_file in everywhere if whole_file]
+    # A file of JSON may be a single line, and has comments only within its texts.
+    if source.made or not source.text.lstrip().startswith(("{", "[")):
+        begin = min(expression.begin or first, first)
+        while source.line(begin - 1).lstrip().startswith(("#", "//")):
+            begin -= 1
+        end = text.place(len(text))[0]
+        found += [made for made, whole_file in everywhere if not whole_file and begin <= made.line <= end]
+    unlike = {(one.line, one.ids): one for one in found}
+    return tuple(unlike.values())
+
+
+def suppressed(name: str, silent: Iterable[Suppression]) -> bool:
+    """Whether a check is silenced; a comment without a reason silences nothing."""
+    return any(one.reason and (name in one.ids or "*" in one.ids) for one in silent)
+
+
+@lru_cache(maxsize=16)
+def _of_file(source: Source) -> tuple[tuple[Suppression, bool], ...]:
+    """Every comment of a file, with whether it holds for all of it."""
+    if "tritonobs:" not in source.text:
+        return ()
+    return tuple(
+        (_made(one, source.place(one.start())[0]), bool(one["file"]))
+        for one in _COMMENT.finditer(source.text)
+    )
+
+
+def _in(text: str, line: int) -> Iterator[Suppression]:
+    return (_made(one, line) for one in _COMMENT.finditer(text) if not one["file"])
+
+
+def _made(one: re.Match[str], line: int) -> Suppression:
+    return Suppression(ids=frozenset(one["ids"].split(",")), reason=one["reason"].strip(" :-'\n"), line=line)

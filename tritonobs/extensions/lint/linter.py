@@ -1,8 +1,13 @@
-"""Files → findings: everything is read first, because an alert may cover series of another file."""
+"""Files → findings, and certain changes back into the files.
+
+Everything is read first, because an alert may cover series of another file. A file is changed as a whole or
+not at all, and everything else in it stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,22 +15,22 @@ from typing import Final, Protocol
 
 from markdown_it import MarkdownIt
 
+from tritonobs import files
 from tritonobs.errors import FileUnusable
 from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
-from tritonobs.extensions.lint.expression import Expression, substituted
+from tritonobs.extensions.lint.expression import Expression, substituted, suppressed, suppressions
 from tritonobs.extensions.lint.located import Located, Source, Unreadable, part, whole
 from tritonobs.extensions.lint.mixins import SUFFIXES as JSONNET
 from tritonobs.extensions.lint.mixins import Mixins, Value
 from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
-from tritonobs.extensions.lint.suppressions import suppressed, suppressions
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
-from tritonobs.files import read_bytes
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.render.jsonnet import NOTHING, External, Refused
 
 MAX_BYTES: Final = 16 * 1024 * 1024
+_MARK: Final = b"\xef\xbb\xbf"
 # Series of vLLM and of cards alone are another system's: such a file is read only if it is named.
 _MENTIONS = re.compile(r"\bnv_\w|triton", re.IGNORECASE)
 _SERIES = re.compile(
@@ -126,14 +131,14 @@ class Result:
     expressions: int
 
 
-def lint_files(files: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
+def lint_files(given: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
     """The problems of files; each is given with whether it was named itself or found in a folder.
 
     A file that was found in a folder and is not about Triton is skipped. `live` says what a running
     Prometheus answers.
     """
     linter = Linter(options)
-    for path, named in files:
+    for path, named in given:
         linter.read_file(path, named=named)
     return linter.result(live)
 
@@ -150,7 +155,7 @@ class Linter:
     def read_file(self, path: Path, *, named: bool) -> None:
         """Read a file; one that cannot be read is a problem."""
         try:
-            data = read_bytes(path, most=MAX_BYTES)
+            data = files.read_bytes(path, most=MAX_BYTES)
             text = data.decode("utf-8-sig")
         except FileUnusable as error:
             # A pipe or a device in a folder is not a file of rules.
@@ -425,3 +430,45 @@ def _matches(pattern: str, name: str) -> bool:
         return re.fullmatch(pattern, name) is not None
     except (re.error, RecursionError, OverflowError):
         return True
+
+
+def fix(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Write the certain changes; the problems that they mend.
+
+    Where two overlap, the first is made. Where a file is not as it was read, none is.
+
+    Raises:
+        FileUnusable: a file cannot be read or written; those before it are written.
+    """
+    by_file: dict[str, list[Problem]] = defaultdict(list)
+    for one in problems:
+        if one.changes:
+            by_file[one.finding.place.file].append(one)
+    mended: list[Problem] = []
+    for file, those in by_file.items():
+        path = Path(file)
+        data = files.read_bytes(path, most=MAX_BYTES)
+        mark = _MARK if data.startswith(_MARK) else b""
+        text = data.decode("utf-8-sig")
+        made, done = _changed(text, those)
+        if made != text:
+            files.replace(path, mark + made.encode())
+        mended += done
+    return tuple(mended)
+
+
+def _changed(text: str, problems: list[Problem]) -> tuple[str, list[Problem]]:
+    taken: dict[Change, None] = {}
+    done: list[Problem] = []
+    for problem in problems:
+        fresh = [one for one in problem.changes if one not in taken]
+        # Someone has written the file since it was read.
+        if any(text[one.start : one.end] != one.was for one in fresh):
+            continue
+        if any(one.start < other.end and other.start < one.end for one in fresh for other in taken):
+            continue
+        taken.update(dict.fromkeys(fresh))
+        done.append(problem)
+    for one in sorted(taken, key=lambda change: change.start, reverse=True):
+        text = text[: one.start] + one.text + text[one.end :]
+    return text, done

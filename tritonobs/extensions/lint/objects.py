@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tritonobs.extensions.lint import boards, grafana_alerts
 from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.expression import Expression
+from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
 from tritonobs.extensions.lint.located import (
     Located,
     Unreadable,
@@ -90,11 +90,11 @@ class _Walk:
 
     def mapping(self, value: Mapping[str, Value], depth: int) -> None:
         """A mapping, by the keys that it has."""
-        if boards.is_board(value):
-            self._found.expressions += boards.expressions(value)
+        if is_board(value):
+            self._found.expressions += board_expressions(value)
             return
-        if grafana_alerts.is_rule(value):
-            found = grafana_alerts.expressions(value)
+        if is_rule(value):
+            found = rule_expressions(value)
             self._found.alerts |= {one.name for one in found}
             self._found.expressions += found
             return

@@ -1,7 +1,7 @@
 """Answers for agents over the Model Context Protocol: the commands as tools, runbooks as resources.
 
 `server.make_server` puts it together. `ask` runs a command in a process of its own and bounds it, `schemas`
-says what its JSON holds, `pages` cuts that to the size that was asked for, and `tools` has a function for
+says what its JSON holds, `answers` cuts that to the size that was asked for, and `tools` has a function for
 each tool. `web` serves it over HTTP.
 """
 

@@ -1,8 +1,15 @@
-"""An answer of a tool: checked against its schema, names marked, cut to size."""
+"""An answer of a tool: checked against its schema, names marked as data, lists on pages, cut to size.
+
+A model may be called "ignore all previous instructions". A reader of an answer must see where such a name
+begins and ends: in sentences it stands between « and », and no character of it acts on a terminal. Sizes are
+bytes of compact JSON in UTF-8.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Final
@@ -11,9 +18,8 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import TypeAdapter, ValidationError
 
 from tritonobs.extensions.mcp.ask import Said, Unanswered, compact
-from tritonobs.extensions.mcp.marking import marked, names_in, plain
-from tritonobs.extensions.mcp.pages import cut, short, size
 from tritonobs.extensions.mcp.schemas import NOTE, VERSION, Next
+from tritonobs.outside import shown
 
 LEAST_BYTES, USUAL_BYTES, MOST_BYTES = 2048, 4096, 65_536
 _MOST_UNREAD, _MOST_NEXT = 3, 3
@@ -27,14 +33,20 @@ _TEXTS: Final = frozenset(
     ("sentence", "what", "next_steps", "notes", "still_burning", "baseline_note", "summary")
 )
 """Fields of sentences, in which names are marked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How much of an answer: a page of so many bytes."""
-
-    most_bytes: int = USUAL_BYTES
-    page: int = 1
+OPEN, CLOSE = "«", "»"
+_ESCAPED: Final = str.maketrans({mark: f"\\u{ord(mark):04x}" for mark in (OPEN, CLOSE)})
+_KEYS: Final = frozenset(
+    ("model", "models", "replica", "replicas", "place", "path", "stage", "pipeline", "subject", "slo")
+)
+"""Fields that hold names, in the JSON of commands."""
+_MOST_NAMES: Final = 2000
+_DIGITS: Final = 6
+_TIMES_FROM: Final = 1e6
+"""From here on a number is a time or a large count, which digits must not be taken from."""
+_SHORTEST_TEXT: Final = 120
+_CUT: Final = "…"
+_ROOT: Final = ""
+_PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +82,12 @@ def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (as above)
     return plain(adapter.dump_python(held, mode="json", exclude_none=True))
 
 
-def result(found: Found, wanted: Wanted) -> CallToolResult:
-    """The answer of the protocol: JSON as structured content, and as text for clients that read only that."""
-    names, most = names_in(found.value), wanted.most_bytes
+def result(found: Found, *, most: int = USUAL_BYTES, page: int = 1) -> CallToolResult:
+    """The answer of the protocol, a page of at most so many bytes.
+
+    It is JSON as structured content, and as text for clients that read only that.
+    """
+    names = names_in(found.value)
     envelope = {
         "form": f"{found.form}/{VERSION}",
         "note": NOTE,
@@ -87,15 +102,15 @@ def result(found: Found, wanted: Wanted) -> CallToolResult:
     value = _sentences_marked(short(found.value), names)
     room = most - size(short(envelope)) - _SPARE_BYTES
     for _ in range(_ROUNDS):
-        page = cut(value, found.lists, most=room, page=wanted.page)
+        here = cut(value, found.lists, most=room, page=page)
         counted = {
-            "page": page.page,
-            "pages": page.pages,
-            "left_out": page.left_out,
-            "shortened": page.shortened or None,
+            "page": here.page,
+            "pages": here.pages,
+            "left_out": here.left_out,
+            "shortened": here.shortened or None,
         }
         # Data is there even where it is empty, for it is what was asked for.
-        answer = {**short({**envelope, **counted}), "data": page.data}
+        answer = {**short({**envelope, **counted}), "data": here.data}
         if (excess := size(answer) - most) <= 0:
             break
         room -= excess
@@ -127,3 +142,170 @@ def _clipped(text: str, most: int) -> str:
     """At most so many bytes of the text; a character is not cut in half."""
     data = text.encode()
     return text if len(data) <= most else f"{data[: max(0, most - 3)].decode(errors='ignore')}…"
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """The same JSON with every control character of its texts and keys spelled out, and our marks, too."""
+    if isinstance(value, str):
+        return shown(value).translate(_ESCAPED)
+    if isinstance(value, dict):
+        return {plain(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return value
+
+
+def names_in(value: Any) -> frozenset[str]:  # noqa: ANN401 (any JSON)
+    """The names of models, stages and servers in an answer."""
+    return frozenset(name for name in _names(value, named=False) if len(name) > 1)
+
+
+def marked(text: str, names: Collection[str]) -> str:
+    """The text with every name in it between our marks. A digit alone is a version, and stays as it is."""
+    there = sorted((name for name in names if name in text), key=len, reverse=True)[:_MOST_NAMES]
+    if not there:
+        return text
+    pattern = "|".join(map(re.escape, there))
+    return re.sub(rf"(?<![\w{OPEN}])(?:{pattern})(?![\w{CLOSE}])", rf"{OPEN}\g<0>{CLOSE}", text)
+
+
+def _names(value: Any, *, named: bool) -> Iterator[str]:  # noqa: ANN401 (any JSON)
+    if isinstance(value, str):
+        if named and value and not value.isdigit():
+            yield value
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _names(one, named=key in _KEYS)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _names(one, named=named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """One page of `pages`: its data, how many items of each list are elsewhere, and whether it was cut."""
+
+    data: Any
+    page: int
+    pages: int
+    left_out: dict[str, int]
+    shortened: bool
+
+
+def size(value: Any) -> int:  # noqa: ANN401 (any JSON)
+    """Its bytes."""
+    return len(compact(value).encode())
+
+
+def cut(value: Any, lists: Sequence[str], *, most: int, page: int) -> Cut:  # noqa: ANN401 (any JSON)
+    """The page of this number, 1 for the first; the last one where there are fewer.
+
+    `lists` are fields of an object whose items are spread over pages, first things first. A list is spread
+    itself.
+    """
+    skeleton, items = _apart(value, lists)
+    bones = _fitting(skeleton, most // 2)
+    room = max(1, most - size(bones))
+    fit = [(name, key, _fitting(item, room - size(key) - 2)) for name, key, item in items]
+    pages = list(_filled(fit, room))
+    page = min(page, len(pages))
+    here, data = pages[page - 1], bones
+    for name, key, item in here:
+        where = data if name == _ROOT else data.setdefault(name, {} if key else [])
+        if key:
+            where[key] = item
+        else:
+            where.append(item)
+    of_all = _counted(items)
+    left_out = {name: number - _counted(here).get(name, 0) for name, number in of_all.items()}
+    return Cut(
+        data=data,
+        page=page,
+        pages=len(pages),
+        left_out={name or "data": number for name, number in left_out.items() if number},
+        shortened=bones != skeleton
+        or any(one != whole for (*_, one), (*_, whole) in zip(fit, items, strict=True)),
+    )
+
+
+def short(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """The same without what says nothing (none, empty texts and lists), and numbers of six digits."""
+    if isinstance(value, dict):
+        made = {key: short(one) for key, one in value.items()}
+        return {key: one for key, one in made.items() if one is not None and one not in ("", [], {})}
+    if isinstance(value, list):
+        return [short(one) for one in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return round(value, 3) if abs(value) >= _TIMES_FROM else float(f"{value:.{_DIGITS}g}")
+    return value
+
+
+_Item = tuple[str, str, Any]
+"""The list it is of, its key where that is a mapping, and the item."""
+
+
+def _apart(value: Any, lists: Sequence[str]) -> tuple[Any, list[_Item]]:  # noqa: ANN401 (any JSON)
+    if isinstance(value, list):
+        return [], [(_ROOT, "", item) for item in value]
+    items: list[_Item] = []
+    for name in lists:
+        held = value.get(name, [])
+        pairs = held.items() if isinstance(held, dict) else (("", item) for item in held)
+        items += [(name, key, item) for key, item in pairs]
+    return {key: one for key, one in value.items() if key not in lists}, items
+
+
+def _filled(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
+    """Pages of items in their order; there is always one."""
+    here: list[_Item] = []
+    held = 0
+    named: set[str] = set()
+    for name, key, item in items:
+        # A list costs its name once on a page.
+        needs = size(item) + size(key) + 2 + (0 if name in named else len(name.encode()) + 6)
+        if here and held + needs > room:
+            yield here
+            here, held, named = [], 0, set()
+            needs = size(item) + size(key) + 2 + len(name.encode()) + 6
+        here.append((name, key, item))
+        held += needs
+        named.add(name)
+    yield here
+
+
+def _counted(items: Sequence[_Item]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, *_ in items:
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _fitting(value: Any, most: int) -> Any:  # noqa: ANN401 (any JSON)
+    """The value, or what is left of it: its longest lists and texts are halved until it fits."""
+    while size(value) > most:
+        smaller = _smaller(value)
+        if smaller == value:
+            return value
+        value = smaller
+    return value
+
+
+def _smaller(value: Any) -> Any:  # noqa: ANN401 (any JSON)
+    """The value with its largest part cut once."""
+    if isinstance(value, str):
+        return value if len(value) <= _SHORTEST_TEXT else value[: max(_SHORTEST_TEXT, len(value) // 2)] + _CUT
+    if isinstance(value, list) and value:
+        largest = max(range(len(value)), key=lambda at: size(value[at]))
+        if len(value) <= _PAIR and not all(isinstance(one, dict) for one in value):
+            # A time and its value, or a name and its number, belong together.
+            less = _smaller(value[largest])
+            return [*value[:largest], less, *value[largest + 1 :]]
+        # One huge item is cut itself; of many the later half goes.
+        if 2 * size(value[largest]) > size(value) and (less := _smaller(value[largest])) != value[largest]:
+            return [*value[:largest], less, *value[largest + 1 :]]
+        return value[: len(value) // 2]
+    if isinstance(value, dict) and value:
+        for key in sorted(value, key=lambda one: -size(value[one])):
+            if (less := _smaller(value[key])) != value[key]:
+                return {**value, key: less}
+    return value

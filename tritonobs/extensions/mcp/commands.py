@@ -9,7 +9,7 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address
-from tritonobs.serve.logs import log_handler
+from tritonobs.serve.server import log_handler
 
 
 @click.command(epilog="Example: tritonobs mcp fleet.yaml")
@@ -71,8 +71,8 @@ def mcp(
 
         say(markdown())
         return
+    from tritonobs.extensions.mcp.ask import Fleet  # noqa: PLC0415
     from tritonobs.extensions.mcp.server import make_server, quiet  # noqa: PLC0415 (brings the SDK)
-    from tritonobs.extensions.mcp.where import Fleet  # noqa: PLC0415
 
     # Standard output carries the protocol.
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[log_handler()])

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.changes import Changes
+from tritonobs.extensions.mcp.server import Changes
 from tritonobs.extensions.mcp.tools import OFFERED, Tools
 
 _WORDS: Final = {

@@ -1,23 +1,32 @@
-"""The server: tools, resources and prompts of this installation, as the SDK serves them."""
+"""The server: tools, resources and prompts of this installation, as the SDK serves them.
+
+One tool changes something: a limit, with a reason, an author, and the consent of a person. The consent is
+asked for through the client (elicitation), for exactly this change. A client that cannot ask is refused.
+"""
 
 from __future__ import annotations
 
 import inspect
 import logging
+import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Final
 
-from mcp.server.mcpserver import MCPServer
+import anyio
+from mcp.server.elicitation import AcceptedElicitation
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.resolve import Elicit, ElicitationResult, Resolve
 from mcp.server.mcpserver.tools import Tool
-from mcp_types import ToolAnnotations
-from pydantic import ConfigDict
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field
 
 import tritonobs
-from tritonobs.extensions.mcp.ask import Commands
-from tritonobs.extensions.mcp.changes import Changes
-from tritonobs.extensions.mcp.reading import INSTRUCTIONS, add_prompts, add_resources
-from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
-from tritonobs.extensions.mcp.where import Fleet
+from tritonobs.extensions.mcp import schemas
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
+from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
+from tritonobs.extensions.mcp.tools import OFFERED, Tools, in_words, is_there
+from tritonobs.outside import shown
 
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
@@ -25,6 +34,14 @@ _READS = ToolAnnotations(
 _CHANGES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
+_SECONDS: Final = 30.0
+_WORD = re.compile(r"[^\w.@+-]+")
+_LONGEST_CLIENT: Final = 40
+
+PerSecond = Annotated[
+    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
+]
+Text = Annotated[str, Field(min_length=3, max_length=300)]
 
 
 def make_server(
@@ -75,3 +92,75 @@ def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: Too
     made.fn_metadata.arg_model = strict
     made.parameters = strict.model_json_schema(by_alias=True)
     return made
+
+
+class Consent(BaseModel):
+    """What the person at the client decides."""
+
+    agreed: Annotated[
+        bool, Field(title="Change this limit", description="whether the limit is to be changed")
+    ]
+
+
+def _question(per_second: PerSecond, reason: Text, author: Text, model: str = "") -> Elicit[Consent]:
+    """The change in words. What the agent gave stands between marks: it is data for the person, too."""
+    of = f"{OPEN}{plain(model)}{CLOSE}" if model else "the whole fleet"
+    return Elicit(
+        f"Set the limit of {of} to {per_second} requests/s? "
+        f"Reason: {OPEN}{plain(reason)}{CLOSE}. Author: {OPEN}{plain(author)}{CLOSE}.",
+        Consent,
+    )
+
+
+class Changes:
+    """The tool `set_limit`, offered with --allow-changes alone."""
+
+    def __init__(self, fleet: Fleet, commands: Commands) -> None:
+        self._fleet, self._commands = fleet, commands
+
+    @in_words
+    async def set_limit(
+        self,
+        *,
+        context: Context[Any, Any],
+        consent: Annotated[ElicitationResult[Consent], Resolve(_question)],
+        per_second: PerSecond,
+        reason: Annotated[Text, Field(description="why, for the log of limits")],
+        author: Annotated[Text, Field(description="the person on whose behalf")],
+        model: Annotated[str, Field(max_length=256, description="the model; empty for the whole fleet")] = "",
+    ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
+        """Set the limit of requests of a model in the fleet file and log who changed it and why.
+
+        A person must agree to it at the client. A running `serve` applies it within two seconds.
+        """
+        if not (isinstance(consent, AcceptedElicitation) and consent.data.agreed):
+            raise Unanswered("the person at the client did not agree: nothing was changed")
+        where = await anyio.to_thread.run_sync(self._fleet.where)
+        # Not ended in the middle: the caller would not know whether it happened.
+        with anyio.CancelScope(shield=True):
+            said = await self._commands.json(
+                "limits",
+                "set",
+                *((f"--model={model}",) if model else ()),
+                f"--reason={shown(reason)}",
+                f"--who={_who(author, context)}",
+                "--",
+                where.file(),
+                per_second,
+                seconds=_SECONDS,
+            )
+        value = checked(said, tuple[schemas.LimitChange, ...])
+        changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
+        text = "; ".join(changed) or "the limit has this value already"
+        found = Found(
+            form="limit_history", value=value, text=text, unread=tuple(("", line) for line in said.beside)
+        )
+        return result(found)
+
+
+def _who(author: str, context: Context[Any, Any]) -> str:
+    """`agent of CLIENT for AUTHOR`: the log never shows an agent's change as a person's own."""
+    params = context.session.client_params
+    client = params.client_info.name if params and params.client_info else ""
+    word = _WORD.sub("_", client)[:_LONGEST_CLIENT] or "unknown"
+    return f"agent ({word}) for {shown(author)}"

@@ -24,16 +24,13 @@ from tritonobs.extensions.mcp.answers import (
     MOST_BYTES,
     USUAL_BYTES,
     Found,
-    Wanted,
     checked,
+    plain,
     result,
 )
-from tritonobs.extensions.mcp.ask import Commands, Unanswered
-from tritonobs.extensions.mcp.catalogue import about
-from tritonobs.extensions.mcp.manual import manual
-from tritonobs.extensions.mcp.marking import plain
+from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
+from tritonobs.extensions.mcp.manual import about, manual
 from tritonobs.extensions.mcp.servers import alerts, run_query
-from tritonobs.extensions.mcp.where import Fleet, Where
 from tritonobs.registry import commands as commands_below
 from tritonobs.units import parse_duration
 
@@ -168,7 +165,7 @@ class Tools:
             unread=(*unread, *words.beside(said)),
             next=words.after_triage(value),
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def stages(
@@ -199,7 +196,7 @@ class Tools:
         )
         value = checked(said, tuple[schemas.StageTable, ...])
         found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def models(
@@ -229,7 +226,7 @@ class Tools:
             lists=schemas.ModelsView.lists,
             unread=(*unread, *words.beside(said)),
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def slow_requests(
@@ -252,7 +249,7 @@ class Tools:
         )
         value = checked(said, tuple[schemas.SlowRequest, ...])
         found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def alerts(
@@ -269,7 +266,7 @@ class Tools:
             unread=unread,
             next=words.after_alerts(value),
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def incidents(
@@ -290,7 +287,7 @@ class Tools:
         shaped = replace(said, value=[said.value]) if incident else said
         value = checked(shaped, tuple[schemas.Incident, ...])
         found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def limits(
@@ -301,7 +298,7 @@ class Tools:
         said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
         value = checked(said, tuple[schemas.Limit, ...])
         found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def limit_history(
@@ -315,7 +312,7 @@ class Tools:
         found = Found(
             form="limit_history", value=value, text=words.limit_history(value), unread=words.beside(said)
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def backtest(
@@ -360,7 +357,7 @@ class Tools:
             lists=schemas.Backtest.lists,
             unread=words.beside(said),
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def runbook(
@@ -376,7 +373,7 @@ class Tools:
         """Show what to do about an alert (TritonQpsAboveLimit) or a cause that triage names (slow_stage)."""
         value = await anyio.to_thread.run_sync(manual, name, language)
         found = Found(form="runbook", value=value, text=value["paragraphs"][0], lists=schemas.Page.lists)
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def explain_series(
@@ -397,7 +394,7 @@ class Tools:
         found = Found(
             form="explain_series", value=value, text=words.series(value, name), lists=schemas.Catalogue.lists
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     @in_words
     async def query(
@@ -431,7 +428,7 @@ class Tools:
             lists=schemas.QueryResult.lists,
             unread=unread,
         )
-        return result(found, Wanted(most_bytes=max_bytes, page=page))
+        return result(found, most=max_bytes, page=page)
 
     def each(self) -> dict[str, Callable[..., Any]]:
         """The tools that this installation can offer, by name."""

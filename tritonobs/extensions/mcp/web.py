@@ -14,8 +14,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tritonobs.errors import TritonobsError
+from tritonobs.outside import is_loopback
+from tritonobs.plan.fleet import known_names
 from tritonobs.serve.config import read_gate
-from tritonobs.serve.hosts import is_loopback, known_names
 from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
 
 if TYPE_CHECKING:

@@ -16,6 +16,6 @@ EXTENSION = Extension(
             order=50,
         ),
     ),
-    answers={"pictures": "tritonobs.extensions.picture.few:pictures"},
+    answers={"pictures": "tritonobs.extensions.picture.page:pictures"},
     extras={"snapshot": ("matplotlib",)},
 )

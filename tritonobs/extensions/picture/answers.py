@@ -11,16 +11,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer, ClientError
 from tritonobs.extensions.picture.board import Board, Mark, Panel, Target, Variable, read_board
-from tritonobs.units import format_duration, parse_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
-
-_SCRAPE_SECONDS: Final = 15.0
+from tritonobs.timings.promql import scrape_interval_seconds
+from tritonobs.units import format_duration
 
 _SIDE_BY_SIDE: Final = 4
 _STEPS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
@@ -67,7 +64,7 @@ def read_drawing(
         ClientError: Prometheus could not be asked at all; a single panel without an answer says so itself.
     """
     known = read_board(board)
-    times = Times(start=start, end=end, scrape_seconds=_scrape_seconds(client))
+    times = Times(start=start, end=end, scrape_seconds=scrape_interval_seconds(client.targets()))
     words = choose(client, known, wanted, start=start, end=end)
     return Drawing(
         board=known,
@@ -76,12 +73,6 @@ def read_drawing(
         answers=ask(client, known, words, times),
         moments=moments(client, known, words, times),
     )
-
-
-def _scrape_seconds(client: PrometheusClient) -> float:
-    """The longest scrape interval of the targets; without targets, what Prometheus does unasked."""
-    intervals = [float(parse_duration(target.interval)) for target in client.targets() if target.interval]
-    return max(intervals, default=_SCRAPE_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from tritonobs import names
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import BadAnswer
 from tritonobs.units import parse_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
 
 KINDS: Final = frozenset({"timeseries", "stat", "bargauge", "heatmap", "table", "state-timeline"})
 """The types of panels that can be drawn."""

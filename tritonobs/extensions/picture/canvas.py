@@ -155,6 +155,23 @@ class Box:
         return axes
 
 
+def write(
+    axes: Axes,
+    across: float,
+    down: float,
+    text: str,
+    colour: str = TEXT,
+    *,
+    size: float = SIZE,
+    ha: str = "left",
+    va: str = "center_baseline",
+    weight: str = "normal",
+    clip: bool = False,
+) -> None:
+    """Write a text at a place of the axes."""
+    axes.text(across, down, text, color=colour, fontsize=size, ha=ha, va=va, weight=weight, clip_on=clip)
+
+
 def new_box(width: float, height: float, colour: str) -> Box:
     """A new figure of this many dots.
 

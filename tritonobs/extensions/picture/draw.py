@@ -9,13 +9,16 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, Moment, Times
 from tritonobs.extensions.picture.board import Look
-from tritonobs.extensions.picture.canvas import Box, shortened, text_of, time_ticks, width_of
+from tritonobs.extensions.picture.canvas import Box, shortened, text_of, time_ticks, width_of, write
 from tritonobs.extensions.picture.graph import draw_graph
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]) -> None:
@@ -40,14 +43,15 @@ def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]
 
 def _nothing(box: Box, answer: Answer) -> None:
     axes = box.blank()
-    axes.text(
+    write(
+        axes,
         box.width / 2,
         box.height / 2,
         "could not be read" if answer.trouble else answer.panel.empty,
-        color=canvas.FAINT,
-        fontsize=canvas.SIZE + 2,
-        ha="center",
+        canvas.FAINT,
+        size=canvas.SIZE + 2,
         va="center",
+        ha="center",
     )
 
 
@@ -66,15 +70,7 @@ def draw_bars(box: Box, answer: Answer) -> None:
     lines = lines[: len(lines) - hidden]
     height = min(box.height / (len(lines) + bool(hidden)), _TALLEST_BAR)
     if hidden:
-        axes.text(
-            box.width - 2,
-            box.height - height / 2,
-            f"+ {hidden} more",
-            color=canvas.FAINT,
-            fontsize=canvas.SIZE,
-            ha="right",
-            va="center_baseline",
-        )
+        write(axes, box.width - 2, box.height - height / 2, f"+ {hidden} more", canvas.FAINT, ha="right")
     names = min(max(width_of(line.name) for line in lines) + 10, box.width * _NAMES_BESIDE_BARS)
     room = box.width - names - _VALUE_WIDTH
     base = answer.panel.base
@@ -89,24 +85,16 @@ def draw_bars(box: Box, answer: Answer) -> None:
         # A bar at its minimum stays visible: nothing drawn would mean no value.
         axes.broken_barh([(names, max(room * share, 1.5))], (top, thick), facecolor=colour, alpha=0.85)
         middle = top + thick / 2
-        axes.text(
-            names - 6,
-            middle,
-            shortened(line.name, names - 8),
-            color=canvas.TEXT,
-            fontsize=canvas.SIZE,
-            ha="right",
-            va="center_baseline",
-        )
-        axes.text(
+        write(axes, names - 6, middle, shortened(line.name, names - 8), ha="right")
+        write(
+            axes,
             box.width - 2,
             middle,
             text_of(line.last, look.unit, look.decimals),
-            color=colour,
-            fontsize=canvas.SIZE + 0.5,
+            colour,
+            size=canvas.SIZE + 0.5,
             weight="bold",
             ha="right",
-            va="center_baseline",
         )
 
 
@@ -128,14 +116,13 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
     axes = body.axes()
     axes.set(xlim=(times.start, times.end), ylim=(len(lines), 0))
     if len(every) > len(lines):
-        box.blank().text(
+        write(
+            box.blank(),
             names - 26,
             box.height - 8,
             f"+ {len(every) - len(lines)} more",
-            color=canvas.FAINT,
-            fontsize=canvas.SIZE,
+            canvas.FAINT,
             ha="right",
-            va="center_baseline",
         )
     ticks = time_ticks(times.start, times.end, body.width)
     axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
@@ -148,14 +135,14 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
             axes.broken_barh([(start, end - start)], (row + 0.1, 0.8), facecolor=colour, alpha=0.9)
             dots = (end - start) / times.span * body.width
             if word and dots > width_of(word) + 8:
-                axes.text(
+                write(
+                    axes,
                     start + times.span * 4 / body.width,
                     row + 0.5,
                     word,
-                    color=_DARK,
-                    fontsize=canvas.SIZE - 0.5,
-                    va="center_baseline",
-                    clip_on=True,
+                    _DARK,
+                    size=canvas.SIZE - 0.5,
+                    clip=True,
                 )
 
 
@@ -283,15 +270,16 @@ def _number(box: Box, line: Line, look: Look, *, named: bool) -> None:
         _spark(box, line, colour)
     text = text_of(line.last, look.unit, look.decimals)
     size = min(box.height * 0.34, box.width / max(len(text), 3) * 1.15, 26)
-    axes.text(
+    write(
+        axes,
         box.width / 2,
         box.height * 0.42,
         text,
-        color=colour,
-        fontsize=size,
+        colour,
+        size=size,
+        va="center",
         weight="bold",
         ha="center",
-        va="center",
     )
     if named:
         _name(axes, box, line.name)
@@ -303,30 +291,23 @@ def _word(box: Box, line: Line, look: Look, *, named: bool) -> None:
     axes = box.blank()
     axes.axhspan(0, box.height, color=colour, alpha=0.9, linewidth=0)
     size = min(box.height * 0.3, box.width / max(len(word), 3) * 1.1, 20)
-    axes.text(
+    write(
+        axes,
         box.width / 2,
         box.height * (0.4 if named else 0.5),
         word,
-        color=_DARK,
-        fontsize=size,
+        _DARK,
+        size=size,
+        va="center",
         weight="bold",
         ha="center",
-        va="center",
     )
     if named:
         _name(axes, box, line.name, _DARK)
 
 
-def _name(axes: object, box: Box, name: str, colour: str = canvas.FAINT) -> None:
-    axes.text(  # type: ignore[attr-defined] # matplotlib's Axes, kept out of the runtime imports
-        box.width / 2,
-        box.height - 9,
-        shortened(name, box.width - 6),
-        color=colour,
-        fontsize=canvas.SIZE,
-        ha="center",
-        va="center_baseline",
-    )
+def _name(axes: Axes, box: Box, name: str, colour: str = canvas.FAINT) -> None:
+    write(axes, box.width / 2, box.height - 9, shortened(name, box.width - 6), colour, ha="center")
 
 
 def _spark(box: Box, line: Line, colour: str) -> None:
@@ -405,25 +386,17 @@ def draw_grid(box: Box, answer: Answer) -> None:
         axes.axhline(middle + _ROW / 2, color=canvas.EDGE, linewidth=0.6)
         for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
             number = grid.rows[0][place].number
-            axes.text(
+            write(
+                axes,
                 left + (width - 8 if number else 4),
                 middle,
                 shortened(cell.text, width - 6),
-                color=cell.colour,
-                fontsize=canvas.SIZE,
+                cell.colour,
                 ha="right" if number else "left",
-                va="center_baseline",
             )
             left += width
     if hidden > 0:
-        axes.text(
-            box.width,
-            box.height - 4,
-            f"+ {hidden} more",
-            color=canvas.FAINT,
-            fontsize=canvas.SIZE,
-            ha="right",
-        )
+        write(axes, box.width, box.height - 4, f"+ {hidden} more", canvas.FAINT, va="baseline", ha="right")
 
 
 def _cell(value: float | None, look: Look) -> Cell:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, Moment, Times
 from tritonobs.extensions.picture.board import Look
-from tritonobs.extensions.picture.canvas import Box, binary_step, shortened, text_of, time_ticks, width_of
+from tritonobs.extensions.picture.canvas import (
+    Box,
+    binary_step,
+    shortened,
+    text_of,
+    time_ticks,
+    width_of,
+    write,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -163,18 +171,10 @@ def _legend_below(box: Box, colours: Mapping[str, str]) -> float:
     for (text, across, down), colour in zip(placed, colours.values(), strict=False):
         middle = down * _LEGEND_ROW + _LEGEND_ROW / 2
         axes.plot([across + 2, across + 16], [middle, middle], color=colour, linewidth=2.5)
-        axes.text(across + 21, middle, text, color=canvas.TEXT, fontsize=canvas.SIZE, va="center_baseline")
+        write(axes, across + 21, middle, text)
     hidden = len(colours) - len(placed)
     if hidden:
-        axes.text(
-            box.width,
-            height - _LEGEND_ROW / 2,
-            f"+ {hidden} more",
-            color=canvas.FAINT,
-            fontsize=canvas.SIZE,
-            va="center_baseline",
-            ha="right",
-        )
+        write(axes, box.width, height - _LEGEND_ROW / 2, f"+ {hidden} more", canvas.FAINT, ha="right")
     return height
 
 
@@ -183,21 +183,13 @@ def _legend_aside(box: Box, answer: Answer, colours: Mapping[str, str]) -> None:
     axes = box.blank()
     last, most = box.width - 66, box.width - 2
     for text, right in (("last", last), ("max", most)):
-        axes.text(right, 8, text, color=canvas.FAINT, fontsize=canvas.SIZE, va="center_baseline", ha="right")
+        write(axes, right, 8, text, canvas.FAINT, ha="right")
     room = int((box.height - 18) // _LEGEND_ROW)
     for row, line in enumerate(answer.lines[:room]):
         middle = 18 + row * _LEGEND_ROW + _LEGEND_ROW / 2
         look = answer.panel.look(line.name)
         axes.plot([2, 14], [middle, middle], color=colours[line.name], linewidth=2.5)
         name = shortened(line.name, box.width - 150)
-        axes.text(19, middle, name, color=canvas.TEXT, fontsize=canvas.SIZE, va="center_baseline")
+        write(axes, 19, middle, name)
         for value, right in ((line.last, last), (max(one for _, one in line.points), most)):
-            axes.text(
-                right,
-                middle,
-                text_of(value, look.unit),
-                color=canvas.TEXT,
-                fontsize=canvas.SIZE,
-                va="center_baseline",
-                ha="right",
-            )
+            write(axes, right, middle, text_of(value, look.unit), ha="right")

@@ -1,15 +1,33 @@
-"""The whole board as one PNG, or as one HTML file that needs nothing else: no script, no address."""
+"""A whole board as one PNG, or as one HTML file that needs nothing else; and a few panels, each a picture.
+
+The HTML has no script and no address.
+"""
 
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import Any, Final
 
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.picture import canvas
-from tritonobs.extensions.picture.answers import Answer, Drawing, Line
-from tritonobs.extensions.picture.canvas import Box, local, new_box, saved, shortened, span_text, text_of
+from tritonobs.extensions.picture.answers import Answer, Drawing, Line, read_drawing
+from tritonobs.extensions.picture.board import knobs_of
+from tritonobs.extensions.picture.canvas import (
+    Box,
+    local,
+    new_box,
+    saved,
+    shortened,
+    span_text,
+    text_of,
+    write,
+)
 from tritonobs.extensions.picture.draw import Grid, draw_panel, grid_of
+from tritonobs.render.grafana import load_boards
+from tritonobs.timings.promql import Span
 
 _TEMPLATE: Final = "page.html.j2"
 _MOST_ROWS: Final = 40
@@ -130,7 +148,7 @@ def sheet(drawing: Drawing) -> bytes:
     _head(page, drawing)
     for title, top in drawing.board.rows:
         axes = page.inner(left=_MARGIN, top=_HEAD + top * ROW, bottom=0).blank()
-        axes.text(2, ROW * 0.55, title, color=canvas.TEXT, fontsize=canvas.SIZE + 2.5, va="center")
+        write(axes, 2, ROW * 0.55, title, size=canvas.SIZE + 2.5, va="center")
     for answer in drawing.answers:
         left, top, wide, high = answer.panel.place
         box = Box(
@@ -148,26 +166,73 @@ def sheet(drawing: Drawing) -> bytes:
 
 def _head(page: Box, drawing: Drawing) -> None:
     axes = page.inner(left=_MARGIN, right=_MARGIN, bottom=page.height - _HEAD).blank()
-    axes.text(
-        2, 22, drawing.board.title, color=canvas.TEXT, fontsize=canvas.SIZE + 7, weight="bold", va="center"
-    )
+    write(axes, 2, 22, drawing.board.title, size=canvas.SIZE + 7, va="center", weight="bold")
     question = shortened(drawing.board.question, page.width - 2 * _MARGIN, canvas.SIZE + 1)
-    axes.text(2, 50, question, color=canvas.FAINT, fontsize=canvas.SIZE + 1, va="center")
+    write(axes, 2, 50, question, canvas.FAINT, size=canvas.SIZE + 1, va="center")
     right = page.width - 2 * _MARGIN - GAP
     span = span_text(drawing.times.start, drawing.times.end)
-    axes.text(right, 22, span, color=canvas.TEXT, fontsize=canvas.SIZE + 1, va="center", ha="right")
+    write(axes, right, 22, span, size=canvas.SIZE + 1, va="center", ha="right")
 
 
 def _frame(box: Box, title: str) -> None:
     axes = box.blank()
     axes.axhspan(0, box.height, facecolor=canvas.PANEL, edgecolor=canvas.EDGE, linewidth=1)
     text = shortened(title, box.width - 2 * PAD, canvas.SIZE + 1)
-    axes.text(
-        PAD,
-        TITLE / 2 + 4,
-        text,
-        color=canvas.TEXT,
-        fontsize=canvas.SIZE + 1,
-        weight="bold",
-        va="center_baseline",
-    )
+    write(axes, PAD, TITLE / 2 + 4, text, size=canvas.SIZE + 1, weight="bold")
+
+
+_WIDTH, _HEIGHT = 380.0, 200.0
+"""As wide as a telephone; the size of letters follows from it."""
+
+
+def pictures(
+    prometheus: PrometheusClient,
+    wanted: Sequence[tuple[str, str]],
+    models: Sequence[str],
+    *,
+    span: Span,
+    zone: tzinfo | None = None,
+) -> tuple[tuple[str, bytes], ...]:
+    """The titles and SVG of these panels (board, and title without its window), of a span of time.
+
+    They show these models, or all where none is named. A panel without data, or that is on no board, is left
+    out; titles and names from Prometheus are data. Times of day are of `zone`, or of this machine.
+
+    Raises:
+        ClientError: Prometheus did not answer.
+        TritonobsError: matplotlib is not installed.
+    """
+    boards = load_boards(knobs_of(prometheus, start=span.start, end=span.end))
+    token = canvas.ZONE.set(zone)
+    try:
+        drawn: dict[tuple[str, str], tuple[str, bytes]] = {}
+        for name in dict.fromkeys(board for board, _ in wanted):
+            titles = {title for board, title in wanted if board == name}
+            drawing = _read(prometheus, boards[name], titles, models, span)
+            for answer in drawing.answers:
+                if answer.lines:
+                    title = answer.panel.title
+                    drawn[name, _bare(title)] = (title, svg(answer, drawing, _WIDTH, _HEIGHT))
+    finally:
+        canvas.ZONE.reset(token)
+    return tuple(drawn[one] for one in wanted if one in drawn)
+
+
+def _bare(title: str) -> str:
+    """`Outcomes` of `Outcomes, 1 min`."""
+    return title.rpartition(", ")[0] or title
+
+
+def _read(
+    prometheus: PrometheusClient,
+    board: Mapping[str, Any],
+    titles: Collection[str],
+    models: Sequence[str],
+    span: Span,
+) -> Drawing:
+    few = [one for one in board["panels"] if one["type"] != "row" and _bare(one["title"]) in titles]
+    wanted = {"model": list(models)} if models else {}
+    drawing = read_drawing(prometheus, {**board, "panels": few}, wanted, start=span.start, end=span.end)
+    # A legend beside it would leave no room on a telephone.
+    answers = (replace(one, panel=replace(one.panel, legend_aside=False)) for one in drawing.answers)
+    return replace(drawing, answers=tuple(answers))

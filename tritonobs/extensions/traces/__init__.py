@@ -14,5 +14,5 @@ EXTENSION = Extension(
         ),
     ),
     serve="tritonobs.extensions.traces.routes:Traced",
-    answers={"slowest": "tritonobs.extensions.traces.answers:slowest"},
+    answers={"slowest": "tritonobs.extensions.traces.waterfall:slowest"},
 )

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from tritonobs.cli.fleet_file import FLEET, load_plan
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, Group, format_option, running_url
+from tritonobs.cli.values import FLEET, Address, Duration, Group, format_option, load_plan, running_url
 from tritonobs.extensions.traces.switch import Change, Follower
 from tritonobs.files import replace
 
@@ -56,8 +55,7 @@ def traces() -> None:
 def serve(*, fleet: Path, host: str, port: int | None) -> None:
     """Receive traces in a process of its own, apart from `tritonobs serve`."""
     from tritonobs.extensions.traces.routes import run  # noqa: PLC0415
-    from tritonobs.serve.logs import log_handler  # noqa: PLC0415 (only this command needs a server)
-    from tritonobs.serve.server import Listen  # noqa: PLC0415
+    from tritonobs.serve.server import Listen, log_handler  # noqa: PLC0415 (only this command needs a server)
 
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler()])
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -85,7 +83,7 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
     from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, traffic_of, turn_on  # noqa: PLC0415
-    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415
 
     plan, followers, well = load_plan(fleet), [], True
     receiver = plan.traces.receiver_url.rstrip("/") + _POST_PATH
@@ -122,7 +120,7 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
     from tritonobs.extensions.traces.switch import ready_models, turn_off  # noqa: PLC0415
-    from tritonobs.replicas.find import find_replicas  # noqa: PLC0415
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415
 
     plan, well = load_plan(fleet), True
     for replica in find_replicas(plan):
@@ -158,21 +156,13 @@ def slow(*, model: str, since: float, receiver: str, count: int, html: Path | No
 
     Exit status 1 when there is none.
     """
-    from tritonobs.clients.transport import as_documented  # noqa: PLC0415
-    from tritonobs.extensions.traces.client import TracesClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.traces.page import slow_page  # noqa: PLC0415
-    from tritonobs.extensions.traces.slowest import from_json  # noqa: PLC0415
-    from tritonobs.extensions.traces.waterfall import slow_table, waterfall  # noqa: PLC0415
+    from tritonobs.extensions.traces.waterfall import asked, slow_page, slow_table, waterfall  # noqa: PLC0415
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
     from tritonobs.report.formats import json_text  # noqa: PLC0415
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
 
-    client = TracesClient(receiver)
-    answer = client.slow(model, since)
-    with as_documented(client.address, "the list of slow requests"):
-        found, known = from_json(answer), tuple(map(str, answer["models"]))
+    found, known = asked(receiver, model, since)
     if not found and model not in known:
-        from tritonobs.timings.ask import unknown_word  # noqa: PLC0415
-
         raise click.BadParameter(unknown_word(model, known, "model was traced"), param_hint="--model")
     if html:
         replace(html, slow_page(model, found).encode())
@@ -192,7 +182,7 @@ def _follow(followers: list[Follower]) -> None:
     """Adapt the rates to the traffic until a signal comes, then restore the earlier rates."""
     import time  # noqa: PLC0415
 
-    from tritonobs.tasks.undo import Undo  # noqa: PLC0415
+    from tritonobs.undo import Undo  # noqa: PLC0415
 
     with Undo(on_wait=lambda: say("restoring the rates", err=True)) as undo:
         # All of it is registered before the first rate is set: a signal may come right after that.

@@ -1,16 +1,25 @@
-"""Passes bodies on to a collector. While it is down they wait in a queue; a full one drops new bodies.
+"""Passes bodies on to an OpenTelemetry Collector, Tempo or Jaeger.
 
-The queue is bounded in number and bytes; bodies without room are counted.
+While it is down they wait in a queue; a full one drops new bodies. The queue is bounded in number and bytes;
+bodies without room are counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
-from tritonobs.extensions.traces.client import Collector, Refused
-from tritonobs.tasks.threads import Threads
+import requests
+
+from tritonobs.clients.transport import TooLarge, checked_url, masked, read, session, translated, within
+from tritonobs.errors import BadAnswer, ClientError, TimedOut
+from tritonobs.tasks import Threads
+
+_CONNECT_SECONDS = 2.0
+_MOST_ANSWER_BYTES = 2**20
 
 MOST_BODIES, MOST_BYTES = 2000, 64 * 2**20
 # More than the collector's own limits of 2 s and 10 s, whose errors say what was waited for.
@@ -105,3 +114,55 @@ class BoundedQueue:
         """Take the oldest body out; nothing where there is none."""
         if self._bodies:
             self.bytes -= len(self._bodies.popleft().data)
+
+
+class Refused(ClientError):  # noqa: N818 (what happened; those of errors.py read the same)
+    """The collector refuses this body; it must not be sent again."""
+
+
+class Collector:
+    """Posts bodies to an OTLP address (`http://host:4318/v1/traces`), unchanged."""
+
+    def __init__(self, url: str, *, timeout_seconds: float = 10.0) -> None:
+        self._url = checked_url(url)
+        self._timeout = (_CONNECT_SECONDS, timeout_seconds)
+        self._session = session()
+
+    def post(self, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send one body, once.
+
+        Raises:
+            Refused: it answered 4xx, but for 408 and 429.
+            ClientError: it was not reached, or asks to be sent the body again.
+        """
+        request = f"POST {masked(self._url)}"
+        whole = sum(self._timeout)
+        with within(whole) as limit:
+            try:
+                answer = self._session.post(
+                    self._url,
+                    data=body,
+                    headers=dict(headers),
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                    stream=True,
+                )
+                # Read to its end, or requests would not use the connection again.
+                read(answer, _MOST_ANSWER_BYTES)
+            except requests.RequestException as error:
+                if not limit.expired:
+                    raise translated(error, request, self._timeout[1]) from None
+            except TooLarge as error:
+                raise BadAnswer(f"{request} answered {error}") from None
+        if limit.expired:
+            raise TimedOut(f"{request}: no whole answer within {whole:g} s")
+        status = answer.status_code
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            return
+        again = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+        final = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in again
+        raise (Refused if final else BadAnswer)(f"{request} answered {status}")
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._session.close()

@@ -1,18 +1,20 @@
 """OTLP over HTTP: a posted body, JSON or protobuf, becomes spans.
 
-Hostile bodies are refused at a bounded cost.
+Hostile bodies are refused at a bounded cost. Protobuf is read by the messages of the package
+`opentelemetry-proto`, an extra.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tritonobs import jsontext
+from tritonobs import outside
 from tritonobs.extensions.traces.call import Batch, Span
 
+JSON, PROTOBUF = "application/json", "application/x-protobuf"
 MOST_BYTES = 8 * 2**20
 """Of a body, before and after it is unpacked. Triton's batches of 512 spans have about 300 KiB."""
 MOST_SPANS = 20_000
@@ -25,6 +27,44 @@ _REPLICA_KEYS = ("service.instance.id", "host.name")
 _MODEL, _VERSION = "triton.model_name", "triton.model_version"
 # OTLP's JSON writes an enum as its number, the usual JSON of protobuf as its name.
 _ERROR_STATUSES = (2, "STATUS_CODE_ERROR")
+
+
+def reader(kind: str) -> Callable[[bytes], Iterable[Batch]]:
+    """What reads a media type.
+
+    Raises:
+        ValueError: it is not OTLP's, or protobuf and its package is not installed.
+    """
+    if kind == JSON:
+        return read_json
+    if kind != PROTOBUF:
+        raise ValueError(f"{kind} is not OTLP's")
+    try:
+        from google.protobuf.message import DecodeError  # noqa: PLC0415 (an extra)
+        from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: PLC0415
+            ExportTraceServiceRequest,
+        )
+    except ModuleNotFoundError:
+        raise ValueError("protobuf is read with: pip install 'tritonobs[protobuf]'") from None
+
+    def read_protobuf(body: bytes) -> tuple[Batch, ...]:
+        request = ExportTraceServiceRequest()
+        try:
+            request.ParseFromString(body)
+        except DecodeError:
+            raise ValueError("not OTLP protobuf") from None
+        return read_value(_as_json(request))
+
+    return read_protobuf
+
+
+def reads(kind: str) -> str:
+    """Why a media type is not read here; empty for one that is."""
+    try:
+        reader(kind)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
@@ -57,7 +97,7 @@ def read_json(body: bytes) -> tuple[Batch, ...]:
         ValueError: not such JSON, or more than MOST_SPANS spans.
     """
     try:
-        return read_value(jsontext.read_json(body, most=_MOST_VALUES))
+        return read_value(outside.read_json(body, most=_MOST_VALUES))
     except ValueError as error:
         raise ValueError(f"not OTLP JSON: {str(error)[:200]}") from None
 
@@ -159,3 +199,40 @@ def _nanoseconds(value: object) -> int:
     if not isinstance(value, int) or not 0 <= value <= _LAST_NS:
         raise ValueError("a time that is not a number of nanoseconds")
     return value
+
+
+def _as_json(request: Any) -> dict[str, Any]:  # noqa: ANN401 (generated messages)
+    """In the shape of JSON, so that the bounds of names, times and spans hold for both."""
+    return {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": _pairs(entry.resource.attributes)},
+                "scopeSpans": [
+                    {"spans": [_span_json(span) for span in scope.spans]} for scope in entry.scope_spans
+                ],
+            }
+            for entry in request.resource_spans
+        ]
+    }
+
+
+def _span_json(span: Any) -> dict[str, Any]:  # noqa: ANN401 (generated messages)
+    """As OTLP's JSON would have it: ids in hex."""
+    return {
+        "traceId": span.trace_id.hex(),
+        "spanId": span.span_id.hex(),
+        "parentSpanId": span.parent_span_id.hex(),
+        "name": span.name,
+        "startTimeUnixNano": span.start_time_unix_nano,
+        "endTimeUnixNano": span.end_time_unix_nano,
+        "attributes": _pairs(span.attributes),
+        "events": [{"name": event.name, "timeUnixNano": event.time_unix_nano} for event in span.events],
+        "status": {"code": span.status.code},
+    }
+
+
+def _pairs(attributes: Iterable[Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": each.key, "value": {"value": getattr(each.value, each.value.WhichOneof("value") or "", "")}}
+        for each in attributes
+    ]

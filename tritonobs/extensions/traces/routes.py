@@ -7,33 +7,37 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from urllib.parse import urlsplit
 
-from prometheus_client import disable_created_metrics
+from prometheus_client import Metric, disable_created_metrics
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector, CollectorRegistry
+from prometheus_client.samples import Exemplar
+from prometheus_client.utils import floatToGoString
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from tritonobs import names
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert
 from tritonobs.errors import TimedOut
 from tritonobs.extensions.traces import slowest
 from tritonobs.extensions.traces.forward import Body
-from tritonobs.extensions.traces.histograms import CONTENT_TYPE, TracesPage
-from tritonobs.extensions.traces.otlp import MOST_BYTES
-from tritonobs.extensions.traces.receiver import JSON, Receiver, reads
+from tritonobs.extensions.traces.histograms import Subject, Tally, Times
+from tritonobs.extensions.traces.otlp import JSON, MOST_BYTES, reads
+from tritonobs.extensions.traces.receiver import Receiver
 from tritonobs.extensions.traces.slowest import SPAN_SECONDS
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, known_names
 from tritonobs.plan.notify import Robot
-from tritonobs.serve.hosts import known_names
 from tritonobs.serve.parts import Say
-from tritonobs.serve.room import Room
-from tritonobs.serve.server import KnownHosts, Listen, forgiving, listening, until_told, url_of
-from tritonobs.tasks.supervisor import Supervisor
-from tritonobs.tasks.threads import Threads
+from tritonobs.serve.server import KnownHosts, Listen, Room, forgiving, listening, until_told, url_of
+from tritonobs.tasks import Supervisor, Threads
 
 POST_PATH, METRICS_PATH, SLOW_PATH = "/v1/traces", "/metrics/traces", "/traces/slow"
 _BODIES_AT_ONCE = 4
@@ -54,7 +58,7 @@ def trace_routes(receiver: Receiver) -> list[Route]:
             text = await paging.run(page.text, seconds=_PAGE_SECONDS)
         except TimedOut as error:
             return PlainTextResponse(f"{error}\n", 503)
-        return Response(text, headers={"Content-Type": CONTENT_TYPE})
+        return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def slow(request: Request) -> Response:
         try:
@@ -101,6 +105,142 @@ async def _take(request: Request, receiver: Receiver, room: Room) -> Response:
     if not receiver.take(body):
         return PlainTextResponse("too much waits to be read\n", 429)
     return Response(b"{}" if kind == JSON else b"", headers={"Content-Type": kind})
+
+
+_SUBJECT = (names.MODEL, names.VERSION, names.REPLICA)
+_Rows = Mapping[tuple[str, ...], float]
+
+
+class TracesPage(Collector):
+    """The contents of a receiver as series, in OpenMetrics: histograms with exemplars."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """The page."""
+        text: bytes = generate_latest(self._registry)  # type: ignore[no-untyped-call] # it has no types
+        return text
+
+    def collect(self) -> Iterator[Metric]:
+        """One family per name."""
+        # Copied under the lock and written without it: the page of a large fleet takes a second.
+        with self._receiver.lock:
+            bounds, tallies = self._receiver.histograms.bounds, self._receiver.histograms.copied()
+        yield from _families(bounds, tallies)
+        yield from _own(self._receiver)
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: names are known when the page is requested."""
+        return iter(())
+
+
+def _counter(name: str, text: str, labels: Sequence[str], rows: _Rows) -> CounterMetricFamily:
+    # prometheus_client appends `_total` itself.
+    family = CounterMetricFamily(name.removesuffix("_total"), text, labels=labels)
+    for values, number in rows.items():
+        family.add_metric(values, number)
+    return family
+
+
+def _gauge(name: str, text: str, labels: Sequence[str], rows: _Rows) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=labels)
+    for values, number in rows.items():
+        family.add_metric(values, number)
+    return family
+
+
+def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iterator[Metric]:
+    edges = tuple(map(floatToGoString, (*bounds, float("inf"))))
+    duration = HistogramMetricFamily(
+        names.TRACE_DURATION,
+        "Seconds of traced requests by phase, each weighted by the requests it represents.",
+        labels=(*_SUBJECT, names.PHASE),
+    )
+    for subject, tally in tallies.items():
+        for phase, times in tally.phases.items():
+            duration.add_metric((*subject, phase), _buckets(edges, times), times.seconds)
+    yield duration
+    yield _counter(
+        names.TRACE_REQUESTS,
+        "Requests that the traced ones represent, by outcome.",
+        (*_SUBJECT, names.OUTCOME),
+        {
+            (*subject, outcome): count
+            for subject, tally in tallies.items()
+            for outcome, count in tally.outcomes.items()
+        },
+    )
+    yield _counter(
+        names.TRACE_SAMPLES,
+        "Traced requests.",
+        _SUBJECT,
+        {subject: tally.samples for subject, tally in tallies.items()},
+    )
+    yield _gauge(
+        names.TRACE_WEIGHT,
+        "The most requests that one traced in the last minutes represents.",
+        _SUBJECT,
+        {subject: max(tally.weights) for subject, tally in tallies.items()},
+    )
+
+
+def _buckets(edges: tuple[str, ...], times: Times) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
+    return [
+        (edge, count, Exemplar({"trace_id": example.trace_id}, example.seconds, example.at))
+        if example
+        else (edge, count)
+        for edge, count, example in zip(edges, accumulate(times.counts), times.exemplars, strict=True)
+    ]
+
+
+def _own(receiver: Receiver) -> Iterator[Metric]:
+    """Counters of what the receiver did with the spans that were sent to it."""
+    yield _gauge(
+        names.TRACE_RATE,
+        "One in how many requests to the model is traced, as its server says; 0 while none is.",
+        (names.MODEL, names.REPLICA),
+        {(model, replica): every for (replica, model), every in receiver.settings.items()},
+    )
+    yield _counter(names.TRACE_SPANS, "Spans that were read.", (), {(): receiver.spans})
+    # Known reasons are shown at 0 from the start, so that `increase` sees their first.
+    lost = {
+        "full": receiver.queue.lost,
+        "models": receiver.histograms.refused,
+        **{reason: receiver.refused[reason] for reason in ("unreadable", "too_large")},
+        **{reason: receiver.assembler.lost[reason] for reason in ("incomplete", "clock")},
+        **receiver.refused,
+    }
+    yield _counter(
+        names.TRACE_DROPPED,
+        "What was not counted: bodies without room or not OTLP, spans without their request, "
+        "requests of too many models.",
+        (names.REASON,),
+        {(reason,): count for reason, count in lost.items()},
+    )
+    yield _counter(
+        names.TRACE_UNWEIGHTED,
+        "Traced requests counted once, because their server could not be asked for its rate.",
+        (),
+        {(): receiver.rates.unknown},
+    )
+    yield _gauge(names.TRACE_WAITING, "Bodies that wait to be read.", (), {(): len(receiver.queue)})
+    if forwarder := receiver.forwarder:
+        ended = {"sent": forwarder.sent, "refused": forwarder.refused, "lost": forwarder.queue.lost}
+        yield _counter(
+            names.TRACE_FORWARDED,
+            "Bodies for the collector, by outcome.",
+            (names.OUTCOME,),
+            {(outcome,): count for outcome, count in ended.items()},
+        )
+        yield _gauge(
+            names.TRACE_FORWARD_WAITING,
+            "Bodies that wait for the collector.",
+            (),
+            {(): len(forwarder.queue)},
+        )
 
 
 class Traced:
@@ -154,7 +294,7 @@ def run(plan: Plan, listen: Listen, *, ready: Callable[[str], None] = lambda _: 
 
 async def _serve(plan: Plan, listener: socket.socket) -> None:
     supervisor = Supervisor()
-    receiver, names = Receiver(plan, supervisor), known_names(plan)
+    receiver, known = Receiver(plan, supervisor), known_names(plan)
 
     def dropped(reason: str) -> None:
         receiver.refused[reason] += 1
@@ -168,6 +308,6 @@ async def _serve(plan: Plan, listener: socket.socket) -> None:
 
     app = Starlette(
         routes=[*trace_routes(receiver), Route("/healthz", healthy)],
-        middleware=[Middleware(KnownHosts, names=lambda: names, refused=lambda: dropped("unknown_host"))],
+        middleware=[Middleware(KnownHosts, names=lambda: known, refused=lambda: dropped("unknown_host"))],
     )
     await until_told(forgiving(app), listener, dropped=dropped, close=close)

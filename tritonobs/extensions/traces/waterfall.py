@@ -1,16 +1,22 @@
-"""One slow request as a waterfall: which call waited, and which worked."""
+"""The slowest requests for people: asked of a receiver, told in lines, drawn as waterfalls and as a page.
+
+A waterfall shows which call waited, and which worked.
+"""
 
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.extensions.traces.call import Call, Interval, Phase
-from tritonobs.extensions.traces.slowest import Slow
+from tritonobs.extensions.traces.slowest import Slow, from_json
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import latency
+from tritonobs.units import format_moment
 
 _WIDTH = 32
 _FEW = 3
@@ -178,3 +184,58 @@ def _leaves(call: Call) -> Iterator[tuple[Call, Phase, float]]:
 def _seconds(call: Call, phase: Phase) -> float | None:
     part = call.phases.get(phase)
     return None if part is None else part.seconds
+
+
+def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, ...], tuple[str, ...]]:
+    """The slowest requests to a model in the last `since_seconds`, and the models that a receiver knows.
+
+    Raises:
+        ClientError: it was not reached, or is not a receiver.
+    """
+    transport = Transport(receiver)
+    try:
+        answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
+        with as_documented(transport.address, "the list of slow requests"):
+            found = answer.required().json()
+            return from_json(found), tuple(map(str, found["models"]))
+    finally:
+        transport.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slowest:
+    """The slowest requests, as lines for a chat and each as a table with bars; neither without requests."""
+
+    lines: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+
+def slowest(receiver: str, model: str, *, start: float, end: float) -> Slowest:
+    """What traces answer to other parts: those that ended between two Unix times, as this receiver has them.
+
+    Raises:
+        ClientError: it was not reached, or is not a receiver.
+    """
+    # The receiver counts back from now, so what came after `end` is dropped here.
+    found, _ = asked(receiver, model, time.time() - start)
+    found = tuple(slow for slow in found if slow.call.request.end_ns <= end * 1e9)
+    return Slowest(lines=tuple(slow_lines(model, found)), tables=tuple(map(waterfall, found)))
+
+
+def slow_page(model: str, slow: Sequence[Slow]) -> str:
+    """The slowest requests of a model, each as a waterfall."""
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
+
+    return template(__package__, "slow.html").render(
+        title=f"Slowest traced requests to {model}",
+        latency=latency,
+        requests=[
+            {
+                "slow": each,
+                "rows": rows(each),
+                "sentence": sentence(each),
+                "at": format_moment(each.call.request.start_ns / 1e9),
+            }
+            for each in slow
+        ],
+    )

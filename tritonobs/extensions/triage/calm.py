@@ -9,16 +9,13 @@ import math
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING
 
 from tritonobs import names
+from tritonobs.clients.prometheus import PrometheusClient, Series
 from tritonobs.timings import promql
+from tritonobs.timings.ask import Readings
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration, parse_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient, Series
-    from tritonobs.timings.ask import Readings
 
 _DAY = 86_400.0
 BASELINES = {"yesterday": _DAY, "last-week": 7 * _DAY}

@@ -37,6 +37,7 @@ _MOST_PARTS = 0.9
 # The 95th percentile of a normal distribution lies this many standard deviations above its middle.
 _P95_SIGMAS = 1.645
 _SIGMAS = 3.0
+_NONE = Timing(rate=0.0, mean=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,16 @@ class Change:
     usual: float | None = None
 
     @property
+    def was(self) -> Timing:
+        """Its times before; none where it was not there."""
+        return self.before.timing if self.before else _NONE
+
+    @property
+    def subject(self) -> Subject:
+        """Model and version."""
+        return (self.now.model, self.now.version)
+
+    @property
     def added_seconds(self) -> float:
         """What it adds to a request that it did not add before."""
         return (self.now.seconds or 0.0) - self.seconds_before
@@ -63,20 +74,17 @@ class Change:
     @property
     def added_tail_seconds(self) -> float:
         """What it adds to the slowest hundredth, roughly: tails of stages do not simply add up."""
-        before = self.before.timing.p99 if self.before else None
-        return (self.now.timing.p99 or 0.0) - (before or 0.0)
+        return (self.now.timing.p99 or 0.0) - (self.was.p99 or 0.0)
 
     @property
     def growth(self) -> float:
         """Its mean as a multiple of what it was; 1 where nothing can be compared."""
-        before = self.before.timing.mean if self.before else None
-        return self.now.timing.mean / before if self.now.timing.mean and before else 1.0
+        return self.now.timing.mean / self.was.mean if self.now.timing.mean and self.was.mean else 1.0
 
     @property
     def tail_growth(self) -> float:
         """Its slowest hundredth as a multiple of what it was; 1 where nothing can be compared."""
-        before = self.before.timing.p99 if self.before else None
-        return self.now.timing.p99 / before if self.now.timing.p99 and before else 1.0
+        return self.now.timing.p99 / self.was.p99 if self.now.timing.p99 and self.was.p99 else 1.0
 
     @property
     def is_unusual(self) -> bool:
@@ -101,11 +109,21 @@ class Case:
         return (self.now.model, self.now.version)
 
     @property
+    def was(self) -> Timing:
+        """The times of whole requests before; none where there were none."""
+        return self.before.request if self.before else _NONE
+
+    @property
+    def compared(self) -> Subject:
+        """The model version of `before`; this one where there is none."""
+        return (self.before.model, self.before.version) if self.before else self.subject
+
+    @property
     def added_seconds(self) -> float:
         """How much longer a request takes than before; 0 when that is unknown."""
-        if self.before is None or self.before.request.mean is None or self.now.request.mean is None:
+        if self.was.mean is None or self.now.request.mean is None:
             return 0.0
-        return self.now.request.mean - self.before.request.mean
+        return self.now.request.mean - self.was.mean
 
     @property
     def slower(self) -> bool:
@@ -117,19 +135,17 @@ class Case:
         """Whether requests take longer on average, more than chance and the baseline's own ups and downs."""
         if self.before is None:
             return False
-        now, before = self.now.request, self.before.request
-        by_chance = chance(before, _requests(self.before), _requests(self.now))
-        usual = self.usual.request((self.before.model, self.before.version))
-        return _grew(now.mean, before.mean, _GROWTH, usual) and self.added_seconds > by_chance
+        by_chance = chance(self.was, _requests(self.before), _requests(self.now))
+        usual = self.usual.request(self.compared)
+        return _grew(self.now.request.mean, self.was.mean, _GROWTH, usual) and self.added_seconds > by_chance
 
     @cached_property
     def slower_tail(self) -> bool:
         """Whether the slowest hundredth takes longer, where there are enough requests to have one."""
         if self.before is None or min(_requests(self.before), _requests(self.now)) < _FEWEST_FOR_TAIL:
             return False
-        now, before = self.now.request, self.before.request
-        usual = self.usual.tail((self.before.model, self.before.version, names.TOTAL_STAGE))
-        return _grew(now.p99, before.p99, _TAIL_GROWTH, usual)
+        usual = self.usual.tail((*self.compared, names.TOTAL_STAGE))
+        return _grew(self.now.request.p99, self.was.p99, _TAIL_GROWTH, usual)
 
     def change_of(self, model: str, stage: str) -> Change | None:
         """The stage of this model, at any place in the request."""
@@ -144,7 +160,11 @@ class Case:
         """Leaves of the table, the one that adds most first."""
         before = {row.path: row for row in self.before.rows} if self.before else {}
         pairs = [
-            Change(now=row, before=then, usual=self._usual(then) if then else None)
+            Change(
+                now=row,
+                before=then,
+                usual=self.usual.stage((then.model, then.version, then.name)) if then else None,
+            )
             for row in self.now.rows
             if row.leaf
             for then in (before.get(row.path),)
@@ -157,8 +177,8 @@ class Case:
         `batches` is how much fuller its batches are. Time beside stages is left out: a difference of two
         numbers doubles by itself.
         """
-        now, before = change.now.timing, change.before.timing if change.before else None
-        if self.before is None or before is None or not now.mean or not before.mean:
+        now, before = change.now.timing, change.was
+        if self.before is None or not now.mean or not before.mean:
             return False
         asked, asked_before = now.rate * self.now.window_seconds, before.rate * self.before.window_seconds
         return (
@@ -178,7 +198,7 @@ class Case:
 
         Waiting in queues does not count: it grows out of proportion to everything else.
         """
-        whole = (self.before.request.mean if self.before else None) or 0.0
+        whole = self.was.mean or 0.0
         others = [
             change
             for change in self.changes
@@ -189,9 +209,6 @@ class Case:
         if sum(change.seconds_before for change in others) < _OTHERS * whole:
             return 1.0
         return max(1.0, _lowest([(change.growth, change.seconds_before) for change in others], left_out))
-
-    def _usual(self, row: Row) -> float | None:
-        return self.usual.stage((row.model, row.version, row.name))
 
 
 def _beyond_the_slowest(now: Timing, before: Timing) -> bool:

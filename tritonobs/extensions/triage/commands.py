@@ -11,9 +11,21 @@ from urllib.parse import urlsplit
 
 import click
 
-from tritonobs.cli.asking import LOAD, asked_prometheus, plan_cluster, refuse_unknown
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Address, Duration, When, cluster_option, prometheus_option, running_fleet
+from tritonobs.cli.values import (
+    LOAD,
+    Address,
+    Duration,
+    When,
+    asked_plan,
+    asked_prometheus,
+    cluster_option,
+    found_replicas,
+    plan_cluster,
+    prometheus_option,
+    refuse_unknown,
+    running_fleet,
+)
 from tritonobs.registry import answer
 
 if TYPE_CHECKING:
@@ -193,9 +205,6 @@ def _where(
             alertmanager=alertmanager or "",
             replicas=replicas,
         )
-    from tritonobs.cli.fleet_file import asked_plan  # noqa: PLC0415 (needs pydantic)
-    from tritonobs.cli.values import found_replicas  # noqa: PLC0415
-
     plan = asked_plan(fleet)
     found = found_replicas(plan)
     return _Where(
@@ -242,30 +251,27 @@ def _taken(where: _Where, spans: tuple[Span, Span], model: str, version: str) ->
 
 
 def _show(verdict: Verdict, snapshot: Snapshot, where: _Where, form: str) -> None:
-    from tritonobs import report  # noqa: PLC0415 (brings rich)
     from tritonobs.extensions.triage import tables  # noqa: PLC0415
+    from tritonobs.report.console import print_link  # noqa: PLC0415 (brings rich)
+    from tritonobs.report.formats import json_text  # noqa: PLC0415
 
-    asked = tuple(tables.questions(verdict, snapshot.asked))
-    urls = tuple(
-        tables.links(
-            verdict,
-            snapshot.asked,
-            prometheus_url=where.prometheus_link,
-            grafana_url=where.grafana,
-            serve_url=where.serve,
-        )
+    asked = dict(tables.questions(verdict, snapshot.asked))
+    urls = tables.links(
+        verdict,
+        snapshot.asked,
+        prometheus_url=where.prometheus_link,
+        grafana_url=where.grafana,
+        serve_url=where.serve,
     )
     if form == "json":
-        say(report.json_text(verdict, links=dict(urls), questions=dict(asked)))
+        say(json_text(verdict, links=urls, questions=asked))
     elif form == "html":
-        from tritonobs.extensions.triage.page import verdict_page  # noqa: PLC0415 (brings jinja2)
-
-        say(verdict_page(verdict, links=urls, questions=asked))
+        say(tables.verdict_page(verdict, links=urls.items(), questions=asked.items()))
     elif form == "markdown":
-        say(tables.verdict_markdown(verdict, urls), nl=False)
+        say(tables.verdict_markdown(verdict, urls.items()), nl=False)
     elif form == "text":
         say(tables.verdict_text(verdict, tables=False))
     else:
         tables.print_verdict(verdict)
-        for name, url in urls:
-            report.print_link(name, url)
+        for name, url in urls.items():
+            print_link(name, url)

@@ -12,8 +12,8 @@ from typing import Literal
 
 from tritonobs import names
 from tritonobs.extensions.triage.case import Case
-from tritonobs.extensions.triage.checks import CHECKS, EXPLAINS, OF_ITS_CALLERS, OF_THE_SAME_MODEL
-from tritonobs.extensions.triage.signs import burning_still
+from tritonobs.extensions.triage.check import burning_still
+from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import INSTANT
 from tritonobs.extensions.triage.view import View
@@ -69,13 +69,13 @@ class Verdict:
 def triage(snapshot: Snapshot) -> Verdict:
     """Judge a snapshot; the same snapshot gives the same verdict."""
     view = View(snapshot)
-    found = _merged([replace(cause, check=check) for check, judge in CHECKS.items() for cause in judge(view)])
-    order = list(CHECKS)
-    found.sort(key=lambda cause: (-cause.confidence, order.index(cause.check)))
-    reasons = [cause for cause in found if cause.check in EXPLAINS]
-    # A reason may be explained itself; `EXPLAINS` has no circles, so a first cause always remains.
+    found = _merged(
+        [replace(cause, check=name) for name, check in CHECKS.items() for cause in check.judge(view)]
+    )
+    found.sort(key=lambda cause: (-cause.confidence, CHECKS[cause.check].order))
+    # What explains may be explained itself; there are no circles, so a first cause always remains.
     # Causes are compared by identity, because a cause may hold a mapping, which has no hash.
-    explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in reasons)}
+    explained = {id(cause) for cause in found if any(_explains(view, other, cause) for other in found)}
     known = called(snapshot)
     causes = tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) not in explained)
     # Nothing found is healthy only where everything was read and some model had requests in both windows.
@@ -108,11 +108,12 @@ def _merged(causes: list[Cause]) -> list[Cause]:
 
 
 def _explains(view: View, cause: Cause, effect: Cause) -> bool:
-    if effect.check not in EXPLAINS.get(cause.check, frozenset()):
+    check = CHECKS[cause.check]
+    if effect.check not in check.explains:
         return False
-    if (cause.check, effect.check) in OF_THE_SAME_MODEL and cause.model != effect.model:
+    if effect.check in check.same_model and cause.model != effect.model:
         return False
-    if (cause.check, effect.check) in OF_ITS_CALLERS and effect.model not in view.callers(cause.model):
+    if effect.check in check.callers and effect.model not in view.callers(cause.model):
         return False
     # What happens to a whole replica happens to every model on it.
     return (

@@ -12,15 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.prometheus import Series
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings.measured import Subject
 from tritonobs.timings.promql import MODEL_VERSION, labels_of
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.triage.view import View
 
 ARRIVED, COUNTED, LOAD_SECONDS = "arrived", "counted", "load_seconds"
 """The trends that show loads."""
@@ -163,7 +160,7 @@ class Arrival:
 def arrivals(view: View) -> Iterator[Arrival]:
     """Those that have served long enough to be judged, in order of name."""
     end, window = view.snapshot.incident.end, view.trends.window
-    for load in view.loads.values():
+    for load in loads(view).values():
         settled = load.born + _SETTLED * window
         if end - settled < window / 2:
             continue

@@ -1,20 +1,18 @@
-"""A verdict as text: the sentence, then the evidence, then the next steps."""
+"""A verdict for people: as text, as Markdown, as an HTML file that needs nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from tritonobs.extensions.triage.judge import Slowdown, Verdict
 from tritonobs.report.console import Column, Line, Style, Table, plain, print_table, print_text, table_text
 from tritonobs.report.formats import NOTHING, latency, number, rate, share
+from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.units import format_duration, format_moment
 
-if TYPE_CHECKING:
-    from tritonobs.extensions.triage.judge import Slowdown, Verdict
-    from tritonobs.timings.cause import Cause, Evidence
-
 _MOST_PARTS = 8
+_TREND = "trend of "
 _STYLES: dict[str, Style] = {"wrong": "red", "healthy": "green", "blind": "yellow"}
 _ALL_THE_SAME = {"healthy": " (perhaps because of earlier requests)"}
 _HEADS = {"wrong": "WRONG", "healthy": "HEALTHY", "blind": "NO VERDICT"}
@@ -31,7 +29,7 @@ def verdict_lines(verdict: Verdict) -> Iterator[str]:
         if place:
             yield ""
             yield f"Also: {cause.sentence}"
-        yield f"  {cause.check}, {cause.confidence:.0%} sure{_since(cause, verdict)}"
+        yield f"  {cause.check}, {_sure(cause, verdict)}"
         for evidence in cause.evidence:
             yield f"  - {evidence_text(evidence)}"
         for step in cause.next_steps:
@@ -106,7 +104,7 @@ def _markdown_lines(verdict: Verdict, urls: Iterable[tuple[str, str]]) -> Iterat
         yield ""
         yield f"### {_unmarked(cause.sentence)}"
         yield ""
-        yield f"`{cause.check}`, {cause.confidence:.0%} sure{_since(cause, verdict)}"
+        yield f"`{cause.check}`, {_sure(cause, verdict)}"
         yield ""
         yield from (f"- {_unmarked(evidence_text(evidence))}" for evidence in cause.evidence)
         yield ""
@@ -131,6 +129,22 @@ def _unmarked(text: str) -> str:
     return plain(text).translate(_MARKDOWN)
 
 
+def verdict_page(
+    verdict: Verdict, *, links: Iterable[tuple[str, str]], questions: Iterable[tuple[str, str]]
+) -> str:
+    """The page: verdict, causes with evidence and steps, tables, links, PromQL."""
+    from tritonobs.report.formats import template  # noqa: PLC0415 (brings jinja2)
+
+    return template(__package__, "triage.html").render(
+        verdict=verdict,
+        tables=[slowdown_table(slowdown) for slowdown in verdict.slowdowns],
+        links=list(links),
+        questions=list(questions),
+        format_moment=format_moment,
+        evidence_text=evidence_text,
+    )
+
+
 def print_verdict(verdict: Verdict) -> None:
     """Draw the verdict, its sentence in the colour of its status."""
     head, *rest = verdict_lines(verdict)
@@ -145,7 +159,7 @@ def print_verdict(verdict: Verdict) -> None:
 def questions(verdict: Verdict, asked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The PromQL behind the causes: name and text, each once."""
     wanted = [name for cause in (*verdict.causes, *verdict.following) for name in cause.asked]
-    trends = [f"trend of {cause.trend[0]}" for cause in verdict.causes if cause.trend]
+    trends = [f"{_TREND}{cause.trend[0]}" for cause in verdict.causes if cause.trend]
     for name in dict.fromkeys((*wanted, *trends)):
         if name in asked:
             yield name, asked[name]
@@ -153,39 +167,34 @@ def questions(verdict: Verdict, asked: Mapping[str, str]) -> Iterator[tuple[str,
 
 def links(
     verdict: Verdict, asked: Mapping[str, str], *, prometheus_url: str, grafana_url: str, serve_url: str
-) -> Iterator[tuple[str, str]]:
-    """Where to look next, each once: pages of the checks, boards of a Grafana, trends in Prometheus."""
-    yield from dict(_links(verdict, asked, prometheus_url, grafana_url, serve_url)).items()
-
-
-def _quoted(text: str) -> str:
-    # A name in JSON can hold half of a character.
-    return quote(text, errors="surrogatepass")
-
-
-def _links(
-    verdict: Verdict, asked: Mapping[str, str], prometheus_url: str, grafana_url: str, serve_url: str
-) -> Iterator[tuple[str, str]]:
+) -> Mapping[str, str]:
+    """Where to look next, by name: pages of the checks, boards of a Grafana, trends in Prometheus."""
+    found: dict[str, str] = {}
+    # Grafana reads milliseconds.
+    times = f"from={verdict.baseline.start * 1000:.0f}&to={verdict.incident.end * 1000:.0f}"
     for cause in verdict.causes:
         if serve_url:
-            yield f"page of {cause.check}", f"{serve_url.rstrip('/')}/checks/{cause.check}"
+            found[f"page of {cause.check}"] = f"{serve_url.rstrip('/')}/checks/{cause.check}"
         if grafana_url and cause.model:
-            # Grafana reads milliseconds.
-            times = f"from={verdict.baseline.start * 1000:.0f}&to={verdict.incident.end * 1000:.0f}"
-            version = (
-                f"&var-version={_quoted(cause.place[1])}" if len(cause.place) > 1 and cause.place[1] else ""
-            )
-            yield (
-                f"board of {cause.model}",
-                f"{grafana_url.rstrip('/')}/d/tritonobs-model?var-model={_quoted(cause.model)}{version}&{times}",
+            version = cause.place[1] if len(cause.place) > 1 else ""
+            found[f"board of {cause.model}"] = (
+                f"{grafana_url.rstrip('/')}/d/tritonobs-model?var-model={_quoted(cause.model)}"
+                f"{f'&var-version={_quoted(version)}' if version else ''}&{times}"
             )
     span = format_duration(int(verdict.incident.end - verdict.baseline.start))
     # Without an end the graph would show the time until it is opened.
     until = quote(format_moment(verdict.incident.end).removesuffix(" UTC"))
     graph = f"{prometheus_url}/graph?g0.tab=0&g0.range_input={span}&g0.end_input={until}"
-    for name, text in questions(verdict, asked):
-        if name.startswith("trend of "):
-            yield name, f"{graph}&g0.expr={_quoted(text)}"
+    return found | {
+        name: f"{graph}&g0.expr={_quoted(text)}"
+        for name, text in questions(verdict, asked)
+        if name.startswith(_TREND)
+    }
+
+
+def _quoted(text: str) -> str:
+    # A name in JSON can hold half of a character.
+    return quote(text, errors="surrogatepass")
 
 
 def evidence_text(evidence: Evidence) -> str:
@@ -208,11 +217,12 @@ def _value(value: float | None, unit: str) -> str:
     return f"{number(value, 3)} {unit}" if unit not in {"count", ""} else number(value, 4)
 
 
-def _since(cause: Cause, verdict: Verdict) -> str:
+def _sure(cause: Cause, verdict: Verdict) -> str:
+    sure = f"{cause.confidence:.0%} sure"
     if cause.since is None:
-        return ""
+        return sure
     ago = format_duration(max(1, round(verdict.incident.end - cause.since)))
-    return f", since {format_moment(cause.since)} ({ago} ago)"
+    return f"{sure}, since {format_moment(cause.since)} ({ago} ago)"
 
 
 def _window(verdict: Verdict) -> str:

@@ -9,7 +9,6 @@ from functools import cached_property
 from tritonobs import names
 from tritonobs.clients.prometheus import Target
 from tritonobs.extensions.triage.case import Case, Change, Spread
-from tritonobs.extensions.triage.loads import Load, loads
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
@@ -64,11 +63,6 @@ class View:
     def roster(self) -> Roster:
         """The workers, then and now."""
         return Roster(self)
-
-    @cached_property
-    def loads(self) -> Mapping[Subject, Load]:
-        """The models that were loaded, and when."""
-        return loads(self)
 
     @cached_property
     def trends(self) -> Trends:
@@ -127,6 +121,10 @@ class View:
         rows = self.rows(name, *(label for label, _ in wanted), before=before)
         return rows.get(tuple(value for _, value in wanted))
 
+    def both(self, name: str, labels: Mapping[str, str] | None = None) -> tuple[float | None, float | None]:
+        """That value before, and now."""
+        return self.value(name, labels, before=True), self.value(name, labels)
+
     def rows(self, name: str, *labels: str, before: bool = False) -> dict[tuple[str, ...], float]:
         """An answer by the values of some labels."""
         # Indexed once: scans for each subject cost the square of the fleet (tests/triage/test_growth.py).
@@ -145,14 +143,13 @@ class View:
 
     def asked(self) -> tuple[Subject, ...]:
         """Model versions that clients or pipelines asked, those whose every request fails among them."""
-        return tuple(
-            sorted({*self.subjects(), *(subject for subject, end in self._ended_now.items() if end.requests)})
-        )
+        ended_now = (subject for subject, end in self._ends[False].items() if end.requests)
+        return tuple(sorted({*self.subjects(), *ended_now}))
 
     def request_rate(self, subject: Subject, *, before: bool = False) -> float:
         """Requests a second of a model version, failed ones too."""
         known = requests(self.before if before else self.now, subject)
-        return max(known, self._ended(before=before).get(subject, _NO_END).requests)
+        return max(known, self._ends[before].get(subject, _NO_END).requests)
 
     def client_rate(self, *, before: bool = False) -> float:
         """Requests a second of clients: those of all models, less what pipelines call."""
@@ -167,15 +164,15 @@ class View:
 
     def error_ratio(self, subject: Subject, *, before: bool = False) -> float | None:
         """The share of requests that ended in an error, by the model's own count and by Triton's."""
-        return self._ended(before=before).get(subject, _NO_END).ratio
+        return self._ends[before].get(subject, _NO_END).ratio
 
     def invalid_ratio(self, subject: Subject, *, before: bool = False) -> float | None:
         """The share of requests that were the caller's fault, by the model's own count or its members'."""
-        return self._ended(before=before).get(subject, _NO_END).invalid_ratio
+        return self._ends[before].get(subject, _NO_END).invalid_ratio
 
     def failing(self, model: str) -> bool:
         """Whether a model answers notably more errors than before."""
-        subjects = [subject for subject in self._ended(before=False) if subject[0] == model]
+        subjects = [subject for subject in self._ends[False] if subject[0] == model]
         return any(
             (self.error_ratio(subject) or 0.0)
             > _NOTABLE_RATIO + 2 * (self.error_ratio(subject, before=True) or 0.0)
@@ -212,7 +209,7 @@ class View:
     def tail_size(self, subject: Subject, stage: str, kind: str) -> tuple[float | None, float | None]:
         """The size only a hundredth exceeds, now and in the baseline."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        now, before = (self.value("size_p99", labels, before=side) for side in (False, True))
+        before, now = self.both("size_p99", labels)
         return now, before
 
     def is_up(self, replica: str, *, before: bool = False) -> bool:
@@ -243,15 +240,9 @@ class View:
         }
 
     @cached_property
-    def _ended_now(self) -> dict[Subject, Ended]:
-        return self._count(before=False)
-
-    @cached_property
-    def _ended_before(self) -> dict[Subject, Ended]:
-        return self._count(before=True)
-
-    def _ended(self, *, before: bool) -> dict[Subject, Ended]:
-        return self._ended_before if before else self._ended_now
+    def _ends(self) -> Mapping[bool, dict[Subject, Ended]]:
+        """How requests ended, by whether it is before."""
+        return {side: self._count(before=side) for side in (False, True)}
 
     def _count(self, *, before: bool) -> dict[Subject, Ended]:
         labels = outcomes.LABELS

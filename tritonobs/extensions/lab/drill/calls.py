@@ -1,16 +1,24 @@
-"""Faults of calls: stages take longer, get more to do or fail; clients send wrong input, or too much."""
+"""Faults of calls: stages take longer, get more to do or fail; clients send wrong input, or too much.
+
+A language model, the example's, joins the stack for a drill and leaves it afterwards.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
-from tritonobs.extensions.lab.drill.drill import Alert, Drill, Stream, Takes, only_traffic, steady
+from tritonobs import assets
+from tritonobs.errors import StackError
+from tritonobs.extensions.lab.drill.drill import CALM, Alert, Drill, Takes, alert
+from tritonobs.extensions.lab.drill.rig import Rig, Stream, callers, steady
 from tritonobs.extensions.lab.load.schedule import Segment
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.drill.rig import Rig
-
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 _SLOW_SECONDS = 0.6
 _FAILING_SHARE = 0.3
@@ -26,24 +34,12 @@ def _slow(name: str, model: str, stage: str) -> Drill:
         name=name,
         breaks=f"{stage} of {model} takes {_SLOW_SECONDS:g} s longer",
         cause=cause,
-        alerts=(Alert(name="TritonStageSlow", labels={"model": model, "stage": stage}),),
+        alerts=(alert("TritonStageSlow", model=model, stage=stage),),
         check="slow_stage",
         model=model,
         fires=_STAGE_SLOW,
         resolves=_STAGE_WELL,
     )
-
-
-def _false_boxes(rig: Rig) -> AbstractContextManager[None]:
-    return rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 25_200}}})
-
-
-def _unreadable_sizes(rig: Rig) -> AbstractContextManager[None]:
-    return rig.faults({"preprocess": {"decode": {"unreadable": True}}})
-
-
-def _failing_detector(rig: Rig) -> AbstractContextManager[None]:
-    return rig.faults({"detector": {"infer": {"share": _FAILING_SHARE}}})
 
 
 _INSIDE = (
@@ -53,7 +49,7 @@ _INSIDE = (
     Drill(
         name="more-boxes",
         breaks="the confidence threshold is lost: every row of the network enters suppression",
-        cause=_false_boxes,
+        cause=lambda rig: rig.faults({"nms": {"settings": {"confidence": 0.0, "max_candidates": 25_200}}}),
         # A hundred times as long, and still within the objective: triage reports it, and no page fires.
         alerts=(),
         check="more_boxes",
@@ -64,10 +60,8 @@ _INSIDE = (
     Drill(
         name="inference-errors",
         breaks=f"{_FAILING_SHARE:.0%} of the detector's inferences fail",
-        cause=_failing_detector,
-        alerts=(
-            Alert(name="TritonErrorBudgetBurnFast", labels={"model": "detector", "slo": "availability"}),
-        ),
+        cause=lambda rig: rig.faults({"detector": {"infer": {"share": _FAILING_SHARE}}}),
+        alerts=(alert("TritonErrorBudgetBurnFast", model="detector", slo="availability"),),
         check="error_surge",
         model="detector",
         fires=Takes(fixed=90.0, scaled=240.0),
@@ -76,8 +70,8 @@ _INSIDE = (
     Drill(
         name="records-lost",
         breaks="preprocess records sizes that are not numbers (NaN); they are dropped",
-        cause=_unreadable_sizes,
-        alerts=(Alert(name="TritonStageMetricsFailing", labels={"model": "preprocess"}),),
+        cause=lambda rig: rig.faults({"preprocess": {"decode": {"unreadable": True}}}),
+        alerts=(alert("TritonStageMetricsFailing", model="preprocess"),),
         check="scrape_problem",
         model="preprocess",
         fires=Takes(fixed=30.0),
@@ -94,7 +88,6 @@ def _bad_images(name: str, breaks: str, kind: str, reason: str) -> Drill:
     return Drill(
         name=name,
         breaks=breaks,
-        cause=only_traffic,
         traffic=(steady(4.0, mix=f"1280x720=3,{kind}=1"),),
         alerts=(
             Alert(
@@ -127,9 +120,8 @@ _OUTSIDE = (
         name="larger-images",
         breaks="images of 12 megapixels, as PNG, instead of 1",
         prepare=_promised_decode,
-        cause=only_traffic,
         traffic=(steady(3.0, mix="png:4000x3000"),),
-        alerts=(Alert(name="TritonErrorBudgetBurnFast", labels={"model": "preprocess", "slo": "decode"}),),
+        alerts=(alert("TritonErrorBudgetBurnFast", model="preprocess", slo="decode"),),
         check="larger_inputs",
         model="preprocess",
         fires=Takes(fixed=60.0, scaled=600.0),
@@ -138,9 +130,8 @@ _OUTSIDE = (
     Drill(
         name="qps-overflow",
         breaks="twice as many requests as the limit of inspect allows",
-        cause=only_traffic,
         traffic=(steady(16.0),),
-        alerts=(Alert(name="TritonQpsAboveLimit", labels={"model": "inspect"}),),
+        alerts=(alert("TritonQpsAboveLimit", model="inspect"),),
         check="qps_limit",
         model="inspect",
         fires=Takes(fixed=35.0),
@@ -149,9 +140,8 @@ _OUTSIDE = (
     Drill(
         name="qps-near-limit",
         breaks="nothing yet: inspect gets 97 % of its limit",
-        cause=only_traffic,
         traffic=(steady(7.8),),
-        alerts=(Alert(name="TritonQpsNearLimit", labels={"model": "inspect"}),),
+        alerts=(alert("TritonQpsNearLimit", model="inspect"),),
         check="",
         fires=Takes(fixed=40.0, scaled=60.0),
         resolves=Takes(fixed=60.0, scaled=3900.0),
@@ -159,9 +149,8 @@ _OUTSIDE = (
     Drill(
         name="spike",
         breaks="bursts of 80 requests in two seconds, little between them",
-        cause=only_traffic,
         traffic=(Stream(segments=_burst()),),
-        alerts=(Alert(name="TritonQpsSpike", labels={"model": "inspect"}),),
+        alerts=(alert("TritonQpsSpike", model="inspect"),),
         check="qps_limit",
         model="inspect",
         fires=Takes(fixed=30.0),
@@ -170,11 +159,10 @@ _OUTSIDE = (
     Drill(
         name="ramp",
         breaks="traffic grows from 40 % of the limit towards it",
-        cause=only_traffic,
         traffic=(
             Stream(segments=(Segment(qps=3.2, end_qps=7.4, seconds=900.0), Segment(qps=7.4, seconds=900.0))),
         ),
-        alerts=(Alert(name="TritonQpsWillExceedLimit", labels={"model": "inspect"}),),
+        alerts=(alert("TritonQpsWillExceedLimit", model="inspect"),),
         check="",
         fires=Takes(fixed=60.0, scaled=1500.0),
         resolves=Takes(fixed=30.0, scaled=600.0),
@@ -182,9 +170,8 @@ _OUTSIDE = (
     Drill(
         name="no-traffic",
         breaks="no client sends requests any more",
-        cause=only_traffic,
         traffic=(),
-        alerts=(Alert(name="TritonTrafficStopped", labels={"model": "inspect"}),),
+        alerts=(alert("TritonTrafficStopped", model="inspect"),),
         check="upstream_drop",
         model="inspect",
         fires=Takes(fixed=40.0, scaled=600.0),
@@ -193,3 +180,142 @@ _OUTSIDE = (
 )
 
 DRILLS = (*_INSIDE, *_OUTSIDE)
+
+_MODEL = "llm"
+_MODELS = "\nmodels:\n"
+_GONE_SECONDS = 60.0
+_FILLED = Takes(fixed=80.0, scaled=350.0)
+"""Until the windows of a model that is new hold nothing but its usual traffic."""
+_BURNS, _BURNT = Takes(fixed=60.0, scaled=600.0), Takes(fixed=60.0, scaled=300.0)
+
+
+@contextmanager
+def _served(parameters: Mapping[str, str], rig: Rig) -> Iterator[None]:
+    """The example's language model, with other parameters, on the server and in the fleet file."""
+    example, model = assets.folder("examples") / "language", rig.folders.models / _MODEL
+    if model.exists():
+        raise StackError(f"{model} is there already; start the stack again")
+    try:
+        shutil.copytree(example / "models" / _MODEL, model, ignore=shutil.ignore_patterns("__pycache__"))
+        config = model / "config.pbtxt"
+        config.write_text(_with(config.read_text(encoding="utf-8"), parameters), encoding="utf-8")
+        rig.triton.load(_MODEL)
+        section = _section(example / "fleet.yaml")
+        with rig.edited(rig.fleet_file, lambda text: text.replace(_MODELS, f"{_MODELS}{section}", 1)):
+            yield
+    finally:
+        try:
+            # A model that is unloaded answers its requests first.
+            rig.traffic.stop()
+            _unload(rig)
+        finally:
+            shutil.rmtree(model, ignore_errors=True)
+
+
+def _unload(rig: Rig) -> None:
+    rig.triton.unload(_MODEL)
+    wait_for(lambda: None if rig.triton.model_ready(_MODEL) else True, f"{_MODEL} to go", _GONE_SECONDS)
+
+
+def _with(config: str, parameters: Mapping[str, str]) -> str:
+    for name, value in parameters.items():
+        config = re.sub(rf'("{name}" value: {{ string_value: )"[^"]*"', rf'\g<1>"{value}"', config)
+    return config
+
+
+def _section(fleet_file: Path) -> str:
+    """What the example's fleet file says of the model, without the latency that the others promise."""
+    _, _, models = fleet_file.read_text(encoding="utf-8").partition(_MODELS)
+    section, _, _ = models.partition("\n\n")
+    return f"{section}\n".replace("    slos:\n", "    slos:\n      latency: none\n")
+
+
+def _prompts(qps: float, size: str) -> Stream:
+    return steady(qps, model=_MODEL, mix=f"prompt:{size}")
+
+
+# With five or six of these the cache is full, and their answers outgrow it.
+_SIXTEEN = callers(16, model=_MODEL, mix="prompt:60x40")
+# Prompts of which only one has room at a time; three a second are twice what the model can then do.
+_LONG = replace(_prompts(3.0, "400x30"), patience_seconds=60.0, most_waiting=12)
+
+
+def _drill(
+    name: str,
+    breaks: str,
+    *,
+    usual: Stream,
+    traffic: Stream,
+    alerts: tuple[Alert, ...],
+    check: str,
+    fires: Takes = _BURNS,
+    resolves: Takes = _BURNT,
+    parameters: Mapping[str, str] | None = None,
+) -> Drill:
+    return Drill(
+        name=name,
+        breaks=breaks,
+        prepare=partial(_served, parameters or {}),
+        usual=(*CALM, usual),
+        calm=_FILLED,
+        traffic=(*CALM, traffic),
+        after=CALM,
+        alerts=alerts,
+        check=check,
+        model=_MODEL,
+        fires=fires,
+        resolves=resolves,
+    )
+
+
+def _burn(slo: str) -> Alert:
+    return alert("TritonErrorBudgetBurnFast", model=_MODEL, slo=slo)
+
+
+_ABOUT_IT = {"model": _MODEL}
+
+OF_A_LANGUAGE_MODEL = (
+    _drill(
+        "kv-cache-full",
+        "sixteen callers ask a language model whose cache has room for six",
+        usual=_prompts(1.0, "60x40"),
+        traffic=_SIXTEEN,
+        alerts=(
+            Alert(name="TritonKvCacheFull", labels=_ABOUT_IT),
+            Alert(name="TritonPreemptions", labels=_ABOUT_IT),
+        ),
+        check="kv_cache_full",
+        fires=Takes(fixed=45.0, scaled=330.0),
+        resolves=Takes(fixed=30.0, scaled=600.0),
+    ),
+    _drill(
+        "longer-prompts",
+        "prompts of 400 words instead of 20: only one at a time has room in the cache",
+        usual=_prompts(3.0, "20x30"),
+        traffic=_LONG,
+        alerts=(_burn("first"),),
+        check="prompt_longer",
+    ),
+    _drill(
+        "larger-batches",
+        "a language model works on 32 answers at once, and each token takes longer",
+        usual=_prompts(1.0, "20x40"),
+        traffic=callers(32, model=_MODEL, mix="prompt:20x40"),
+        alerts=(_burn("flow"),),
+        check="batch_too_large",
+        parameters={"cache_tokens": "6000", "max_num_seqs": "32", "seat_seconds": "0.004"},
+    ),
+    _drill(
+        "tokens-overflow",
+        "a language model gets 2,400 tokens of prompts a second, its limit is 2,000",
+        usual=_prompts(2.0, "400x2"),
+        traffic=_prompts(6.0, "400x2"),
+        alerts=(
+            Alert(name="TritonTokensNearLimit", labels=_ABOUT_IT),
+            Alert(name="TritonTokensAboveLimit", labels=_ABOUT_IT),
+        ),
+        check="tokens_limit",
+        fires=Takes(fixed=60.0, scaled=120.0),
+        resolves=Takes(fixed=40.0, scaled=60.0),
+    ),
+)

@@ -1,48 +1,12 @@
-"""What a drill is: a fault, its traffic, the promised alerts and verdict; and what its result is.
-
-Traffic is a steady rate, or a number of callers at once.
-"""
+"""What a drill is: a fault, its traffic, the promised alerts and verdict; and what its result is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tritonobs.extensions.lab.load.schedule import Segment
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.drill.rig import Rig
-
-HOURS = 4 * 3600.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
-    """Requests to one model: images or prompts of a mix, at the rates of the segments.
-
-    A request is cancelled after `patience_seconds`; while `most_waiting` have no answer, no more are sent.
-    """
-
-    segments: tuple[Segment, ...]
-    model: str = "inspect"
-    version: str = ""
-    mix: str = "1280x720"
-    patience_seconds: float = 8.0
-    most_waiting: int = 200
-
-
-def steady(qps: float, *, model: str = "inspect", version: str = "", mix: str = "1280x720") -> Stream:
-    """The same rate until it is stopped."""
-    return Stream(segments=(Segment(qps=qps, seconds=HOURS),), model=model, version=version, mix=mix)
-
-
-def callers(number: int, *, model: str, mix: str) -> Stream:
-    """This many requests under way at any time: more come each second than the model answers."""
-    segments = (Segment(qps=float(number), seconds=HOURS),)
-    return Stream(segments=segments, model=model, mix=mix, patience_seconds=60.0, most_waiting=number)
-
+from tritonobs.extensions.lab.drill.rig import Rig, Stream, steady
 
 CALM = (steady(3.0),)
 """Ordinary traffic: well within the limits of the example fleet."""
@@ -74,6 +38,11 @@ class Alert:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
+def alert(name: str, **labels: str) -> Alert:
+    """The alert of that name with these labels."""
+    return Alert(name=name, labels=labels)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drill:
     """A fault and its promises.
@@ -87,7 +56,7 @@ class Drill:
 
     name: str
     breaks: str
-    cause: Callable[[Rig], AbstractContextManager[None]]
+    cause: Callable[[Rig], AbstractContextManager[None]] = only_traffic
     alerts: tuple[Alert, ...]
     check: str
     fires: Takes

@@ -5,20 +5,16 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tritonobs import names
 from tritonobs.clients.exposition import read_page
 from tritonobs.errors import TritonobsError
-from tritonobs.extensions.lab.drill.drill import Alert, Drill, Takes, only_traffic, steady
-from tritonobs.extensions.lab.stack.ports import wait_for
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.drill.rig import Rig
-
+from tritonobs.extensions.lab.drill.drill import Drill, Takes, alert
+from tritonobs.extensions.lab.drill.rig import Rig, steady
+from tritonobs.extensions.lab.stack.processes import wait_for
 
 _ENTRANCE = "inspect_ensemble"
 
@@ -44,9 +40,8 @@ _OF_CAPACITY = (
         name="shared-detector",
         breaks=f"{_ENTRANCE}, which has no limit, takes the detector that inspect needs",
         prepare=partial(_one_by_one, "detector", "infer", 0.1),
-        cause=only_traffic,
         traffic=(steady(3.0), steady(5.5, model=_ENTRANCE)),
-        alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "detector"}),),
+        alerts=(alert("TritonQueueWaitHigh", model="detector"),),
         check="queue_saturation",
         fires=Takes(fixed=45.0, scaled=330.0),
         resolves=Takes(fixed=45.0, scaled=300.0),
@@ -56,11 +51,10 @@ _OF_CAPACITY = (
         breaks=f"{_ENTRANCE} gets 5 requests/s, not 1.5; preprocess takes them one by one",
         prepare=partial(_one_by_one, "preprocess", "letterbox", 0.2),
         usual=(steady(1.5, model=_ENTRANCE),),
-        cause=only_traffic,
         traffic=(_TOO_MUCH,),
         alerts=(
-            Alert(name="TritonSaturated", labels={"model": "preprocess"}),
-            Alert(name="TritonBatchInefficient", labels={"model": "preprocess"}),
+            alert("TritonSaturated", model="preprocess"),
+            alert("TritonBatchInefficient", model="preprocess"),
         ),
         check="traffic_surge",
         model=_ENTRANCE,
@@ -128,10 +122,6 @@ def _reloaded_in_a_loop(rig: Rig) -> Iterator[None]:
         rig.load("detector")
 
 
-def _delayed_batches(rig: Rig) -> AbstractContextManager[None]:
-    return rig.reconfigured("preprocess", lambda text: text.replace(BATCHING, _DELAYED))
-
-
 @contextmanager
 def _cached(rig: Rig) -> Iterator[None]:
     """A model that is loaded in place keeps its counters, and would have none of a cache: unload it first."""
@@ -164,7 +154,7 @@ _OF_DEPLOYMENTS = (
         name="slow-version",
         breaks=f"version 2 of nms is rolled out, {_SLOW_SECONDS:g} s slower than version 1",
         cause=_slow_version,
-        alerts=(Alert(name="TritonErrorBudgetBurnFast", labels={"model": "inspect", "slo": "latency"}),),
+        alerts=(alert("TritonErrorBudgetBurnFast", model="inspect", slo="latency"),),
         check="slow_version",
         model="nms",
         fires=Takes(fixed=60.0, scaled=600.0),
@@ -174,7 +164,7 @@ _OF_DEPLOYMENTS = (
         name="model-unloaded",
         breaks="nms is unloaded while inspect needs it",
         cause=_unloaded,
-        alerts=(Alert(name="TritonModelUnloaded", labels={"model": "nms"}),),
+        alerts=(alert("TritonModelUnloaded", model="nms"),),
         check="model_gone",
         model="nms",
         fires=Takes(fixed=60.0, scaled=60.0),
@@ -184,7 +174,7 @@ _OF_DEPLOYMENTS = (
         name="reload-loop",
         breaks=f"something reloads the detector every {_RELOAD_SECONDS:g} s",
         cause=_reloaded_in_a_loop,
-        alerts=(Alert(name="TritonModelReloaded", labels={"model": "detector"}),),
+        alerts=(alert("TritonModelReloaded", model="detector"),),
         check="reload",
         model="detector",
         fires=Takes(fixed=45.0),
@@ -193,8 +183,8 @@ _OF_DEPLOYMENTS = (
     Drill(
         name="batcher-delay",
         breaks="preprocess is configured to wait 0.3 s for fuller batches",
-        cause=_delayed_batches,
-        alerts=(Alert(name="TritonQueueWaitHigh", labels={"model": "preprocess"}),),
+        cause=lambda rig: rig.reconfigured("preprocess", lambda text: text.replace(BATCHING, _DELAYED)),
+        alerts=(alert("TritonQueueWaitHigh", model="preprocess"),),
         check="batch_delay",
         model="preprocess",
         fires=Takes(fixed=45.0, scaled=330.0),
@@ -206,9 +196,8 @@ _OF_DEPLOYMENTS = (
         prepare=_cached,
         calm=Takes(fixed=60.0, scaled=600.0),
         usual=(steady(3.0, mix="2000x2000"),),
-        cause=only_traffic,
         traffic=(steady(3.0, mix=",".join(f"{width}x720" for width in range(1240, 1320, 5))),),
-        alerts=(Alert(name="TritonCacheCollapse", labels={"model": "preprocess"}),),
+        alerts=(alert("TritonCacheCollapse", model="preprocess"),),
         check="cache_collapse",
         model="preprocess",
         fires=Takes(fixed=45.0, scaled=330.0),

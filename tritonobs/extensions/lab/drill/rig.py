@@ -1,6 +1,7 @@
 """A running stack for drills: its clients, its faults, and how they are undone.
 
-Requests go to it in the background; drills change their mix.
+Requests go to it in the background; drills change their mix. Traffic is a steady rate, or a number of callers
+at once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
@@ -17,20 +19,44 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.transport import Transport
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError, StackError
-from tritonobs.extensions.lab.drill.drill import Stream
 from tritonobs.extensions.lab.load.images import parse_mix
-from tritonobs.extensions.lab.load.result import Progress
 from tritonobs.extensions.lab.load.run import LoadPlan, run_load
+from tritonobs.extensions.lab.load.schedule import Progress, Segment
 from tritonobs.extensions.lab.stack import native, rehearsal
-from tritonobs.extensions.lab.stack.ports import wait_for
-from tritonobs.extensions.lab.stack.processes import Part
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders, Part, wait_for
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import load_fleet
 
 _LOAD_SECONDS = 90.0
 
 _PATIENCE_SECONDS = 60.0
+HOURS = 4 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """Requests to one model: images or prompts of a mix, at the rates of the segments.
+
+    A request is cancelled after `patience_seconds`; while `most_waiting` have no answer, no more are sent.
+    """
+
+    segments: tuple[Segment, ...]
+    model: str = "inspect"
+    version: str = ""
+    mix: str = "1280x720"
+    patience_seconds: float = 8.0
+    most_waiting: int = 200
+
+
+def steady(qps: float, *, model: str = "inspect", version: str = "", mix: str = "1280x720") -> Stream:
+    """The same rate until it is stopped."""
+    return Stream(segments=(Segment(qps=qps, seconds=HOURS),), model=model, version=version, mix=mix)
+
+
+def callers(number: int, *, model: str, mix: str) -> Stream:
+    """This many requests under way at any time: more come each second than the model answers."""
+    segments = (Segment(qps=float(number), seconds=HOURS),)
+    return Stream(segments=segments, model=model, mix=mix, patience_seconds=60.0, most_waiting=number)
 
 
 class Rig:

@@ -6,12 +6,14 @@ The promised alerts in Prometheus and triage's verdict are watched, and the mome
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 import psutil
+from typing_extensions import Self
 
 from tritonobs.errors import ClientError, StackError, TritonobsError
+from tritonobs.extensions.lab.drill import calls, repository, servers
 from tritonobs.extensions.lab.drill.drill import (
     CALM_SECONDS,
     Alert,
@@ -19,16 +21,17 @@ from tritonobs.extensions.lab.drill.drill import (
     Moment,
     Outcome,
     SeenAlert,
-    Stream,
 )
+from tritonobs.extensions.lab.drill.rig import Rig, Stream
 from tritonobs.registry import answer
-from tritonobs.tasks.undo import Undo
 from tritonobs.timings.promql import Span
+from tritonobs.undo import Undo
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from tritonobs.extensions.lab.drill.rig import Rig
+DRILLS: Final[Mapping[str, Drill]] = {
+    drill.name: drill
+    for drill in (*calls.DRILLS, *repository.DRILLS, *calls.OF_A_LANGUAGE_MODEL, *servers.DRILLS)
+}
+"""Every drill, by its name, in the order in which they are listed."""
 
 _POLL_SECONDS = 1.0
 _SLACK, _SLACK_SECONDS = 1.5, 60.0

@@ -10,18 +10,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import psutil
 
 from tritonobs.errors import StackError, TritonobsError
-from tritonobs.extensions.lab.drill.drill import Alert, Drill, Takes
+from tritonobs.extensions.lab.drill.drill import Drill, Takes, alert
+from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.ports import free_ports, port_of, wait_for
-
-if TYPE_CHECKING:
-    from tritonobs.extensions.lab.drill.rig import Rig
-
+from tritonobs.extensions.lab.stack.processes import free_ports, port_of, wait_for
 
 _WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40.0)
 _SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
@@ -90,10 +86,6 @@ def killed_part(rig: Rig, name: str) -> Iterator[None]:
         native.start_again(service, rig.folders)
 
 
-def _killed_server(rig: Rig) -> AbstractContextManager[None]:
-    return killed_part(rig, "triton")
-
-
 @contextmanager
 def _crashing_server(rig: Rig) -> Iterator[None]:
     enough = threading.Event()
@@ -133,7 +125,7 @@ _OF_PROCESSES = (
         name="worker-killed",
         breaks="the detector's worker process is killed; Triton starts no other",
         cause=_killed_worker,
-        alerts=(Alert(name="TritonWorkerDead", labels={"model": "detector"}),),
+        alerts=(alert("TritonWorkerDead", model="detector"),),
         check="dead_worker",
         model="detector",
         fires=_WORKER_FIRES,
@@ -143,7 +135,7 @@ _OF_PROCESSES = (
         name="worker-hangs",
         breaks="the worker of nms is stopped (SIGSTOP)",
         cause=_hanging_worker,
-        alerts=(Alert(name="TritonWorkerDead", labels={"model": "nms"}),),
+        alerts=(alert("TritonWorkerDead", model="nms"),),
         check="dead_worker",
         model="nms",
         fires=_WORKER_FIRES,
@@ -153,7 +145,7 @@ _OF_PROCESSES = (
         name="server-frozen",
         breaks="tritonserver is stopped (SIGSTOP): connections are accepted, nothing answers",
         cause=_frozen_server,
-        alerts=(Alert(name="TritonServerDown"),),
+        alerts=(alert("TritonServerDown"),),
         check="replica_down",
         fires=_SERVER_FIRES,
         resolves=_SERVER_RESOLVES,
@@ -161,8 +153,8 @@ _OF_PROCESSES = (
     Drill(
         name="server-killed",
         breaks="tritonserver is killed",
-        cause=_killed_server,
-        alerts=(Alert(name="TritonServerDown"),),
+        cause=lambda rig: killed_part(rig, "triton"),
+        alerts=(alert("TritonServerDown"),),
         check="replica_down",
         fires=_SERVER_FIRES,
         resolves=_SERVER_RESOLVES,
@@ -171,7 +163,7 @@ _OF_PROCESSES = (
         name="restart-loop",
         breaks=f"tritonserver dies {_CRASHES} times in a row, and is not started again after that",
         cause=_crashing_server,
-        alerts=(Alert(name="TritonRestartLoop"),),
+        alerts=(alert("TritonRestartLoop"),),
         check="replica_down",
         fires=Takes(fixed=45.0),
         resolves=Takes(fixed=15.0, scaled=1500.0),
@@ -202,31 +194,11 @@ def _dead_port(rig: Rig) -> AbstractContextManager[None]:
     return _watched_otherwise(rig, _CONFIGURATION, lambda text: re.sub(rf":{port}\b", f":{dead}", text))
 
 
-def _empty_page(rig: Rig) -> AbstractContextManager[None]:
-    return _watched_otherwise(
-        rig,
-        _CONFIGURATION,
-        lambda text: text.replace("__metrics_path__: /metrics", "__metrics_path__: /stats"),
-    )
-
-
 def _failing_rule(rig: Rig) -> AbstractContextManager[None]:
     # Several rows on both sides: Prometheus loads such a rule, and cannot evaluate it.
     return _watched_otherwise(
         rig, "rules/alerts.rules.yml", lambda text: text.replace("vector(1) == 1", "up * on () up")
     )
-
-
-def _no_serve(rig: Rig) -> AbstractContextManager[None]:
-    return killed_part(rig, "serve")
-
-
-def _bad_fleet_file(rig: Rig) -> AbstractContextManager[None]:
-    return rig.edited(rig.fleet_file, lambda text: f"{text}\nmodles: {{}}\n")
-
-
-def _unmeasured_promise(rig: Rig) -> AbstractContextManager[None]:
-    return rig.promised(_PROMISES, "upload: {objective: 99%, stage: upload, threshold: 500ms}")
 
 
 @contextmanager
@@ -254,10 +226,6 @@ def _muted_robot(rig: Rig) -> Iterator[None]:
             pass
 
 
-def _failing_robot(rig: Rig) -> AbstractContextManager[None]:
-    return _robot_fails(rig, "STATUS_500", _ALWAYS)
-
-
 def _moment(minutes: int) -> str:
     return (datetime.now(tz=timezone.utc) + timedelta(minutes=minutes)).isoformat()
 
@@ -267,7 +235,7 @@ _OF_MONITORING = (
         name="scrape-loss",
         breaks="Prometheus scrapes a port where no server answers; Triton serves on",
         cause=_dead_port,
-        alerts=(Alert(name="TritonServerDown"),),
+        alerts=(alert("TritonServerDown"),),
         check="scrape_problem",
         fires=Takes(fixed=25.0, scaled=30.0),
         resolves=Takes(fixed=25.0),
@@ -275,8 +243,12 @@ _OF_MONITORING = (
     Drill(
         name="metrics-empty",
         breaks="Prometheus scrapes a path of Triton that has no metrics",
-        cause=_empty_page,
-        alerts=(Alert(name="TritonMetricsEmpty"),),
+        cause=lambda rig: _watched_otherwise(
+            rig,
+            _CONFIGURATION,
+            lambda text: text.replace("__metrics_path__: /metrics", "__metrics_path__: /stats"),
+        ),
+        alerts=(alert("TritonMetricsEmpty"),),
         check="scrape_problem",
         fires=Takes(fixed=30.0, scaled=60.0),
         resolves=Takes(fixed=35.0),
@@ -284,8 +256,8 @@ _OF_MONITORING = (
     Drill(
         name="serve-killed",
         breaks="tritonobs serve is killed: no messages, no limits",
-        cause=_no_serve,
-        alerts=(Alert(name="TritonobsServeDown"), Alert(name="TritonLimitSourceLost")),
+        cause=lambda rig: killed_part(rig, "serve"),
+        alerts=(alert("TritonobsServeDown"), alert("TritonLimitSourceLost")),
         check="delivery",
         fires=Takes(fixed=30.0, scaled=60.0),
         resolves=Takes(fixed=30.0),
@@ -294,7 +266,7 @@ _OF_MONITORING = (
         name="robot-muted",
         breaks="the chat mutes the robot while a message is to be sent",
         cause=_muted_robot,
-        alerts=(Alert(name="TritonobsRobotMuted"),),
+        alerts=(alert("TritonobsRobotMuted"),),
         check="delivery",
         fires=Takes(fixed=45.0),
         resolves=Takes(fixed=30.0),
@@ -302,8 +274,8 @@ _OF_MONITORING = (
     Drill(
         name="robot-failing",
         breaks="the chat answers every message with HTTP 500",
-        cause=_failing_robot,
-        alerts=(Alert(name="TritonobsDeliveryFailing"),),
+        cause=lambda rig: _robot_fails(rig, "STATUS_500", _ALWAYS),
+        alerts=(alert("TritonobsDeliveryFailing"),),
         check="delivery",
         fires=Takes(fixed=60.0, scaled=60.0),
         resolves=Takes(fixed=80.0, scaled=120.0),
@@ -311,8 +283,8 @@ _OF_MONITORING = (
     Drill(
         name="bad-fleet-file",
         breaks="a fleet file with a mistake in it is saved",
-        cause=_bad_fleet_file,
-        alerts=(Alert(name="TritonobsFleetFileInvalid"),),
+        cause=lambda rig: rig.edited(rig.fleet_file, lambda text: f"{text}\nmodles: {{}}\n"),
+        alerts=(alert("TritonobsFleetFileInvalid"),),
         check="delivery",
         fires=Takes(fixed=25.0, scaled=30.0),
         resolves=Takes(fixed=25.0),
@@ -320,8 +292,10 @@ _OF_MONITORING = (
     Drill(
         name="sli-missing",
         breaks="the fleet file has an SLO for a stage that no code measures",
-        cause=_unmeasured_promise,
-        alerts=(Alert(name="TritonSliMissing", labels={"model": "inspect", "slo": "upload"}),),
+        cause=lambda rig: rig.promised(
+            _PROMISES, "upload: {objective: 99%, stage: upload, threshold: 500ms}"
+        ),
+        alerts=(alert("TritonSliMissing", model="inspect", slo="upload"),),
         check="",
         fires=Takes(fixed=30.0, scaled=600.0),
         resolves=Takes(fixed=30.0),
@@ -330,7 +304,7 @@ _OF_MONITORING = (
         name="rules-failing",
         breaks="the rule of the Watchdog is one that Prometheus cannot evaluate",
         cause=_failing_rule,
-        alerts=(Alert(name="TritonobsRulesFailing", labels={"group": "tritonobs.alerts.tritonobs"}),),
+        alerts=(alert("TritonobsRulesFailing", group="tritonobs.alerts.tritonobs"),),
         check="delivery",
         fires=Takes(fixed=35.0, scaled=60.0),
         resolves=Takes(fixed=15.0, scaled=600.0),

@@ -14,17 +14,15 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from tritonobs.extensions.lab.load.plates import draw_plate
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Pixels = NDArray[np.uint8]
+Pixels: TypeAlias = NDArray[np.uint8]
 
 _PROMPT = re.compile(r"prompt:([1-9]\d{0,4})x([1-9]\d{0,4})")
 

@@ -17,14 +17,17 @@ from urllib.parse import urlsplit
 from ruamel.yaml import YAML
 
 from tritonobs import assets
-from tritonobs.chats.chat import RobotChat
+from tritonobs.chats.chat import Delivered, RobotChat
 from tritonobs.chats.registry import robot_chat, robot_chats
-from tritonobs.chats.settings import Delivered
-from tritonobs.extensions.lab.robot.vendors import VENDORS
 from tritonobs.extensions.lab.stack import native, processes, rehearsal
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.processes import Part
-from tritonobs.extensions.lab.stack.services import Folders, require_programs, robot_service, stack_services
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Part, free_ports
+from tritonobs.extensions.lab.stack.services import (
+    PracticeRobot,
+    require_programs,
+    robot_service,
+    stack_services,
+)
+from tritonobs.extensions.lab.vendors import VENDORS
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import write_artifacts
@@ -148,16 +151,6 @@ def stop(running: Running) -> None:
     """End every process of a stack this program started."""
     processes.stop(running.parts, owner=running.folders.owner)
     running.folders.state_file.unlink(missing_ok=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PracticeRobot:
-    """The local robot: its chat, its address, and the files that hold its webhook and secret."""
-
-    chat: str
-    url: str
-    webhook_file: Path
-    secret_file: Path
 
 
 def make_robot(folder: Path, chat: str) -> PracticeRobot:

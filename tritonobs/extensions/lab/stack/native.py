@@ -16,10 +16,14 @@ from pathlib import Path
 import requests
 
 from tritonobs.errors import FileUnusable, StackError
-from tritonobs.extensions.lab.stack import ports, processes, triton
-from tritonobs.extensions.lab.stack.ports import LOOPBACK, free_ports
-from tritonobs.extensions.lab.stack.processes import Part
-from tritonobs.extensions.lab.stack.services import Folders, Service
+from tritonobs.extensions.lab.stack import processes
+from tritonobs.extensions.lab.stack.processes import LOOPBACK, Folders, Part, Service, free_ports
+from tritonobs.extensions.lab.stack.services import (
+    free_shared_memory,
+    make_backend_folder,
+    triton_command,
+    triton_environment,
+)
 
 READY_SECONDS = 90.0
 POLL_SECONDS = 0.2
@@ -43,7 +47,7 @@ def up(
             the last lines of its log).
     """
     require_down(folders)
-    ports.require_free({f"{each.name} :{port}": port for each in services for port in each.ports})
+    processes.require_free({f"{each.name} :{port}": port for each in services for port in each.ports})
     # What another stack measured here would be the baseline of this one.
     shutil.rmtree(folders.data, ignore_errors=True)
     for folder in (folders.data / "prometheus", folders.data / "alertmanager"):
@@ -115,7 +119,7 @@ def down(folders: Folders) -> tuple[Part, ...]:
         parts = known(folders)
     running = tuple(part for part in parts if part.process())
     processes.stop(parts, owner=folders.owner)
-    triton.free_shared_memory(folders.backends)
+    free_shared_memory(folders.backends)
     if folders.state_file.exists():
         folders.state_file.unlink()
     return running
@@ -220,14 +224,14 @@ def lone_triton(
     folders = Folders(root=root)
     service = Service(
         name="triton",
-        argv=triton.command(
+        argv=triton_command(
             repository=repository,
-            backends=triton.make_backend_folder(folders.backends),
+            backends=make_backend_folder(folders.backends),
             http_port=http_port,
             metrics_port=metrics_port,
             extra=extra,
         ),
-        env=triton.environment(dict(variables or {})),
+        env=triton_environment(dict(variables or {})),
         url=http_url,
         ready_url=f"{http_url}/v2/health/ready",
         ports=(http_port, metrics_port),
@@ -239,5 +243,5 @@ def lone_triton(
         )
     finally:
         processes.stop(parts, owner=folders.owner)
-        triton.free_shared_memory(folders.backends)
+        free_shared_memory(folders.backends)
         folders.state_file.unlink(missing_ok=True)

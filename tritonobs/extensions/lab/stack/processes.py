@@ -1,6 +1,7 @@
-"""Start, recognise and stop processes; none is left behind, and no other process is touched.
+"""Ports and processes of a stack: start, recognise and stop them.
 
-The state folder of a stack holds its owner, who may start in it, and which processes run.
+None is left behind, and no other process is touched. The state folder of a stack holds its owner, who may
+start in it, and which processes run.
 """
 
 from __future__ import annotations
@@ -9,19 +10,88 @@ import contextlib
 import json
 import os
 import shlex
+import socket
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
 
 import psutil
 
 from tritonobs import files
 from tritonobs.errors import FileUnusable, StackError
-from tritonobs.extensions.lab.stack.services import Folders, Service
+
+LOOPBACK = "127.0.0.1"
+
+_WAIT_SECONDS = 0.2
+_T = TypeVar("_T")
+
+
+def port_of(url: str) -> int:
+    """The port a URL names, or its scheme's."""
+    parts = urlsplit(url)
+    return parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+def free_ports(count: int) -> tuple[int, ...]:
+    """Free ports, all different."""
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind((LOOPBACK, 0))
+        return tuple(each.getsockname()[1] for each in sockets)
+
+
+def require_free(ports: Mapping[str, int]) -> None:
+    """Make sure that the ports of these parts are free.
+
+    Raises:
+        StackError: names every port that is taken, and by which process.
+    """
+    taken = [f"  {part}: {_owner(port)}" for part, port in ports.items() if _is_taken(port)]
+    if taken:
+        raise StackError(
+            "ports the stack needs are taken:\n" + "\n".join(taken) + "\n"
+            "stop those programs, change the addresses in the fleet file, or use --free-ports"
+        )
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+    return False
+
+
+def _owner(port: int) -> str:
+    for connection in psutil.net_connections("tcp"):
+        listens = connection.status == psutil.CONN_LISTEN and connection.laddr
+        if listens and listens.port == port and connection.pid:
+            return f"port {port} is used by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return f"port {port} is used by another user's process"
+
+
+def wait_for(look: Callable[[], _T | None], what: str, patience_seconds: float) -> _T:
+    """What `look` returns once it is something.
+
+    Raises:
+        StackError: it stayed None for `patience_seconds`.
+    """
+    deadline = time.monotonic() + patience_seconds
+    while time.monotonic() < deadline:
+        found = look()
+        if found is not None:
+            return found
+        time.sleep(_WAIT_SECONDS)
+    raise StackError(f"waited {patience_seconds:.0f} s for {what}; see the logs of the stack")
+
 
 GRACE_SECONDS = 10.0
 """How long a part may take to end by itself; Triton waits 5 s for requests in flight."""
@@ -35,6 +105,75 @@ _MOST_STATE_BYTES: Final = 1024 * 1024
 _POLL_SECONDS: Final = 0.02
 _MOST_PID: Final = 2**31
 _NUMBERS: Final = {"pid": int, "started": float}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One process: how to start it, where it answers, and the page that says it is ready."""
+
+    name: str
+    argv: tuple[str, ...]
+    url: str
+    ready_url: str
+    env: Mapping[str, str] | None = None
+    ports: tuple[int, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where a stack keeps what it makes; all below one state folder."""
+
+    root: Path
+
+    @property
+    def built(self) -> Path:
+        """What `render` wrote."""
+        return self.root / "built"
+
+    @property
+    def data(self) -> Path:
+        """What Prometheus and Alertmanager store."""
+        return self.root / "data"
+
+    @property
+    def backends(self) -> Path:
+        """Triton's backends, laid out for this Python."""
+        return self.root / "backends"
+
+    @property
+    def logs(self) -> Path:
+        """One log a part."""
+        return self.root / "logs"
+
+    @property
+    def state_file(self) -> Path:
+        """Which processes run, for `status` and `down`."""
+        return self.root / "stack.json"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held while a stack is being started; its presence says that the folder is ours."""
+        return self.root / "stack.lock"
+
+    @property
+    def owner(self) -> Path:
+        """The name that every process of the stack carries."""
+        return self.root.resolve()
+
+    @property
+    def faults_file(self) -> Path:
+        """Which faults the models have now, on a stack for rehearsals."""
+        return self.root / "faults.json"
+
+    @property
+    def models(self) -> Path:
+        """A copy of the model repository that rehearsals may change."""
+        return self.root / "models"
+
+    @property
+    def drills_file(self) -> Path:
+        """What a stack for rehearsals was started with."""
+        return self.root / "drills.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

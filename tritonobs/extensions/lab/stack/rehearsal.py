@@ -16,7 +16,7 @@ from tritonobs import files
 from tritonobs.errors import StackError
 from tritonobs.extensions.lab import faults
 from tritonobs.extensions.lab.stack import native
-from tritonobs.extensions.lab.stack.services import Folders
+from tritonobs.extensions.lab.stack.processes import Folders
 
 _PRACTICE_MODEL = '''"""The model in sample.py, with the faults of a rehearsal."""
 

@@ -1,6 +1,6 @@
 """Every check; importing this package fills `registry.CHECKS`."""
 
-from tritonobs.extensions.lint.checks import alerts, counters, ratios, series, units, windows
+from tritonobs.extensions.lint.checks import alerts, counters, ratios, series, units
 from tritonobs.extensions.lint.checks.registry import CHECKS
 
-__all__ = ["CHECKS", "alerts", "counters", "ratios", "series", "units", "windows"]
+__all__ = ["CHECKS", "alerts", "counters", "ratios", "series", "units"]

@@ -119,9 +119,7 @@ def absent_of_everything(seen: Context) -> Iterator[Hit]:
     """`absent` of a series without conditions, and of failures."""
     if seen.expression.use == "variable":
         return
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func not in ("absent", "absent_over_time"):
-            continue
+    for node in seen.calls("absent", "absent_over_time"):
         for one in selectors(node):
             found = seen.catalogue.find(one.name)
             if not found:

@@ -1,4 +1,4 @@
-"""Checks of types: counters, gauges, quantiles and averages."""
+"""Checks of types and windows: counters, gauges, quantiles and averages, and over how long they are taken."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
+from tritonobs.extensions.lint.expression import variable_at
 from tritonobs.extensions.lint.shapes import COMPARISONS, FLOWS
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -19,6 +20,7 @@ from tritonobs.extensions.lint.tree import (
     walk,
 )
 from tritonobs.findings import Severity
+from tritonobs.units import parse_duration
 
 _PRESENCE: Final = frozenset(
     ["absent", "absent_over_time", "changes", "resets", "timestamp", "present_over_time", "count_over_time"]
@@ -29,6 +31,9 @@ _OVER_TIME: Final = frozenset(
 )
 _TRITON: Final = frozenset(("model", "server", "vllm", "trtllm"))
 _RATE_WORDS: Final = r"rate|avg|average|mean|latency|qps|per.?second|ratio|throughput"
+_TWO_SAMPLES = frozenset((*FLOWS, "delta", "idelta", "deriv"))
+_DCGM_SECONDS = 30.0
+"""How often dcgm-exporter collects (its default)."""
 
 
 @check(
@@ -99,9 +104,7 @@ def _only_there(node: Binary, below: Node, *, alert: bool) -> bool:
 )
 def rate_of_sum(seen: Context) -> Iterator[Hit]:
     """Functions of counters over a subquery that adds counters up."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func not in FLOWS or not node.args:
-            continue
+    for node in seen.calls(*FLOWS):
         inner = node.args[0]
         added = [one for one, _ in walk(inner) if isinstance(one, Aggregate) and one.op in ("sum", "avg")]
         if isinstance(inner, Subquery) and any(seen.shape(one.inner).kind == "counter" for one in added):
@@ -121,11 +124,8 @@ def rate_of_sum(seen: Context) -> Iterator[Hit]:
 def delta_of_counter(seen: Context) -> Iterator[Hit]:
     """Functions of gauges over counters."""
     instead = {"delta": "increase", "deriv": "rate", "idelta": "increase"}
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func not in (*instead, "predict_linear", "holt_winters"):
-            continue
-        inner = node.args[0] if node.args else None
-        found = seen.catalogue.find(inner.name) if isinstance(inner, Selector) else None
+    for node in seen.calls(*instead, "predict_linear", "holt_winters"):
+        found = seen.found(node.args[0])
         if not found or not found.counter:
             continue
         right = instead.get(node.func, "")
@@ -149,13 +149,9 @@ def delta_of_counter(seen: Context) -> Iterator[Hit]:
 )
 def rate_of_gauge(seen: Context) -> Iterator[Hit]:
     """Functions of counters over gauges and over quantiles of summaries."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func not in (*FLOWS, "resets"):
-            continue
-        inner = node.args[0] if node.args else None
-        if isinstance(inner, Subquery):
-            inner = inner.inner
-        found = seen.catalogue.find(inner.name) if isinstance(inner, Selector) else None
+    for node in seen.calls(*FLOWS, "resets"):
+        inner = node.args[0]
+        found = seen.found(inner.inner if isinstance(inner, Subquery) else inner)
         if not found or found.counter or found.series.cumulative:
             continue
         if found.series.type == "summary":
@@ -182,10 +178,8 @@ def rate_of_gauge(seen: Context) -> Iterator[Hit]:
 )
 def quantile_without_buckets(seen: Context) -> Iterator[Hit]:
     """Quantiles whose series or aggregation have no `le`."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func != "histogram_quantile" or len(node.args) != 2:  # noqa: PLR2004 (φ and buckets)
-            continue
-        shape = seen.shape(node.args[1])
+    for node in seen.calls("histogram_quantile"):
+        shape = seen.shape(node.args[-1])
         if not shape.triton:
             continue
         if not any(one.part == "_bucket" for one in shape.series):
@@ -211,9 +205,7 @@ def quantile_without_buckets(seen: Context) -> Iterator[Hit]:
 )
 def quantile_out_of_range(seen: Context) -> Iterator[Hit]:
     """Numbers above 1 or below 0."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Call) or node.func != "histogram_quantile" or not node.args:
-            continue
+    for node in seen.calls("histogram_quantile"):
         first = node.args[0]
         if not isinstance(first, Number) or 0 <= first.value <= 1 or not seen.shape(node.args[-1]).triton:
             continue
@@ -234,9 +226,7 @@ def quantile_out_of_range(seen: Context) -> Iterator[Hit]:
 )
 def aggregated_quantile(seen: Context) -> Iterator[Hit]:
     """Aggregations over summaries and over histogram_quantile."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Aggregate) or node.op not in ("sum", "avg", "quantile"):
-            continue
+    for node in seen.aggregates("sum", "avg", "quantile"):
         shape = seen.shape(node.inner)
         if shape.kind == "quantile" and shape.triton:
             name = shape.series[0].series.name
@@ -244,3 +234,94 @@ def aggregated_quantile(seen: Context) -> Iterator[Hit]:
             yield Hit(
                 start=node.start, message=f"{node.op} of quantiles of {name} is not a quantile", hint=hint
             )
+
+
+@check(
+    "short-window",
+    Severity.ERROR,
+    title="A window shorter than two scrapes",
+    why="`rate` needs two samples. A window below twice the scrape interval is often or always empty; four "
+    "times is safe when a scrape is missed. The interval is taken for 15 s, or for the interval of the "
+    "rules' group if that is shorter; `--scrape-interval` says otherwise.",
+    wrong="rate(nv_inference_request_success[10s])",
+    right="rate(nv_inference_request_success[1m])",
+)
+def short_window(seen: Context) -> Iterator[Hit]:
+    """Ranges of rate and its like."""
+    for one, above in seen.selectors:
+        found = seen.catalogue.find(one.name)
+        call = above[-1] if above else None
+        if one.seconds is None or not found or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
+            continue
+        if seen.expression.grafana and variable_at(seen.expression.text, one.range_start, one.range_end):
+            continue
+        scrape = _scrape_seconds(seen)
+        scrape = max(scrape, _DCGM_SECONDS) if found.series.group == "dcgm" else scrape
+        if one.seconds < 2 * scrape:
+            written = seen.expression.plain[one.range_start : one.range_end].strip()
+            message = (
+                f"[{written}] is shorter than two scrapes of {scrape:g} s: {call.func} finds no two samples"
+            )
+            yield Hit(start=one.range_start, message=message, hint=f"write at least [{_window(4 * scrape)}]")
+
+
+def _scrape_seconds(seen: Context) -> float:
+    """The scrape interval; rules that are evaluated more often say that scrapes are as frequent."""
+    interval = seen.expression.settings.get("interval", "")
+    try:
+        return min(seen.settings.scrape_seconds, float(parse_duration(interval)))
+    except ValueError:
+        return seen.settings.scrape_seconds
+
+
+def _window(seconds: float) -> str:
+    return f"{seconds / 60:g}m" if seconds % 60 == 0 else f"{seconds:g}s"
+
+
+@check(
+    "interval-window",
+    Severity.WARNING,
+    title="$__interval as the window of a rate",
+    why="`$__interval` is the width of a pixel: on a short time range it is less than two scrapes, and the "
+    "panel is empty. `$__rate_interval` is never less than four scrapes.",
+    wrong="rate(nv_inference_request_success[$__interval])",
+    right="rate(nv_inference_request_success[$__rate_interval])",
+    fixed=True,
+)
+def interval_window(seen: Context) -> Iterator[Hit]:
+    """The variable of a pixel's width in rate and increase."""
+    if not seen.expression.grafana:
+        return
+    for one, above in seen.selectors:
+        call = above[-1] if above else None
+        if one.seconds is None or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
+            continue
+        if not seen.catalogue.find(one.name):
+            continue
+        if variable_at(seen.expression.text, one.range_start, one.range_end) != "__interval":
+            continue
+        edits = (Edit(start=one.range_start, end=one.range_end, text="$__rate_interval"),)
+        message = f"{call.func} over $__interval is empty where a pixel is less than two scrapes"
+        yield Hit(start=one.range_start, message=message, hint="write $__rate_interval", edits=edits)
+
+
+@check(
+    "irate-in-alert",
+    Severity.WARNING,
+    title="irate in an alert, a record or a scaler",
+    why="`irate` reads the last two samples only: one scrape decides whether an alert fires, and `for` "
+    "begins again with each quiet one.",
+    wrong="alert: sum by (model) (irate(nv_inference_request_failure[5m])) > 1",
+    right="sum by (model) (rate(nv_inference_request_failure[5m])) > 1",
+    fixed=True,
+)
+def irate_in_alert(seen: Context) -> Iterator[Hit]:
+    """Where irate is more than a picture."""
+    # A record that is called so is meant so.
+    if seen.expression.use not in ("alert", "record", "scaler") or seen.says("irate"):
+        return
+    for node in seen.calls("irate"):
+        if seen.found(node.args[0]):
+            edits = (Edit(start=node.start, end=node.start + len("irate"), text="rate"),)
+            message = "irate reads the last two samples only, so that one scrape decides"
+            yield Hit(start=node.start, message=message, hint="write rate", edits=edits)

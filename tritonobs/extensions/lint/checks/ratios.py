@@ -140,10 +140,7 @@ def average_of_averages(seen: Context) -> Iterator[Hit]:
 )
 def wrong_denominator(seen: Context) -> Iterator[Hit]:
     """Ratios of counters that do not belong together."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Binary) or node.op != "/":
-            continue
-        lhs, rhs = seen.shape(node.lhs), seen.shape(node.rhs)
+    for node, lhs, rhs in seen.divisions():
         if lhs.foreign or rhs.foreign:
             continue
         batch = seen.says(r"batch") and not seen.says("efficien")
@@ -174,10 +171,7 @@ def _judged(above: frozenset[str], below: frozenset[str], *, says_batch: bool) -
 )
 def rate_over_increase(seen: Context) -> Iterator[Hit]:
     """Divisions of flows of which one is per second."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Binary) or node.op != "/":
-            continue
-        lhs, rhs = seen.shape(node.lhs), seen.shape(node.rhs)
+    for node, lhs, rhs in seen.divisions():
         if {lhs.kind, rhs.kind} == {"rate", "increase"} and _flow(lhs) and _flow(rhs):
             message = "one side is per second, and the other is a count over the window"
             yield Hit(start=node.op_start, message=message, hint="take rate, or increase, on both sides")
@@ -387,11 +381,8 @@ def _kept(labels: Labels, given: frozenset[str]) -> frozenset[str]:
 )
 def mixed_models(seen: Context) -> Iterator[Hit]:
     """Means of durations whose sides have lost `model`."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Binary) or node.op != "/":
-            continue
-        lhs = seen.shape(node.lhs)
-        if not lhs.triton or not _flow(seen.shape(node.rhs)):
+    for node, lhs, rhs in seen.divisions():
+        if not lhs.triton or not _flow(rhs):
             continue
         # A share of failures over everything is of use on a board; an alert on it misses a small model.
         failures = lhs.names == {_FAILURE} and seen.expression.use == "alert"

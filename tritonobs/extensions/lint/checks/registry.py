@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from tritonobs.extensions.lint.catalogue import Catalogue, release
+from tritonobs.extensions.lint.catalogue import Catalogue, Named, release
 from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.shapes import Shape, Shapes
-from tritonobs.extensions.lint.tree import Node, Selector, walk
+from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Node, Selector, walk
 from tritonobs.findings import Severity
 
 CHECKS: Final[dict[str, Check]] = {}
@@ -119,13 +119,27 @@ class Context:
         """Every selector, with what stands above it."""
         return tuple((one, above) for one, above in self.nodes if isinstance(one, Selector))
 
+    def calls(self, *functions: str) -> Iterator[Call]:
+        """Every call of these functions, with at least one argument."""
+        return (one for one, _ in self.nodes if isinstance(one, Call) and one.func in functions and one.args)
+
+    def aggregates(self, *operations: str) -> Iterator[Aggregate]:
+        """Every aggregation by these operations."""
+        return (one for one, _ in self.nodes if isinstance(one, Aggregate) and one.op in operations)
+
+    def divisions(self) -> Iterator[tuple[Binary, Shape, Shape]]:
+        """Every division, with the shapes of its sides."""
+        for one, _ in self.nodes:
+            if isinstance(one, Binary) and one.op == "/":
+                yield one, self.shape(one.lhs), self.shape(one.rhs)
+
     def shape(self, node: Node) -> Shape:
         """The shape of a part."""
         return self.shapes.of(node)
 
-    def written(self, node: Node) -> str:
-        """The text of a part."""
-        return self.expression.text[node.start : node.end]
+    def found(self, node: Node) -> Named | None:
+        """The series that a part selects, or None for anything but a selector of a known one."""
+        return self.catalogue.find(node.name) if isinstance(node, Selector) else None
 
     def says(self, pattern: str) -> bool:
         """Whether the name or the words beside the expression match, in any case of letters."""

@@ -270,9 +270,7 @@ def _near(written: str, value: str) -> bool:
 )
 def summed_kinds(seen: Context) -> Iterator[Hit]:
     """Aggregations over the label that says what a number is."""
-    for node, _ in seen.nodes:
-        if not isinstance(node, Aggregate) or node.op not in ("sum", "avg"):
-            continue
+    for node in seen.aggregates("sum", "avg"):
         for one in _directly(node.inner):
             found = seen.catalogue.find(one.name)
             kind = found.series.kind if found else ""

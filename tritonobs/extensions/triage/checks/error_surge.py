@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tritonobs import names
-from tritonobs.extensions.triage.cause import titled
-from tritonobs.extensions.triage.check import check
-from tritonobs.extensions.triage.signs import INPUT_REASONS
+from tritonobs.extensions.triage.check import INPUT_REASONS, check, titled
 from tritonobs.extensions.triage.trends import BAD
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
@@ -24,7 +22,7 @@ _PASSED_ON = 1.2
 
 
 @check(order=50, explains={"upstream_drop"})
-def judge(view: View) -> Iterator[Cause]:
+def error_surge(view: View) -> Iterator[Cause]:
     """Models that answer notably more errors, or refuse notably more input; what a callee did is left out."""
     for fault in (_ERRORS, _INVALID):
         yield from _surges(view, fault)
@@ -126,12 +124,7 @@ def _reasons(view: View, fault: _Fault, subject: Subject) -> Iterator[Evidence]:
             names.REASON: reason,
             names.OUTCOME: fault.outcome,
         }
-        yield Evidence(
-            f"{reason} in {stage}",
-            view.value("stage_errors", labels, before=True),
-            view.value("stage_errors", labels),
-            "per_second",
-        )
+        yield Evidence(f"{reason} in {stage}", *view.both("stage_errors", labels), "per_second")
 
 
 def _added(view: View, fault: _Fault, subject: Subject) -> dict[tuple[str, str], float]:

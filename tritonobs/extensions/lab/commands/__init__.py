@@ -1,1 +1,0 @@
-"""Commands of the laboratory: options, one call, an exit code."""

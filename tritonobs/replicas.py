@@ -1,0 +1,125 @@
+"""One search for the servers: pods, the addresses of a name, the targets of a file or of a page."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any, Final
+
+import yaml
+
+from tritonobs.clients.kubernetes_api import KubernetesApi
+from tritonobs.clients.transport import Transport, as_documented
+from tritonobs.errors import BadAnswer, Unreachable
+from tritonobs.files import read_text
+from tritonobs.outside import web_parts
+from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
+from tritonobs.section import MOST_REPLICAS
+
+_MOST_BYTES: Final = 32 * 2**20
+_RUNNING: Final = "Running"
+
+
+def find_replicas(plan: Plan) -> tuple[Replica, ...]:
+    """The servers there are now, by name: those the fleet file names, or those that can be found.
+
+    Raises:
+        TritonobsError: nothing could be asked, or the answer is not as documented.
+    """
+    how = plan.replica_source
+    if isinstance(how, Pods):
+        found = _pods(plan, how)
+    elif isinstance(how, Resolved):
+        found = _resolved(how)
+    elif isinstance(how, TargetsFile):
+        text = read_text(how.path, most=_MOST_BYTES)
+        found = _targets(_parsed(text, str(how.path)), how.http_port, str(how.path))
+    elif isinstance(how, TargetsPage):
+        client = Transport(how.url)
+        try:
+            value = client.get("").required().json()
+        finally:
+            client.close()
+        found = _targets(value, how.http_port, client.address)
+    else:
+        return plan.replicas
+    by_name = {one.name: one for one in found}
+    if len(by_name) > MOST_REPLICAS:
+        raise BadAnswer(f"found {len(by_name)} servers; at most {MOST_REPLICAS} are allowed")
+    return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
+    server = plan.kubernetes.server
+    if server is None:
+        raise Unreachable("no API server is known")
+    api = KubernetesApi(server)
+    path = f"/api/v1/namespaces/{how.namespace}/pods" if how.namespace else "/api/v1/pods"
+    try:
+        for page in api.pages(path, {"labelSelector": how.selector}):
+            with as_documented(api.address(path), "a list of pods"):
+                for pod in page.get("items") or ():
+                    status, metadata = pod.get("status") or {}, pod["metadata"]
+                    # One that is being deleted is on its way out: Prometheus drops it, too.
+                    if (
+                        status.get("phase") == _RUNNING
+                        and status.get("podIP")
+                        and "deletionTimestamp" not in metadata
+                    ):
+                        yield _replica(str(metadata["name"]), status["podIP"], how.port, how.http_port)
+    finally:
+        api.close()
+
+
+def _resolved(how: Resolved) -> Iterator[Replica]:
+    try:
+        answers = socket.getaddrinfo(
+            # As in Prometheus' configuration: a server with both kinds of addresses is one server.
+            how.name,
+            how.port,
+            family=socket.AF_INET,
+            type=socket.SOCK_STREAM,
+        )
+    except OSError as error:
+        raise Unreachable(f"{how.name} cannot be resolved: {error.strerror or error}") from None
+    for address in sorted({str(answer[4][0]) for answer in answers}):
+        yield _replica(_joined(address, how.port), address, how.port, how.http_port)
+
+
+def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the file holds)
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError):
+        raise BadAnswer(f"{where} is not JSON or YAML") from None
+
+
+def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # noqa: ANN401 (as above)
+    """Groups as Prometheus' file_sd and http_sd have them."""
+    with as_documented(where, "a list of targets"):
+        for group in value:
+            labels = group.get("labels") or {}
+            scheme, page = labels.get("__scheme__", "http"), labels.get("__metrics_path__", "/metrics")
+            if scheme not in {"http", "https"}:
+                raise ValueError(f"{scheme!r} is not a scheme; allowed is http or https")
+            for target in group["targets"]:
+                host = str(target).rpartition(":")[0]
+                parts = web_parts(f"http://{target}")
+                if parts is None or parts.port is None or parts.netloc != target:
+                    raise ValueError(f"{target!r} is not host:port")
+                yield Replica(
+                    name=str(target),
+                    http_url=f"{scheme}://{host}:{http_port}",
+                    metrics_url=f"{scheme}://{target}{page}",
+                )
+
+
+def _replica(name: str, address: str, port: int, http_port: int) -> Replica:
+    return Replica(
+        name=name,
+        http_url=f"http://{_joined(address, http_port)}",
+        metrics_url=f"http://{_joined(address, port)}/metrics",
+    )
+
+
+def _joined(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

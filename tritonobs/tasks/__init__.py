@@ -1,1 +1,0 @@
-"""Background work that is restarted after failures, and blocking calls in threads."""
