@@ -130,8 +130,8 @@ def test_no_file_is_longer_than_500_lines():
 
 
 def test_the_median_file_fits_on_two_screens():
-    """Half of the files have at most 130 lines."""
-    assert median(_lines(path) for path in CODE) <= 130
+    """Half of the files have at most 135 lines."""
+    assert median(_lines(path) for path in CODE) <= 135
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,18 @@ def test_a_release_decides_what_exists():
 
 
 def test_the_scrape_interval_decides_which_window_is_short():
-    """Also the interval of a group of rules, which no one evaluates more often than it is scraped."""
+    """Also the shortest interval of a file's groups, which no one evaluates more often than it is scraped."""
     rules = "groups: [{name: g, interval: 5s, rules: [{record: a, expr: 'rate(nv_inference_count[15s])'}]}]"
+    two = rules.replace("interval: 5s", "interval: 30s").replace(
+        "}]}]", "}]}, {name: h, interval: 5s, rules: []}]"
+    )
 
     assert "short-window" in ids("rate(nv_inference_count[1m])", "q.promql", scrape_seconds=60)
     assert "short-window" not in ids("rate(nv_inference_count[10s])", "q.promql", scrape_seconds=5)
     assert "short-window" not in ids(rules)
     assert "short-window" in ids(rules.replace("interval: 5s, ", ""))
+    assert "short-window" not in ids(two)
+    assert "short-window" in ids(two.replace("interval: 5s", "interval: 1m"))
 
 
 def test_a_series_that_the_rules_record_exists():

@@ -30,7 +30,7 @@ _JITTER: Final = 0.1
 """How far jittery records may be apart, on average over so many seconds."""
 _UNSTEADY = re.compile(
     r".+:mean1h|.+tokens_per_requests.+|.+_age_seconds:max"
-    r"|slo:(?:sli_bad_requests:(?:sum.+|suspected.*)|sli_\w+:rarely_sampled|sli_error:ratio_rate7d|period_.+|time_to_.+)"
+    r"|slo:(?:sli_bad_requests:(?:sum.+|suspected.*)|error_budget_burn_fast:near|sli_\w+:rarely_sampled|sli_error:ratio_rate7d|period_.+|time_to_.+)"
 )
 
 

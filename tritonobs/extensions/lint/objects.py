@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from tritonobs.extensions.lint.located import (
     spliced,
     text_of,
 )
+from tritonobs.units import parse_duration
 
 MAX_DEPTH: Final = 60
 TEMPLATE = re.compile(r"\{\{|\{%")
@@ -67,6 +69,27 @@ def read_documents(text: Located, found: Found) -> None:
         documents = list(read_yaml(text))
     for document in documents:
         _Walk(found).value(document, 0)
+
+
+def _seconds(interval: str) -> float:
+    """An interval of a group; infinite where there is none."""
+    try:
+        return float(parse_duration(interval))
+    except ValueError:
+        return math.inf
+
+
+def _interval(value: Mapping[str, Value], outer: str) -> str:
+    """The interval of the rules below: the shortest of a file's groups, else that of a group, else `outer`.
+
+    Some groups of a file are evaluated less often than servers are scraped.
+    """
+    groups = value.get("groups")
+    if isinstance(groups, list):
+        return min((text_of(mapping(one).get("interval")) for one in groups), key=_seconds, default=outer)
+    if isinstance(value.get("rules"), list) and not outer:
+        return text_of(value.get("interval"))
+    return outer
 
 
 class _Walk:
@@ -115,8 +138,7 @@ class _Walk:
         if "route" in value and isinstance(value["route"], dict):
             self.route(value["route"], 0)
         outer = self._interval
-        # That of a group of rules.
-        self._interval = text_of(value.get("interval")) if isinstance(value.get("rules"), list) else outer
+        self._interval = _interval(value, outer)
         for below in value.values():
             self.value(below, depth + 1)
         self._interval = outer
