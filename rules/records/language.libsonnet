@@ -53,6 +53,20 @@ function(config)
     whole('kv_cache_used', 'max', 'ratio'),
     whole('llm_requests_waiting', 'sum', 'sum'),
     whole('llm_requests_running', 'sum', 'sum'),
+    // Goodput: the request rate times one minus the bad shares of the first token and of later tokens. Histograms do not say
+    // which requests missed both thresholds, so both shares are subtracted.
+    text.record('model_version:tritonobs_goodput:rate5m', |||
+      model_version:triton_requests:rate5m
+        * on (%(subject)s) group_left ()
+      clamp_min(
+        1 - sum by (%(subject)s) (
+          slo:sli_error:ratio_rate5m
+            * on (%(subject)s, slo) group_left ()
+          (subject_slo:tritonobs_latency_target_seconds:held{stage=~"first_token|output_token"} * 0 + 1)
+        ),
+        0
+      )
+    |||),
   ];
   local shown = [
     text.record('model_version:tritonobs_llm_preemptions:rate5m', counted('vllm:num_preemptions_total')) + shards.sum,
@@ -69,20 +83,6 @@ function(config)
       avg_over_time(model_version_kind:tritonobs_tokens:rate%(medium)s[%(span5m)s])
         / on (%(subject)s) group_left ()
       (avg_over_time(model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) > 0)
-    |||),
-    // Goodput: the request rate times one minus the bad shares of the first token and of later tokens. Histograms do not say
-    // which requests missed both thresholds, so both shares are subtracted.
-    text.record('model_version:tritonobs_goodput:rate5m', |||
-      model_version:triton_requests:rate5m
-        * on (%(subject)s) group_left ()
-      clamp_min(
-        1 - sum by (%(subject)s) (
-          slo:sli_error:ratio_rate5m
-            * on (%(subject)s, slo) group_left ()
-          (subject_slo:tritonobs_latency_target_seconds:held{stage=~"first_token|output_token"} * 0 + 1)
-        ),
-        0
-      )
     |||),
   ];
   { gauges: gauges, shown: shown }

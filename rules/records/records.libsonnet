@@ -37,13 +37,13 @@
       text.group('stopped', config.modelInterval, traffic_alerts.stopped),
       text.group('forecast', config.slowInterval, limit_alerts.forecast),
       text.group('presence', config.evaluationInterval, servers.presence),
-      text.group('latency', config.modelInterval, models.latency),
+      text.group('latency', config.evaluationInterval, models.latency),
       text.group(
         'replicas',
         config.slowInterval,
         servers.replicas + (import '../alerts/servers.libsonnet')(config).replicas
       ),
-      text.group('instances', config.stageInterval, models.batching + models.work),
+      text.group('instances', config.evaluationInterval, models.batching),
       // Buckets are the largest read. They have groups of their own, so that no other rule waits for them.
       text.group('stages.whole', config.stageInterval, stages.stages.whole),
       text.group('stages.parts', config.stageInterval, stages.stages.parts),
@@ -77,7 +77,7 @@
       text.group('slo.sampled', config.longInterval, windows.ratios.sampled),
       text.group('slo.period', config.periodInterval, windows.ratios.period + windows.budget.period),
       // Alerts that recur, with their records (lib/again.libsonnet).
-      text.group('again', config.modelInterval, models.workers + traffic_alerts.traffic.dead + traffic_alerts.traffic.unloaded),
+      text.group('again', config.modelInterval, models.workers + models.work + traffic_alerts.traffic.dead + traffic_alerts.traffic.unloaded),
       text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],
   },
