@@ -61,6 +61,7 @@ EXTENSION = Extension(
     },
     extras={
         "stack": (
+            "aiohttp",
             "cv2",
             "gevent",
             "geventhttpclient",
