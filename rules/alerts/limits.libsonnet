@@ -227,7 +227,7 @@ function(config)
         // Evaluated a minute after the burst, and only if that minute as a whole is within the limit: an excess that fills
         // it is not a burst. An excess of half a minute has been reported by the page, which is over by then. The value is
         // the highest rate between two scrapes.
-        text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(fit(|||
+        text.alert('TritonQpsSpike', 'warning', text.owned(of_limit(|||
           (
             max_over_time(subject:triton_requests_offered:irate%(short)s{model!=""}[%(spikeWindow)s] offset %(medium)s)
               and on (%(subject)s)
@@ -241,7 +241,7 @@ function(config)
           )
             unless on (%(subject)s)
           present_over_time(subject:tritonobs_limit_exceeded:rate[%(span5m)s])
-        |||, {}))), {
+        |||)), {
           summary: 'A burst went far above the limit of requests.',
           description: say.subject + ' was offered ' + say.number + ' requests/s between two scrapes, its limit is ' + say.limit +
                        '; the minute as a whole stays within it. Ask the callers to spread such bursts, or check that the queue can hold them.',

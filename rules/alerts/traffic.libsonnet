@@ -104,8 +104,8 @@ function(config)
       )
     |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
     {
-      // In the groups of the records that they read.
-      unloaded: again.unloaded.records(unloaded) + [
+      // In the group of the records that they read.
+      again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
         text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
           summary: 'A model version of the fleet file is not loaded on any server.',
           description: 'The fleet file lists ' + say.model +
@@ -114,8 +114,6 @@ function(config)
           description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
           board: board,
         }, wait='1m', keep='5m') + shards.parts([answers]),
-      ],
-      dead: again.dead.records(dead) + [
         text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {
           summary: 'A worker is dead although Triton calls its model ready.',
           description: 'The process of model instance {{ $labels.model_instance }} of ' + say.model + ' on {{ $labels.%(replicaLabel)s }} has had no heartbeat for over {{ %(mediumSeconds)s | humanizeDuration }}. Triton still calls the model ready, and requests to it fail or hang.' + say.returns('model_instance:tritonobs_worker_dead_begins:info') + ' Reload the model, or restart the server if the worker hangs; its log says why it died.',

@@ -35,6 +35,8 @@ local reported =
     local kept(tier) = sparse && std.objectHas(tier, 'name');
     local first = tiers[0];
     local is_first(tier) = std.get(tier, 'name') == first.name;
+    // Slower tiers share the records of suspects.
+    local by_suspects(tier) = kept(tier) && !is_first(tier);
     local over = 'slo:error_budget_burn:threshold_ratio';
     local over_again = over + '_again';
     // The first tier has one record for all it compares, because its group has no room for more.
@@ -48,8 +50,8 @@ local reported =
     local bad_of(tier, version='') =
       local only(labels) = if labels == [] then '' else '{' + std.join(', ', labels) + '}';
       local of_version = if version == '' then [] else ['version' + version];
-      if kept(tier) && is_first(tier) then near + only(['near="bad"'] + of_version)
-      else if kept(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
+      if by_suspects(tier) then suspected + only(['burn_tier="' + tier.name + '"'] + of_version)
+      else if kept(tier) then near + only(['near="bad"'] + of_version)
       else 'slo:sli_bad_requests:sum' + tier.long + only(of_version);
     // Bad requests that the tiers `those` have reported within a window, by SLO.
     local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
@@ -77,10 +79,11 @@ local reported =
       )
     |||, { burning: burning, called: (import 'limits.libsonnet').called(burning) });
     // Models that burn or nearly do.
-    local suspects = with_members(over + ' or ' + tiers[0].named('ratio'));
+    local suspects = with_members(over + ' or ' + first.named('ratio'));
     {
       sparse: sparse,
       kept:: kept,
+      by_suspects:: by_suspects,
       over: over,
       over_again: over_again,
       over_in:: over_in,
@@ -186,7 +189,7 @@ local reported =
       // it, and ends one evaluation of `slo` earlier (`settled`). An alert about a model also reports the requests of its
       // versions, and an alert about a version reports a part of the model's.
       records(tier, interval)::
-        local bad = if kept(tier) && !is_first(tier) then suspected + '_increase' else recent(interval);
+        local bad = if by_suspects(tier) then suspected + '_increase' else recent(interval);
         local during = tier.named('bad');
         [
           text.record(during, fit(|||
@@ -212,7 +215,7 @@ local reported =
               + on (%(subject)s, slo)
             clamp_min(
               (
-                %(bad)s%(settled)s%(closed)s
+                %(bad)s
                   unless on (%(model)s, slo)
                 present_over_time(%(during)s[%(short_window)s] offset %(interval)s)
               )
@@ -225,13 +228,11 @@ local reported =
           |||, {
             during: during,
             // The record of the first tier had no row before the burn.
-            bad: if is_first(tier) then fit('sum_over_time(slo:sli_bad_requests:increase[%(long)s]', { long: text.span(tier.long) })
-            else bad_of(tier),
+            bad: if !is_first(tier) then bad_of(tier)
+            else 'sum_over_time(slo:sli_bad_requests:increase[' + text.span(tier.long) + ']' + text.settled + ')',
             long_window: text.span(tier.long),
             short_window: text.span(tier.short),
             interval: text.ago(interval),
-            settled: if is_first(tier) then text.settled else '',
-            closed: if is_first(tier) then ')' else '',
           }), { burn_tier: tier.name }),
         ],
     };

@@ -75,8 +75,6 @@ local chance =
 
 // The rates that `exceeds` compares with limits, by the name of their row in the record `near_limit.rates`.
 local offered = 'subject:triton_requests_offered:';
-local breath = offered + 'breath';
-local slow_breath = offered + 'breath5m';
 local rates =
   local minute = offered + 'mean%(medium)s';
   local five = offered + 'rate5m';
@@ -96,8 +94,8 @@ local rates =
     five_mean: 'avg_over_time(' + five + '[%(span4m)s])',
     five_least: 'min_over_time(' + five + '[%(span4m)s])',
     quarter: offered + 'mean15m',
-    breath: breath,
-    breath5m: slow_breath,
+    breath: offered + 'breath',
+    breath5m: offered + 'breath5m',
     waits: 'subject:tritonobs_queue_waits:info',
   };
 

@@ -137,8 +137,8 @@ function(config)
       |||, { pending: pending, seen: within(seen), burst: within(burst), full: is_full })),
       // An overflow continues while the queue stays full. A queue is there to absorb bursts, so after a burst it must stay
       // full for two minutes while the servers complete nearly what the limit allows: then more arrives than that. A small
-      // queue fills between two scrapes, without a visible burst, so requests must have waited in it for five minutes. Callers with a fixed
-      // number of requests in flight look the same, but they too use all the capacity near the limit.
+      // queue fills between two scrapes, without a visible burst, so requests must have waited in it for five minutes. Callers
+      // with a fixed number of requests in flight look the same, but they too use all the capacity near the limit.
       text.record('subject:tritonobs_limit_kept:info', of_limit(fit(|||
         0 * (
           %(overflow)s

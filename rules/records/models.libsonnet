@@ -99,12 +99,10 @@ function(config)
       |||),
     ];
 
-  // The rows of workers with the label of their model instance.
-  local instance(series) =
-    'label_replace(' + text.trimmed(series) + ', "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")';
-
   // Workers, the processes of Python models. The label `worker` is the model instance, the pid and a serial number.
   local workers =
+    local instance(series) =
+      'label_replace(' + text.trimmed(series) + ', "model_instance", "$1", "worker", "(.+)-[0-9]+-[0-9a-f]+")';
     [
       // Whether a model instance is alive, for rules, boards and commands: 1 while the heartbeat of one of its workers
       // changes, 0 while it does not change on a server that answers. There is no row for an unreachable server or an
@@ -136,11 +134,6 @@ function(config)
       text.record('model_version:tritonobs_workers:count', |||
         count by (%(subject)s) (model_instance:tritonobs_worker_alive:bool > 0)
       |||),
-    ];
-
-  // How old heartbeats are, and how busy workers.
-  local work =
-    [
       text.record('model_version:tritonobs_heartbeat_age_seconds:max', fit(|||
         max by (%(subject)s) (
           min by (%(subject)s, %(replica)s, model_instance) (
@@ -164,4 +157,4 @@ function(config)
         )
       |||),
     ];
-  { latency: latency, batching: batching, workers: workers, work: work }
+  { latency: latency, batching: batching, workers: workers }

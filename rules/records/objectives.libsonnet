@@ -38,7 +38,7 @@ local hold =
     last_hour(one):: rows(one, 'last_over_time(' + one.series + '[%(span1h)s])'),
 
     // `shown` has a row for each cluster with a source.
-    held(name, one, shown=self.shown):: fit(|||
+    held(name, one, shown):: fit(|||
       %(now)s
       or
       (
@@ -56,12 +56,11 @@ local objectives =
   function(config)
     local text = (import '../lib/text.libsonnet')(config);
     local counts = (import '../lib/counters.libsonnet').counted;
-    local held(name) = hold.held(name, sources[name]);
-    local recorded(name) = text.record(name + ':held', held(name));
+    local held(name, shown=hold.shown) = hold.held(name, sources[name], shown);
+    local recorded(name, shown=hold.shown) = text.record(name + ':held', held(name, shown));
     // In the group `objectives`, the clusters with a source are recorded once for all.
     local shown = 'cluster:tritonobs_model_info:shown';
-    local at_once(name) =
-      if config.recordsAtOnce then text.record(name + ':held', hold.held(name, sources[name], shown)) else recorded(name);
+    local at_once(name) = recorded(name, if config.recordsAtOnce then shown else hold.shown);
     local targets = 'subject_slo:tritonobs_latency_target_seconds:held';
     {
       last_hour: [

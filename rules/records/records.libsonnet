@@ -77,7 +77,7 @@
       text.group('slo.sampled', config.longInterval, windows.ratios.sampled),
       text.group('slo.period', config.periodInterval, windows.ratios.period + windows.budget.period),
       // Alerts that recur, with their records (lib/again.libsonnet).
-      text.group('again', config.modelInterval, models.workers + models.work + traffic_alerts.traffic.dead + traffic_alerts.traffic.unloaded),
+      text.group('again', config.modelInterval, models.workers + traffic_alerts.traffic.again),
       text.group('again.minutes', config.stageInterval, (import '../alerts/models.libsonnet')(config).again),
     ],
   },

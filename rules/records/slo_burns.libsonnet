@@ -70,7 +70,7 @@ function(config)
   |||, {
     burns: above(one, one.short),
     enough: enough(
-      if kept(one) && one.name != tiers[0].name then 'slo:sli_bad_requests:sum' + one.short
+      if reported.by_suspects(one) then 'slo:sli_bad_requests:sum' + one.short
       else fit('sum_over_time(slo:sli_bad_requests:%(samples)s[%(window)s])', {
         samples: quick(one),
         window: text.span(one.short),
@@ -116,7 +116,7 @@ function(config)
       begins: tier.named('begins'),
       short_window: text.span(tier.short),
       lately: text.span(tier.lately),
-      counted: if kept(tier) && tier.faster != [] then 'slo:sli_bad_requests:suspected_fresh'
+      counted: if reported.by_suspects(tier) then 'slo:sli_bad_requests:suspected_fresh'
       else fit('(sum_over_time(slo:sli_bad_requests:increase[%(fresh)s]) > 0)', { fresh: fresh }),
       left_to: left_to(tier),
       // What faster tiers leave needs at least this time to spend its share. The window of a younger SLO has too few good

@@ -5,6 +5,7 @@ A comment silences a check, with its reason: `# tritonobs: ignore=raw-counter be
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Final, Literal
 
 from tritonobs.extensions.lint.located import Located, Source
 from tritonobs.extensions.lint.tree import MAX_CHARACTERS, Node, Unparsed, parse
+from tritonobs.units import parse_duration
 
 _BEFORE, _NEAR = 500, 40
 """Characters before a variable that say what it means: a list of labels, and a single word."""
@@ -26,6 +28,14 @@ _COMMENT = re.compile(
     r"(?:#|//)\s*tritonobs:\s*ignore(?P<file>-file)?=(?P<ids>[\w*-]+(?:,[\w*-]+)*)"
     r"[ \t]*(?:because\b)?(?P<reason>[^\n\"\\]*)"
 )
+
+
+def interval_seconds(interval: str) -> float:
+    """The interval of a group of rules; infinite where there is none."""
+    try:
+        return float(parse_duration(interval))
+    except ValueError:
+        return math.inf
 
 
 @dataclass(frozen=True, kw_only=True)

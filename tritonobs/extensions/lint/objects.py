@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from tritonobs.extensions.lint.catalogue import catalogue
-from tritonobs.extensions.lint.expression import Expression
+from tritonobs.extensions.lint.expression import Expression, interval_seconds
 from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
 from tritonobs.extensions.lint.located import (
     Located,
@@ -23,7 +22,6 @@ from tritonobs.extensions.lint.located import (
     spliced,
     text_of,
 )
-from tritonobs.units import parse_duration
 
 MAX_DEPTH: Final = 60
 TEMPLATE = re.compile(r"\{\{|\{%")
@@ -71,14 +69,6 @@ def read_documents(text: Located, found: Found) -> None:
         _Walk(found).value(document, 0)
 
 
-def _seconds(interval: str) -> float:
-    """An interval of a group; infinite where there is none."""
-    try:
-        return float(parse_duration(interval))
-    except ValueError:
-        return math.inf
-
-
 def _interval(value: Mapping[str, Value], outer: str) -> str:
     """The interval of the rules below: the shortest of a file's groups, else that of a group, else `outer`.
 
@@ -86,7 +76,9 @@ def _interval(value: Mapping[str, Value], outer: str) -> str:
     """
     groups = value.get("groups")
     if isinstance(groups, list):
-        return min((text_of(mapping(one).get("interval")) for one in groups), key=_seconds, default=outer)
+        return min(
+            (text_of(mapping(one).get("interval")) for one in groups), key=interval_seconds, default=outer
+        )
     if isinstance(value.get("rules"), list) and not outer:
         return text_of(value.get("interval"))
     return outer

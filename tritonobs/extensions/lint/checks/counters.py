@@ -7,7 +7,7 @@ from typing import Final
 
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
-from tritonobs.extensions.lint.expression import variable_at
+from tritonobs.extensions.lint.expression import interval_seconds, variable_at
 from tritonobs.extensions.lint.shapes import COMPARISONS, FLOWS
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -20,7 +20,6 @@ from tritonobs.extensions.lint.tree import (
     walk,
 )
 from tritonobs.findings import Severity
-from tritonobs.units import parse_duration
 
 _PRESENCE: Final = frozenset(
     ["absent", "absent_over_time", "changes", "resets", "timestamp", "present_over_time", "count_over_time"]
@@ -267,11 +266,7 @@ def short_window(seen: Context) -> Iterator[Hit]:
 
 def _scrape_seconds(seen: Context) -> float:
     """The scrape interval; rules that are evaluated more often say that scrapes are as frequent."""
-    interval = seen.expression.settings.get("interval", "")
-    try:
-        return min(seen.settings.scrape_seconds, float(parse_duration(interval)))
-    except ValueError:
-        return seen.settings.scrape_seconds
+    return min(seen.settings.scrape_seconds, interval_seconds(seen.expression.settings.get("interval", "")))
 
 
 def _window(seconds: float) -> str:
