@@ -1,21 +1,20 @@
 """`--fix`: only what is certain, only where it stands, and a second run finds nothing of it.
 
-A real Prometheus evaluates the results. The truth is known because its page is made here: every second each
+A real Prometheus evaluates the results. The truth is known because its past is made here: every second each
 model has so many requests, and each waits so long. The counters of the model `r` begin again in between, as
 after a restart.
 """
 
 import json
 import time
-from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from support.blocks import write_past
 from support.programs import PrometheusProgram
-from support.serving import serving
 from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lint.checks import CHECKS
@@ -280,62 +279,47 @@ def test_a_fix_changes_one_thing_once(tmp_path, name):
 
 
 PER_SECOND, QUEUE_US, FAILURES = 0.5, 40_000, 0.25
-RESTART_AFTER, LOOK_AFTER, WINDOW_SECONDS = 10.0, 22.0, 16
+SCRAPE_SECONDS, RESTART_AFTER, LOOK_AFTER, WINDOW_SECONDS = 0.25, 10.0, 22.0, 16
 WINDOW = f"{WINDOW_SECONDS}s"
 SHARES = {100: 0.9, 500: 0.99, 2000: 1.0}
 """Shares of the requests that are answered within so many milliseconds."""
 
 
-def _page(since: float) -> str:
-    lines = [
-        'nv_gpu_utilization{gpu_uuid="GPU-1"} 0.9',
-        'nv_trt_llm_kv_cache_block_metrics{model="m",version="1",kv_cache_block_type="used"} 30',
-    ]
-    for model, seconds in (("m", since), ("r", since if since < RESTART_AFTER else since - RESTART_AFTER)):
-        labels, requests = f'model="{model}",version="1"', PER_SECOND * seconds
-        lines += [
-            f"nv_inference_request_success{{{labels}}} {requests}",
-            f"nv_inference_queue_duration_us{{{labels}}} {requests * QUEUE_US}",
-            f'nv_inference_request_failure{{{labels},reason="BACKEND"}} {FAILURES * seconds}',
-            f'nv_inference_request_failure{{{labels},reason="OTHER"}} 0',
-        ]
-        lines += [
-            f'nv_inference_first_response_histogram_ms_bucket{{{labels},le="{le}"}} {requests * share}'
-            for le, share in (*SHARES.items(), ("+Inf", 1))
-        ]
-    return "\n".join(lines) + "\n"
+def _samples(start: float) -> Iterator[tuple[str, float, float]]:
+    """Series by series; those of a name follow each other."""
+    scrapes = [SCRAPE_SECONDS * number for number in range(int(LOOK_AFTER / SCRAPE_SECONDS) + 1)]
+    labels = {model: f'model="{model}",version="1"' for model in ("m", "r")}
+
+    def counted(name: str, per_second: float, more: str = "") -> Iterator[tuple[str, float, float]]:
+        for model, own in labels.items():
+            for at in scrapes:
+                since = at - RESTART_AFTER if model == "r" and at >= RESTART_AFTER else at
+                yield f"{name}{{{own}{more}}}", per_second * since, start + at
+
+    for name, value in (
+        ('nv_gpu_utilization{gpu_uuid="GPU-1"}', 0.9),
+        ('nv_trt_llm_kv_cache_block_metrics{model="m",version="1",kv_cache_block_type="used"}', 30),
+    ):
+        yield from ((name, value, start + at) for at in scrapes)
+    yield from counted("nv_inference_request_success", PER_SECOND)
+    yield from counted("nv_inference_queue_duration_us", PER_SECOND * QUEUE_US)
+    for reason, share in (("BACKEND", FAILURES), ("OTHER", 0)):
+        yield from counted("nv_inference_request_failure", share, f',reason="{reason}"')
+    for bound, share in (*SHARES.items(), ("+Inf", 1)):
+        name = "nv_inference_first_response_histogram_ms_bucket"
+        yield from counted(name, PER_SECOND * share, f',le="{bound}"')
 
 
 @pytest.fixture(name="asked", scope="module")
 def _asked(tmp_path_factory):
     """What an expression gives soon after the restart, whenever it is asked."""
-    if programs.look("prometheus") is None:
+    if programs.look("prometheus") is None or programs.look("promtool") is None:
         pytest.skip("prometheus is not installed: tritonobs tools")
-    began = time.monotonic()
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = _page(time.monotonic() - began).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
     folder = tmp_path_factory.mktemp("truth")
-    with ExitStack() as held:
-        server = held.enter_context(serving(ThreadingHTTPServer(("127.0.0.1", 0), Page)))
-        targets = [{"targets": [f"127.0.0.1:{server.server_port}"]}]
-        config = {
-            "global": {"scrape_interval": "250ms", "scrape_timeout": "240ms"},
-            "scrape_configs": [{"job_name": "triton", "static_configs": targets}],
-        }
-        running = held.enter_context(PrometheusProgram(programs.find("prometheus"), config, folder))
-        time.sleep(max(0.0, began + LOOK_AFTER - time.monotonic()))
+    at = int(time.time())
+    write_past(_samples(at - LOOK_AFTER), folder)
+    with PrometheusProgram(programs.find("prometheus"), {"scrape_configs": []}, folder) as running:
         prometheus = PrometheusClient(running.url)
-        at = time.time() - (time.monotonic() - began) + LOOK_AFTER
 
         def ask(expression):
             found = prometheus.query(expression, at=at)
@@ -372,7 +356,7 @@ def test_the_mended_expression_gives_the_truth(asked, tmp_path, written, truth):
     """Within two percent, where the old one is further away or empty."""
     path = tmp_path / "case.promql"
     path.write_text(written)
-    options = Options(settings=Settings(scrape_seconds=0.25))
+    options = Options(settings=Settings(scrape_seconds=SCRAPE_SECONDS))
     mended = fix(lint_files([(path, True)], options).problems)
 
     before, after = asked(written), asked(path.read_text())

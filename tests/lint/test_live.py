@@ -1,12 +1,12 @@
 """Expressions asked of a real Prometheus, with a recorded page of a real Triton or two days of history."""
 
 import re
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
+from support.blocks import write_past
 from support.exporters import Exporters
 from support.linting import alert, command, panel, query
 from support.programs import PrometheusProgram
@@ -137,8 +137,7 @@ def test_without_an_answer_it_could_not_be_done():
 
 
 def _history(start, end):
-    """OpenMetrics, series by series: a request a second that waits a millisecond, and a card."""
-    yield "# TYPE nv_gpu_utilization gauge"
+    """Samples, series by series: a request a second that waits a millisecond, and a card."""
     for name, value in (
         ("nv_gpu_utilization", lambda hours: 0.95 if any(a <= hours < b for a, b in BUSY_HOURS) else 0.5),
         ('nv_inference_request_success{model="m",version="1"}', lambda hours: hours * 3600),
@@ -154,8 +153,7 @@ def _history(start, end):
         for at in range(start, end + 1, SCRAPE_SECONDS):
             held = value((at - start) / 3600)
             if held is not None:
-                yield f"{name} {held:g} {at}"
-    yield "# EOF"
+                yield name, held, at
 
 
 @pytest.fixture(name="past", scope="module")
@@ -166,15 +164,7 @@ def _past(tmp_path_factory):
     folder = tmp_path_factory.mktemp("past")
     end = int(time.time()) // SCRAPE_SECONDS * SCRAPE_SECONDS
     start = end - DAYS * 86400
-    (folder / "history.om").write_text("\n".join(_history(start, end)) + "\n")
-    subprocess.run(
-        [
-            *(str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics"),
-            *(str(folder / "history.om"), str(folder / "data")),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    write_past(_history(start, end), folder)
     with PrometheusProgram(programs.find("prometheus"), {"scrape_configs": []}, folder) as running:
         yield running.url, Span(start=start, end=end)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import yaml
 
 from support.programs import Program, PrometheusProgram, free_port
-from support.steady_pages import SERVE, Fleet, Pool, Served, served
+from support.steady_pages import SERVE, Fleet, Pool, Served, asks_as, served
 from tritonobs import programs
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.plan.build import build_plan
@@ -178,6 +178,7 @@ class Beside:
         folder.mkdir(parents=True)
         (folder / "rules.yml").write_text(json.dumps(config.pop("rules")), encoding="utf-8")
         config["rule_files"] = [str(folder / "rules.yml")]
+        asks_as(name, config)
         program = PrometheusProgram(
             programs.find("prometheus"),
             config,

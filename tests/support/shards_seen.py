@@ -32,6 +32,8 @@ _UNSTEADY = re.compile(
     r".+:mean1h|.+tokens_per_requests.+|.+_age_seconds:max"
     r"|slo:(?:sli_bad_requests:(?:sum.+|suspected.*)|error_budget_burn_fast:near|sli_\w+:rarely_sampled|sli_error:ratio_rate7d|period_.+|time_to_.+)"
 )
+_ROWS: Final = '{rate!~"breath.*"}'
+"""What is recorded of an unsteady record beside a limit is no steadier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,8 +179,8 @@ def _look(tiers: Beside, names: Mapping[str, int], tolerance: float) -> tuple[in
     compared, found = 0, {}
     for name, seconds in names.items():
         jittery = re.fullmatch(tiers.JITTERY, name) is not None
-        middle = f"quantile_over_time(0.5, {name}[{tiers.window(seconds)}s])"
-        query = f"avg_over_time({name}[{_JITTER_SECONDS}s])" if jittery else middle
+        middle = f"quantile_over_time(0.5, {name}{_ROWS}[{tiers.window(seconds)}s])"
+        query = f"avg_over_time({name}{_ROWS}[{_JITTER_SECONDS}s])" if jittery else middle
         allowed = tolerance + _JITTER if jittery else tolerance
         ours, theirs = (
             {labelled(row.labels): row.value for row in client.query(query, at=at)} for client in (one, whole)

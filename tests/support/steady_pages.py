@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from support.serving import serving
 from tritonobs import names
@@ -19,7 +19,8 @@ SERVE: Final = "127.0.2.1"
 _BOUNDS: Final = ((0.1, 0.9), (0.5, 0.97), (1.0, 1.0))
 """Bounds of the stage `total` in seconds, each with the share of requests within it."""
 _MICRO: Final = 1e6
-_LATE_SECONDS: Final = 0.6
+_EARLY: Final = 0.8
+"""A scrape that comes after so much of a step is earlier than those before, not later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,15 +49,15 @@ class Pool:
 class Fleet:
     """What the pools' servers show: every scrape by the same Prometheus sees as many requests more.
 
-    Prometheus scrapes in steps, late by some milliseconds, and notes the time without them. So does this: a
-    time that is shortly after one of the moments at which a server is asked counts as that moment.
+    Prometheus scrapes in steps, late by some milliseconds, on a busy machine by a second, and notes the time
+    without them. So does this: of each scraper the earliest moment of a step counts, however late it comes.
     """
 
     pools: Sequence[Pool]
     step_seconds: float
     began: float = math.inf
-    asked: dict[str, list[float]] = field(default_factory=dict)
-    """At which moments of a step each server is asked."""
+    asked: dict[tuple[str, str], float] = field(default_factory=dict)
+    """At which moment of a step each server is asked by each scraper."""
     raised: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Models whose traffic was multiplied: since when, and by how much."""
 
@@ -76,12 +77,12 @@ class Fleet:
         """From now on the model is asked so many times as often."""
         self.raised[model] = (max(0.0, time.time() - self.began), times)
 
-    def page(self, address: str) -> str:
+    def page(self, address: str, scraper: str = "") -> str:
         """The metrics page of a server, or of `tritonobs serve`."""
         if address == SERVE:
             return f"{names.CONFIG_VALID} 1\n"
         pool, number, _ = self.addresses()[address]
-        passed = self._passed(address)
+        passed = self._passed(address, scraper)
         rows = [
             f'nv_gpu_utilization{{gpu_uuid="GPU-{address}"}} 0.5',
             f'nv_gpu_memory_used_bytes{{gpu_uuid="GPU-{address}"}} 1e9',
@@ -93,14 +94,13 @@ class Fleet:
             rows += self._rows(served, passed, 1 + number / 100)
         return "\n".join(rows) + "\n"
 
-    def _passed(self, address: str) -> float:
+    def _passed(self, address: str, scraper: str) -> float:
         now = time.time()
-        moments = self.asked.setdefault(address, [])
-        late = [(now - moment) % self.step_seconds for moment in moments]
-        most = max((one for one in late if one <= _LATE_SECONDS), default=None)
-        if most is None:
-            moments.append(now % self.step_seconds)
-        return max(0.0, now - (most or 0.0) - self.began)
+        late = (now - self.asked.setdefault((address, scraper), now)) % self.step_seconds
+        if late > _EARLY * self.step_seconds:
+            self.asked[address, scraper] = now
+            late = 0.0
+        return max(0.0, now - late - self.began)
 
     def _requests(self, served: Served, passed: float) -> float:
         since, times = self.raised.get(served.model, (passed, 1.0))
@@ -156,6 +156,12 @@ def _worker(served: Served, own: str, good: float, failed: float) -> Iterator[st
         yield f"{names.STAGE_DURATION}_sum{{{timed}}} {good * 0.04 * share}"
 
 
+def asks_as(scraper: str, config: dict[str, Any]) -> None:
+    """Have the jobs of a configuration tell the pages who asks."""
+    for job in config["scrape_configs"]:
+        job["params"] = {**job.get("params", {}), "scraper": [scraper]}
+
+
 @contextmanager
 def served(fleet: Fleet) -> Iterator[int]:
     """Serve the pages at each server's address; give the port, the same at all of them."""
@@ -168,7 +174,7 @@ def served(fleet: Fleet) -> Iterator[int]:
                 with suppress(ConnectionError):
                     self.send_error(503)
                 return
-            text = fleet.page(address).encode()
+            text = fleet.page(address, self.path.partition("scraper=")[2]).encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(text)))

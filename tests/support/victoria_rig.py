@@ -12,6 +12,7 @@ import yaml
 from support.beside import Beside, groups, labelled, loaded
 from support.programs import AlertmanagerProgram, Program, free_port
 from support.receivers import ReceiverDoubles
+from support.steady_pages import asks_as
 from tritonobs import programs
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ class Victoria(Beside):
         self.plant(setup)
         for name in ("whole", "agents"):
             (self.folder / name).mkdir()
+        for name in ("whole", "agents"):
+            asks_as(name, setup.configs[name])
         rules = self._written("whole/rules.yml", setup.configs["whole"].pop("rules"))
         store = self._written("whole/prometheus.yml", setup.configs["whole"])
         shared = self._written("agents/agents.yml", setup.configs["agents"])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.blocks import past_of, write_past
 from support.programs import PrometheusProgram
 from support.simulate import World
 from tritonobs import programs
@@ -117,17 +118,7 @@ def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     world.gauge("up", was_down, job="triton", instance="triton-2:8002", cluster="west")
     firing = [(PAST - 5, None), (PAST, 1), (MINUTES, None)]
     world.gauge("ALERTS", firing, alertname="TritonServerDown", alertstate="firing", cluster="west")
-    start = int(time.time()) - MINUTES * 60
-    lines = [
-        f"{series} {value:.10g} {start + at:.0f}"
-        for series, values in sorted(world.series.items(), key=lambda item: item[0].partition("{")[0])
-        for at, value in zip(world.times, values, strict=True)
-        if value is not None
-    ]
-    source = folder / "past.om"
-    source.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    command = [str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
-    subprocess.run([*command, str(folder / "data")], check=True, capture_output=True)
+    write_past(past_of(world, int(time.time()) - MINUTES * 60), folder)
     with PrometheusProgram(Path(programs.find("prometheus")), {}, folder) as prometheus:
         yield prometheus.url
 

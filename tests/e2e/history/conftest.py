@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.blocks import past_of, write_past
 from support.simulate import World
 from tritonobs import assets, programs
 from tritonobs.clients.prometheus import PrometheusClient
@@ -33,7 +34,7 @@ WINDOWS = {"5m": 5, "30m": 30, "1h": 60, "2h": 120, "6h": 360, "1d": 1440, "3d":
 @pytest.fixture(name="prometheus", scope="session")
 def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrometheusClient]:
     folder = tmp_path_factory.mktemp("history")
-    _backfill(_past(), folder)
+    write_past(past_of(_past(), int(time.time()) - MINUTES * 60), folder)
     (port,) = free_ports(1)
     plan = build_plan(load_fleet(assets.folder("examples") / "fleet.yaml"), folder)
     rules = [item for item in render_fleet(plan) if item.path.endswith(".rules.yml")]
@@ -88,21 +89,6 @@ def _ratio(minute: float, window: float) -> float:
     many = max(0.0, min(minute, ENDED_MINUTES) - max(began, BEGAN_MINUTES))
     calm = minute - began - many
     return ERROR_SHARE * many * MANY_QPS / (many * MANY_QPS + calm * CALM_QPS)
-
-
-def _backfill(world: World, folder: Path) -> None:
-    """The world as blocks in `data`, its last sample now."""
-    start = int(time.time()) - MINUTES * 60
-    lines = [
-        f"{series} {value:.10g} {start + at:.0f}"
-        for series, values in sorted(world.series.items(), key=lambda item: item[0].partition("{")[0])
-        for at, value in zip(world.times, values, strict=True)
-        if value is not None
-    ]
-    source = folder / "past.om"
-    source.write_text("\n".join([*lines, "# EOF", ""]), encoding="utf-8")
-    command = [str(programs.find("promtool")), "tsdb", "create-blocks-from", "openmetrics", str(source)]
-    subprocess.run([*command, str(folder / "data")], check=True, capture_output=True)
 
 
 def _wait(client: PrometheusClient) -> None:
