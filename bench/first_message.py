@@ -1,31 +1,38 @@
 """What the chat hears of each drill: does the first message name the cause, and how many messages are there?
 
-python bench/first_message.py [NAME...] [--json] [--write]
+python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--json] [--write]
 
-Every drill is rehearsed by itself on a practice stack whose rules run five times as fast. A message is about
-a drill if it names one of its alerts. The cause counts as named where the words above the alerts begin as
-those of triage at the end of the fault; numbers move from look to look and are left out. All drills take
-five hours.
+Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. A
+message is about a drill if it names one of its alerts. The cause counts as named where the words above the
+alerts begin as those of triage at the end of the fault; numbers move from look to look and are left out.
+What came of the drills themselves is written as `bench/drills.py` does.
+
+All drills take four hours, less side by side where the machine has room for several stacks. With --pieces
+what was heard is kept in a file, also after Ctrl-C, and a later run does only what the file lacks.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import drills
 from results import publish, table
 
 from tritonobs.extensions.incidents.account import ENGLISH
-from tritonobs.extensions.incidents.incident import QUIET_SECONDS
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import DRILLS, Session
+from tritonobs.extensions.lab.report import outcome_values
 from tritonobs.extensions.lab.stack import local, native
 from tritonobs.extensions.lab.stack.processes import Folders
 
@@ -54,34 +61,61 @@ class Heard:
     """What triage says at the end of the fault."""
     named: bool
     seconds: float
+    outcome: dict[str, Any]
+    """What came of the drill, as `tritonobs drill --format json` says it."""
 
 
 def main() -> None:
-    """Rehearse, and publish what was heard."""
+    """Rehearse what is not in the file yet, and publish all that was heard."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("names", nargs="*", default=list(DRILLS))
+    options.add_argument("--pieces", type=Path)
+    options.add_argument("--side-by-side", type=int, default=1)
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     wanted = options.parse_args()
-    heard: list[Heard] = []
+    kept = wanted.pieces and wanted.pieces.exists()
+    heard: dict[str, dict[str, Any]] = json.loads(wanted.pieces.read_text()) if kept else {}
+    missing = [name for name in wanted.names if name not in heard]
+    if len(missing) == 1:
+        heard[missing[0]] = asdict(listen(DRILLS[missing[0]]))
+        missing = []
+    with ThreadPoolExecutor(wanted.side_by_side) as pool:
+        for done in as_completed([pool.submit(_apart, name) for name in missing]):
+            heard |= done.result()
+            if wanted.pieces:
+                wanted.pieces.write_text(json.dumps(heard, indent=1))
+    shown = [Heard(**heard[name]) for name in DRILLS if name in heard]
+    publish("first_message", report(shown), heard, as_json=wanted.json, write=wanted.write)
+    if wanted.write:
+        outcomes = {one.drill: one.outcome for one in shown}
+        publish("drills", drills.report(outcomes, pieces=True), outcomes, as_json=wanted.json, write=True)
+
+
+def _apart(name: str) -> dict[str, dict[str, Any]]:
+    """What was heard of one drill, in a process of its own; nothing if it could not be rehearsed."""
+    done = subprocess.run(
+        [sys.executable, __file__, name, "--json"], stdout=subprocess.PIPE, text=True, check=False
+    )
+    print(f"{name}: {'heard' if done.returncode == 0 else 'not rehearsed'}", file=sys.stderr, flush=True)
+    values: dict[str, dict[str, Any]] = json.loads(done.stdout)["values"] if done.returncode == 0 else {}
+    return values
+
+
+def listen(drill: Drill) -> Heard:
+    """One drill on a stack for it."""
     with tempfile.TemporaryDirectory(prefix="tritonobs-first-") as folder:
         running = local.start(
             None, Folders(root=Path(folder)), lambda _: None, move_ports=True, drills_speed=SPEED
         )
         try:
-            for place, name in enumerate(wanted.names):
-                # What follows within minutes can be of the same incident.
-                time.sleep(QUIET_SECONDS if place else 0)
-                heard.append(listen(running.folders, DRILLS[name]))
-                print(heard[-1], file=sys.stderr, flush=True)
+            return _heard(running.folders, drill)
         finally:
             native.down(running.folders)
-    values: dict[str, Any] = {one.drill: asdict(one) for one in heard}
-    publish("first_message", report(heard), values, as_json=wanted.json, write=wanted.write)
 
 
-def listen(folders: Folders, drill: Drill) -> Heard:
-    """One drill by itself, and what the robot accepted about it."""
+def _heard(folders: Folders, drill: Drill) -> Heard:
+    """One drill, and what the robot accepted about it."""
     rig = Rig(folders, str(folders.root))
     began = time.time()
     with Session(
@@ -105,6 +139,7 @@ def listen(folders: Folders, drill: Drill) -> Heard:
         triage=outcome.sentence,
         named=bool(drill.check) and _same(said, outcome.sentence),
         seconds=time.time() - began,
+        outcome=outcome_values(outcome),
     )
 
 

@@ -163,6 +163,20 @@ def test_the_last_message_says_it(over, robot, text):
     assert text.startswith(short.text)
 
 
+@pytest.mark.parametrize(
+    ("robot", "text"), [("oncall", "20 requests were later"), ("china", "20 个请求超过")]
+)
+def test_late_ones_alone_are_called_requests(over, robot, text):
+    """Nothing before them says what was late."""
+    plan, incident, fleet = over("detector")
+    made = bill(Prometheus(("detector", "", "fast", 20)), plan, incident, fleet, BEGAN + 310)
+    robots = {one.name: one for one in plan.notify.robots}
+
+    (line,) = said([incident], {incident.id: made}, plan, robots[robot])
+
+    assert text in line.text
+
+
 def test_the_share_of_the_budget_is_of_the_whole_period(over):
     """The largest first; an SLO that is too young for one has none."""
     plan, incident, fleet = over("detector")

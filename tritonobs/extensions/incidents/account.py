@@ -55,6 +55,7 @@ class Words:
     over: str
     failed: str
     late: str
+    only_late: str
     harmless: str
     budget: str
     meanwhile: str
@@ -98,6 +99,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         over="It is over after {}",
         failed="{} requests failed",
         late="{} were later than promised",
+        only_late="{} requests were later than promised",
         harmless="no request failed or was later than promised",
         budget="{share} of the error budget of {slo}",
         meanwhile="Meanwhile: {}",
@@ -139,6 +141,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         over="已结束，历时 {}",
         failed="{} 个请求失败",
         late="{} 个超过承诺时间",
+        only_late="{} 个请求超过承诺时间",
         harmless="没有请求失败或超过承诺时间",
         budget="消耗 {slo} 错误预算的 {share}",
         meanwhile="期间操作：{}",
@@ -261,7 +264,10 @@ def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
     if known and not any(known):
         yield words.harmless
         return
-    for number, phrase in ((bill.failed, words.failed), (bill.late, words.late)):
+    for number, phrase in (
+        (bill.failed, words.failed),
+        (bill.late, words.late if bill.failed else words.only_late),
+    ):
         if number:
             yield phrase.format(format_number(number))
     worst = next((one for one in bill.charged if one.budget_share), None)
