@@ -113,7 +113,7 @@ MEAN = Signal(
 _QUEUE = "model_version:triton_queue_duration_seconds:rate%(short)s{%(subject)s}"
 _COMPUTE = "model_version:triton_compute_duration_seconds:rate%(short)s{%(subject)s}"
 _REQUEST = "model_version:triton_request_duration_seconds:rate%(short)s{%(subject)s}"
-_DONE = "sum(model_version:triton_requests_succeeded:rate%(short)s{%(subject)s}) > 0"
+_DONE = "sum(model_version:triton_requests_timed:rate%(short)s{%(subject)s}) > 0"
 
 
 def _phase(name: str, expr: str, description: str) -> Signal:

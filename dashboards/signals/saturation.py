@@ -80,10 +80,10 @@ FROM_CACHE = Signal(
         "(\n"
         "  model_version:triton_cache_hits:rate%(short)s{%(subject)s}\n"
         "    or\n"
-        "  model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} * 0\n"
+        "  model_version:triton_requests_timed:rate%(short)s{%(subject)s} * 0\n"
         ")\n"
         "  /\n"
-        "(model_version:triton_requests_succeeded:rate%(short)s{%(subject)s} > 0)"
+        "(model_version:triton_requests_timed:rate%(short)s{%(subject)s} > 0)"
     ),
     legend="{{model}} {{version}}",
     description=(

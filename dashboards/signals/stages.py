@@ -160,7 +160,7 @@ CALLED_TIME = Signal(
         "  (\n"
         "    sum by (%(by_model)s) (model_version:triton_request_duration_seconds:rate%(short)s)\n"
         "      /\n"
-        "    (sum by (%(by_model)s) (model_version:triton_requests_succeeded:rate%(short)s) > 0)\n"
+        "    (sum by (%(by_model)s) (model_version:triton_requests_timed:rate%(short)s) > 0)\n"
         "  )\n"
         ")"
     ),

@@ -17,7 +17,7 @@ function(config)
     (changes(%(updated)s{%(kind)s=~"%(poolNames)s"}[%(span5m)s]) > 0)
   |||, { kind: kind, want: want, have: have, updated: updated });
   local autoscaler = '{horizontalpodautoscaler=~"%(poolNames)s"';
-  text.group('alerts.kubernetes', config.evaluationInterval, [
+  text.group('alerts.kubernetes', config.modelInterval, [
     // Pods come and go with every rollout. A pool is short when that lasts and no rollout is in progress.
     text.alert('TritonPoolShort', 'warning', text.all([
       wanted(

@@ -27,18 +27,18 @@ function(config)
     |||, { now: if config.recordsAtOnce then record else exceeds });
     // The requests of a server that is scraped under two addresses count twice, so a rate of up to twice the limit may be
     // within it.
-    local twice = |||
+    local twice = fit(|||
       unless on (%(subject)s)
       (
         (
           subject:triton_requests_offered:rate5m
             <= on (%(subject)s)
-          2 * subject:tritonobs_qps_limit:held
+          2 * %(limit)s
         )
           and on (%(model)s)
         model:triton_scraped_twice:info
       )
-    |||;
+    |||, { limit: near.limit });
     local passed_on = |||
       unless on (%(model)s)
       model:tritonobs_limit_passed_on:info

@@ -53,6 +53,8 @@ function(config)
     whole('kv_cache_used', 'max', 'ratio'),
     whole('llm_requests_waiting', 'sum', 'sum'),
     whole('llm_requests_running', 'sum', 'sum'),
+  ];
+  local goodput = [
     // Goodput: the request rate times one minus the bad shares of the first token and of later tokens. Histograms do not say
     // which requests missed both thresholds, so both shares are subtracted.
     text.record('model_version:tritonobs_goodput:rate5m', |||
@@ -85,4 +87,4 @@ function(config)
       (avg_over_time(model_version:triton_requests_succeeded:rate%(short)s[%(span5m)s]) > 0)
     |||),
   ];
-  { gauges: gauges, shown: shown }
+  { gauges: gauges, goodput: goodput, shown: shown }

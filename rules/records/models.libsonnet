@@ -5,6 +5,12 @@ local mean_of = (import '../lib/counters.libsonnet').mean;
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
+  local counted(name, counter) =
+    text.record(
+      'model_version:triton_' + name + ':rate%(short)s',
+      'sum by (%(subject)s) (rate(' + counter + '{%(triton)s}[%(short)s]))'
+    ) + shards.sum;
+
   // Rates and means of times inside Triton, in seconds. Triton counts the times of successful requests only, so means divide
   // by these.
   local latency =
@@ -35,27 +41,27 @@ function(config)
       |||),
       rate('model_version', '%(subject)s', 'queue', ['queue']),
       rate('model_version', '%(subject)s', 'compute', ['compute_input', 'compute_infer', 'compute_output']),
+      // The successful requests of the same evaluation: what is divided must be of one moment.
+      text.record('model_version:triton_requests_timed:rate%(short)s', |||
+        model_version:triton_requests_succeeded:rate%(short)s
+      |||),
+      counted('cache_hits', 'nv_cache_num_hits_per_model'),
+      counted('cache_misses', 'nv_cache_num_misses_per_model'),
       // Successful requests without cache hits, which Triton adds no compute time for.
-      text.record('model_version:triton_requests_computed:rate%(short)s', fit(|||
-        model_version:triton_requests_succeeded:rate%(short)s
+      text.record('model_version:triton_requests_computed:rate%(short)s', |||
+        model_version:triton_requests_timed:rate%(short)s
           - on (%(subject)s)
-        %(hits)s
+        model_version:triton_cache_hits:rate%(short)s
         or
-        model_version:triton_requests_succeeded:rate%(short)s
-      |||, {
-        hits: text.given(
-          'model_version:triton_cache_hits:rate%(short)s',
-          shards.sum,
-          'sum by (%(subject)s) (rate(nv_cache_num_hits_per_model{%(triton)s}[%(short)s]))',
-        ),
-      })),
+        model_version:triton_requests_timed:rate%(short)s
+      |||),
       text.record('model_version:triton_requests:rate5m', |||
         avg_over_time(model_version:triton_requests:rate%(short)s[%(span5m)s])
         and
         model_version:triton_requests:rate%(short)s
       |||),
-      mean('request', 'triton_requests_succeeded'),
-      mean('queue', 'triton_requests_succeeded'),
+      mean('request', 'triton_requests_timed'),
+      mean('queue', 'triton_requests_timed'),
       mean('compute', 'triton_requests_computed'),
       // Little's law: seconds of requests per second are the number of requests in flight.
       text.record('model_version:triton_requests_in_flight:mean5m', |||
@@ -69,21 +75,14 @@ function(config)
 
   // Batches and the response cache.
   local batching =
-    local rate(name, counter) =
-      text.record(
-        'model_version:triton_' + name + ':rate%(short)s',
-        'sum by (%(subject)s) (rate(' + counter + '{%(triton)s}[%(short)s]))'
-      ) + shards.sum;
     local per_execution(name, what) =
       text.record(
         name,
         mean_of('model_version:triton_' + what + ':rate%(short)s', 'model_version:triton_executions:rate%(short)s')
       );
     [
-      rate('inferences', 'nv_inference_count'),
-      rate('executions', 'nv_inference_exec_count'),
-      rate('cache_hits', 'nv_cache_num_hits_per_model'),
-      rate('cache_misses', 'nv_cache_num_misses_per_model'),
+      counted('inferences', 'nv_inference_count'),
+      counted('executions', 'nv_inference_exec_count'),
       per_execution('model_version:triton_batch_size:mean5m', 'inferences'),
       // Requests per execution: the effect of dynamic batching.
       per_execution('model_version:triton_requests_per_executions:ratio5m', 'requests_computed'),

@@ -32,18 +32,19 @@
         traffic.requests + traffic.subjects +
         limit_alerts.overflow
       ),
-      text.group('limits', config.evaluationInterval, limits.overflows),
+      text.group('limits', config.evaluationInterval, limits.overflows.soon),
+      text.group('limits.kept', config.modelInterval, limits.overflows.kept),
       text.group('limits.near', config.stageInterval, limit_alerts.near),
       text.group('stopped', config.modelInterval, traffic_alerts.stopped),
       text.group('forecast', config.slowInterval, limit_alerts.forecast),
       text.group('presence', config.evaluationInterval, servers.presence),
-      text.group('latency', config.evaluationInterval, models.latency),
+      text.group('latency', config.modelInterval, models.latency + language.goodput),
       text.group(
         'replicas',
         config.slowInterval,
         servers.replicas + (import '../alerts/servers.libsonnet')(config).replicas
       ),
-      text.group('instances', config.evaluationInterval, models.batching),
+      text.group('instances', config.modelInterval, models.batching),
       // Buckets are the largest read. They have groups of their own, so that no other rule waits for them.
       text.group('stages.whole', config.stageInterval, stages.stages.whole),
       text.group('stages.parts', config.stageInterval, stages.stages.parts),

@@ -45,7 +45,7 @@ def test_the_check_of_intervals_sees_the_old_query(intervals):
     """`Replica against the fleet` of release 0.5.0."""
     name = "model_version:triton_request_duration_seconds:mean5m"
 
-    assert intervals_of(f"replica_{name} / on (model) group_left () {name}", intervals) == {"15s", "2m"}
+    assert intervals_of(f"replica_{name} / on (model) group_left () {name}", intervals) == {"30s", "2m"}
 
 
 def test_titles_say_the_window_of_their_numbers(panels):

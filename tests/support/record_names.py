@@ -113,6 +113,7 @@ _RECORDS: Final = (
     "model_version:triton_requests:rate{short}",
     "model_version:triton_requests:rate{medium}",
     "model_version:triton_requests_computed:rate{short}",
+    "model_version:triton_requests_timed:rate{short}",
     "model_version:triton_requests_succeeded:rate{short}",
     "replica_model_version:triton_requests_succeeded:rate{short}",
     "model_version_reason:triton_requests_failed:rate{short}",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from statistics import mean, quantiles
+from statistics import mean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,16 +116,19 @@ def test_errors_of_three_kinds_are_each_counted_once(server: Server) -> None:
 
 
 def test_quantiles_are_those_the_model_itself_saw(server: Server) -> None:
-    """Within the tenth that the bounds promise."""
+    """Within the bucket of the true ones, which is what bounds can tell."""
     before = server.settled()
     told = server.ask("leaf", _sleeps(400))
     look = Look(before=before, now=server.settled())
 
     buckets = look.buckets("leaf", "sleep")
-    truth = quantiles(told.seconds, n=100)
-    assert len(told.seconds) == 400
+    times, bounds = sorted(told.seconds), sorted({0.0, *buckets})
+    assert len(times) == 400
     for ratio in (0.5, 0.95, 0.99):
-        assert bucket_quantile(ratio, buckets) == pytest.approx(truth[round(100 * ratio) - 1], rel=0.12)
+        true = times[math.ceil(ratio * len(times)) - 1]
+        # The stage ends some microseconds after the model has looked at its clock.
+        above, below = bisect_left(bounds, 0.99 * true) - 1, bisect_left(bounds, 1.01 * true)
+        assert bounds[above] <= (bucket_quantile(ratio, buckets) or 0) <= bounds[below]
     spent = look.grew(f"{names.STAGE_DURATION}_sum", model="leaf", stage="sleep")
     assert spent / 400 == pytest.approx(mean(told.seconds), rel=0.05)
 

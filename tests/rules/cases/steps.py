@@ -69,6 +69,7 @@ RATES = (
     told("model_version:triton_queue_duration_seconds:rate1m", 0.48),
     told("model_version:triton_compute_duration_seconds:rate1m", 1.2),
     told("model_version:triton_requests_computed:rate1m", 4),
+    told("model_version:triton_requests_timed:rate1m", 12),
     told("model_version:triton_inferences:rate1m", 36),
     told("model_version:triton_executions:rate1m", 6),
     told("model_version:triton_cache_hits:rate1m", 8),
