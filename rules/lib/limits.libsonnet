@@ -106,7 +106,8 @@ local near_limit =
   local held = 'subject:tritonobs_qps_limit:held';
   local near = 'subject:tritonobs_qps_limit:near';
   local record = offered + 'near_limit';
-  local above(rate) = fit('%(held)s < on (%(subject)s) %(rate)s / %(limitWarningRatio)s', { held: held, rate: rate });
+  // One selector of three rates: three comparisons would select the limits three times.
+  local highest = '{__name__=~"' + std.join('|', [rates.short, rates.minute, rates.hot]) + '"}';
   function(config) {
     local text = (import 'text.libsonnet')(config),
     // Where a ruler writes late, all limits are compared, because a record would be an evaluation old.
@@ -116,7 +117,10 @@ local near_limit =
       for name in std.objectFields(rates)
     },
     records: if !config.recordsAtOnce then [] else [
-      text.record(near, text.all([above(rate) for rate in [rates.short, rates.minute, rates.hot]])),
+      text.record(near, fit('%(held)s < on (%(subject)s) max by (%(subject)s) (%(rates)s) / %(limitWarningRatio)s', {
+        held: held,
+        rates: highest,
+      })),
       text.record(record, text.all([
         fit('label_replace(%(rate)s and on (%(subject)s) %(near)s, "rate", "%(name)s", "", "")', {
           rate: rates[name],

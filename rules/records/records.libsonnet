@@ -24,7 +24,7 @@
     groups+: [
       text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
       text.group('objectives', config.evaluationInterval, objectives.held.limits),
-      text.group('subjects', config.modelInterval, objectives.held.owners + limits.of_model),
+      text.group('subjects', config.modelInterval, servers.clusters + objectives.held.owners + limits.of_model),
       text.group('promises', config.stageInterval, objectives.held.promises),
       text.group(
         'traffic',

@@ -4,6 +4,17 @@ local shards = import '../lib/shards.libsonnet';
 function(config)
   local text = (import '../lib/text.libsonnet')(config);
 
+  // Clusters that have servers, models or limits now. They are read over an hour.
+  local clusters = [
+    text.record('cluster:tritonobs_known:info', fit(|||
+      %(targets)s
+      or
+      group by (%(cluster)s) (tritonobs_model_info)
+      or
+      group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
+    |||, { targets: text.targets.here })) + shards.parts([text.targets]),
+  ];
+
   // Clusters, servers, and the models of each server. By these records alerts distinguish a model that is missing from one
   // that cannot be seen.
   local presence =
@@ -30,14 +41,6 @@ function(config)
       )
     |||);
     [
-      // Clusters that have servers, models or limits now.
-      text.record('cluster:tritonobs_known:info', fit(|||
-        %(targets)s
-        or
-        group by (%(cluster)s) (tritonobs_model_info)
-        or
-        group by (%(cluster)s) (model_version:triton_requests_succeeded:rate%(short)s)
-      |||, { targets: text.targets.here })) + shards.parts([text.targets]),
       // A row at every evaluation of this Prometheus. A gap means that it was down, and that samples may be from before it.
       text.record('cluster:tritonobs_evaluated:info', 'group by (%(cluster)s) (up{%(triton)s})') + shards.kept,
       // Servers whose samples stopped without a staleness marker, because the agent or the remote write that sends them has
@@ -174,4 +177,4 @@ function(config)
         last_over_time(replica_model_version:triton_loaded:timestamp_seconds[%(span1h)s])
       |||),
     ];
-  { presence: presence, replicas: replicas }
+  { clusters: clusters, presence: presence, replicas: replicas }
