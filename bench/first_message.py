@@ -2,10 +2,11 @@
 
 python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--json] [--write]
 
-Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. A
-message is about a drill if it names one of its alerts. The cause counts as named where the words above the
-alerts begin as those of triage at the end of the fault; numbers move from look to look and are left out.
-What came of the drills themselves is written as `bench/drills.py` does.
+Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. All
+messages count that the chat gets meanwhile; the first is the one that names an alert of the drill. The cause
+counts as named where the words above the alerts begin as those of triage at the end of the fault; numbers
+move from look to look and are left out. What came of the drills themselves is written as `bench/drills.py`
+does.
 
 All drills take four hours, less side by side where the machine has room for several stacks. With --pieces
 what was heard is kept in a file, also after Ctrl-C, and a later run does only what the file lacks.
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -37,6 +39,8 @@ from tritonobs.extensions.lab.stack import local, native
 from tritonobs.extensions.lab.stack.processes import Folders
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tritonobs.extensions.lab.drill.drill import Drill, Outcome
 
 SPEED = 5.0
@@ -63,6 +67,8 @@ class Heard:
     seconds: float
     outcome: dict[str, Any]
     """What came of the drill, as `tritonobs drill --format json` says it."""
+    texts: list[str]
+    """Every message, in order."""
 
 
 def main() -> None:
@@ -71,6 +77,7 @@ def main() -> None:
     options.add_argument("names", nargs="*", default=list(DRILLS))
     options.add_argument("--pieces", type=Path)
     options.add_argument("--side-by-side", type=int, default=1)
+    options.add_argument("--healthy", type=int, default=0, help="looks at a stack without a fault")
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     wanted = options.parse_args()
@@ -81,15 +88,26 @@ def main() -> None:
         heard[missing[0]] = asdict(listen(DRILLS[missing[0]]))
         missing = []
     with ThreadPoolExecutor(wanted.side_by_side) as pool:
-        for done in as_completed([pool.submit(_apart, name) for name in missing]):
-            heard |= done.result()
-            if wanted.pieces:
-                wanted.pieces.write_text(json.dumps(heard, indent=1))
+        try:
+            for done in as_completed([pool.submit(_apart, name) for name in missing]):
+                heard |= done.result()
+                if wanted.pieces:
+                    wanted.pieces.write_text(json.dumps(heard, indent=1))
+        finally:
+            # After Ctrl-C no other drill begins.
+            pool.shutdown(cancel_futures=True)
+    if wanted.healthy and drills.HEALTHY not in heard:
+        with practice() as folders:
+            looks = [*drills.healthy(Rig(folders, str(folders.root)), wanted.healthy)]
+        heard[drills.HEALTHY] = {"looks": looks}
+        if wanted.pieces:
+            wanted.pieces.write_text(json.dumps(heard, indent=1))
     shown = [Heard(**heard[name]) for name in DRILLS if name in heard]
     publish("first_message", report(shown), heard, as_json=wanted.json, write=wanted.write)
     if wanted.write:
-        outcomes = {one.drill: one.outcome for one in shown}
-        publish("drills", drills.report(outcomes, pieces=True), outcomes, as_json=wanted.json, write=True)
+        seen: dict[str, Any] = {one.drill: one.outcome for one in shown}
+        seen[drills.HEALTHY] = heard.get(drills.HEALTHY, {"looks": []})["looks"]
+        publish("drills", drills.report(seen, pieces=True), seen, as_json=wanted.json, write=True)
 
 
 def _apart(name: str) -> dict[str, dict[str, Any]]:
@@ -102,44 +120,46 @@ def _apart(name: str) -> dict[str, dict[str, Any]]:
     return values
 
 
-def listen(drill: Drill) -> Heard:
-    """One drill on a stack for it."""
+@contextmanager
+def practice() -> Iterator[Folders]:
+    """A practice stack, while the block runs."""
     with tempfile.TemporaryDirectory(prefix="tritonobs-first-") as folder:
         running = local.start(
             None, Folders(root=Path(folder)), lambda _: None, move_ports=True, drills_speed=SPEED
         )
         try:
-            return _heard(running.folders, drill)
+            yield running.folders
         finally:
             native.down(running.folders)
 
 
-def _heard(folders: Folders, drill: Drill) -> Heard:
-    """One drill, and what the robot accepted about it."""
-    rig = Rig(folders, str(folders.root))
-    began = time.time()
-    with Session(
-        rig, lambda _name, moment: print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
-    ) as one:
-        (outcome,) = one.rehearse([drill])
-    time.sleep(SETTLE_SECONDS)
+def listen(drill: Drill) -> Heard:
+    """One drill on a stack for it, and what the robot accepted meanwhile."""
+    with practice() as folders:
+        rig = Rig(folders, str(folders.root))
+        began = time.time()
+        with Session(
+            rig, lambda _name, moment: print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
+        ) as one:
+            (outcome,) = one.rehearse([drill])
+        time.sleep(SETTLE_SECONDS)
+        ended = time.time()
+        told = rig.robot.get("/messages").required().json()
+    told = [each for each in told if each["received_at"] >= began]
     names = {alert.name for alert in drill.alerts}
-    about = [
-        each
-        for each in rig.robot.get("/messages").required().json()
-        if each["received_at"] >= began and any(name in each["text"] for name in names)
-    ]
+    about = [each for each in told if any(name in each["text"] for name in names)]
     said = _above(about[0]["text"]) if about else ""
     return Heard(
         drill=drill.name,
         promised=drill.check,
-        messages=len(about),
-        first_seconds=about[0]["received_at"] - _caused(outcome, time.time()) if about else None,
+        messages=len(told),
+        first_seconds=about[0]["received_at"] - _caused(outcome, ended) if about else None,
         said=said,
         triage=outcome.sentence,
         named=bool(drill.check) and _same(said, outcome.sentence),
-        seconds=time.time() - began,
+        seconds=ended - began,
         outcome=outcome_values(outcome),
+        texts=[each["text"] for each in told],
     )
 
 
@@ -176,7 +196,7 @@ def report(heard: list[Heard]) -> str:
         )
         for one in heard
     ]
-    faults = [one for one in heard if one.promised and one.messages]
+    faults = [one for one in heard if one.promised and one.first_seconds is not None]
     named = sum(one.named for one in faults)
     counts = [one.messages for one in heard if one.messages]
     return "\n".join(
