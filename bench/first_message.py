@@ -3,10 +3,10 @@
 python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--json] [--write]
 
 Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. All
-messages count that the chat gets meanwhile; the first is the one that names an alert of the drill. The cause
-counts as named where the words above the alerts begin as those of triage at the end of the fault; numbers
-move from look to look and are left out. What came of the drills themselves is written as `bench/drills.py`
-does.
+messages count that the chat gets after the fault; often another alert speaks before the promised one. The
+cause counts as named where the words above the alerts begin as those of triage at the end of the fault;
+numbers move from look to look and are left out. What came of the drills themselves is written as
+`bench/drills.py` does.
 
 All drills take four hours, less side by side where the machine has room for several stacks. With --pieces
 what was heard is kept in a file, also after Ctrl-C, and a later run does only what the file lacks.
@@ -53,7 +53,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What the chat heard of one drill. `first_seconds` is from the fault to the first message about it."""
+    """What the chat heard of one drill. `first_seconds` is from the fault to the first message."""
 
     drill: str
     promised: str
@@ -145,15 +145,14 @@ def listen(drill: Drill) -> Heard:
         time.sleep(SETTLE_SECONDS)
         ended = time.time()
         told = rig.robot.get("/messages").required().json()
-    told = [each for each in told if each["received_at"] >= began]
-    names = {alert.name for alert in drill.alerts}
-    about = [each for each in told if any(name in each["text"] for name in names)]
-    said = _above(about[0]["text"]) if about else ""
+    caused = _caused(outcome, ended)
+    told = [each for each in told if each["received_at"] >= caused]
+    said = _above(told[0]["text"]) if told else ""
     return Heard(
         drill=drill.name,
         promised=drill.check,
         messages=len(told),
-        first_seconds=about[0]["received_at"] - _caused(outcome, ended) if about else None,
+        first_seconds=told[0]["received_at"] - caused if told else None,
         said=said,
         triage=outcome.sentence,
         named=bool(drill.check) and _same(said, outcome.sentence),

@@ -23,13 +23,17 @@ INCIDENT, BASELINE = Span(start=4_000.0, end=4_300.0), Span(start=3_700.0, end=4
 class _Prometheus:
     """Answers by what a question is about, moment by moment."""
 
-    def __init__(self, seconds: Callable[[float], float], errors: Callable[[float], float]) -> None:
-        self._seconds, self._errors = seconds, errors
+    def __init__(
+        self, seconds: Callable[[float], float], errors: Callable[[float], float], since: float = 0.0
+    ) -> None:
+        self._seconds, self._errors, self._since = seconds, errors, since
 
     def query_range(
         self, expression: str, *, start: float, end: float, step_seconds: float
     ) -> tuple[Series, ...]:
         times = [start + step_seconds * step for step in range(round((end - start) / step_seconds) + 1)]
+        if expression == "group(up)":
+            return (_series({}, [time for time in times if time >= self._since], lambda _: 1.0),)
         if "nv_inference_request_duration_us" in expression:
             return (_series(MODEL, times, self._seconds),)
         if "outcome" in expression:
@@ -103,6 +107,23 @@ def test_trouble_all_along_is_said() -> None:
 
     assert calm.span == BASELINE
     assert "no quieter time was found" in calm.note
+
+
+@pytest.mark.parametrize(
+    ("since", "start", "note"),
+    [
+        pytest.param(3_870.0, 3_887.5, "there are no older data; compared with the 1m52s before", id="since"),
+        pytest.param(3_650.0, 3_700.0, "", id="long enough"),
+        pytest.param(3_995.0, 3_700.0, "", id="nothing to compare with"),
+    ],
+)
+def test_a_baseline_begins_where_the_data_begin(since: float, start: float, note: str) -> None:
+    """A rate over five minutes of which two are known would be less than half of what it was."""
+    prometheus = _Prometheus(lambda time: math.nan if time < since else 0.05, lambda _: 0.0, since)
+
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+    assert calm == Calm(span=Span(start=start, end=4_000.0), note=note)
 
 
 def test_who_names_another_day_means_it() -> None:

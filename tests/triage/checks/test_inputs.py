@@ -25,7 +25,20 @@ def test_a_few_huge_images_are_the_cause(fleet: Fleet) -> None:
     fleet.now.slow(0.030, "preprocess", "decode")
     fleet.now.size("preprocess", "decode", "megapixels", 1.2, p99=60.0)
 
-    assert fleet.checks() == ["larger_inputs"]
+    verdict = fleet.verdict()
+
+    assert [cause.check for cause in verdict.causes] == ["larger_inputs"]
+    assert "gets larger inputs: one in a hundred has 60 megapixels or more, was 1.2," in verdict.sentence
+
+
+def test_the_largest_of_three_images_is_one_of_chance(fleet: Fleet) -> None:
+    """Soon after the start of a server, the baseline has seen hardly any."""
+    fleet.now.slow(0.030, "preprocess", "decode")
+    fleet.before.size("preprocess", "decode", "megapixels", 1.0, p99=0.2)
+    fleet.before.put("size_count", 0.01, model="preprocess", version="1", stage="decode", kind="megapixels")
+    fleet.before.put("size_sum", 0.01, model="preprocess", version="1", stage="decode", kind="megapixels")
+
+    assert fleet.checks() == ["slow_stage"]
 
 
 def test_larger_images_that_cost_nothing_are_no_cause(fleet: Fleet) -> None:

@@ -28,6 +28,8 @@ _SLOWER, _SECONDS = 1.5, 0.003
 _FAILING = 0.02
 _FEWEST = 3
 _LONGEST_SECONDS = 6 * 3600.0
+_KNOWN = "known"
+"""Whether Prometheus has scraped anything."""
 
 
 def windows(now: float, since_seconds: float, baseline: str) -> tuple[Span, Span]:
@@ -75,6 +77,7 @@ def calm_baseline(
 ) -> Calm:
     """The requested baseline if nothing was wrong in it; else its quiet part, or quiet minutes before it.
 
+    It begins where Prometheus' data begin: over a time of which only the end is known, every rate is too low.
     Only a baseline next to the incident is replaced: one of another day is used as given.
     """
     if abs(baseline.end - incident.start) > 1.0 or baseline.seconds > _LONGEST_SECONDS:
@@ -92,13 +95,20 @@ def calm_baseline(
         called="the time before, {}",
     )
     found = {name: seen.get(name, ()) for name in asked}
+    known = found.pop(_KNOWN)
     times = [baseline.end - step * place for place in reversed(range(number))]
+    asked_for, note = baseline, ""
+    first = min((time for series in known for time in _at(series, times, step)), default=times[0])
+    if first > max(times[0], baseline.start) and baseline.end - first >= shortest:
+        baseline = Span(start=first, end=baseline.end)
+        length = format_duration(max(1, round(baseline.seconds)))
+        note = f"there are no older data; compared with the {length} before"
     bad = _troubled(times, step, **found)
     busy = {time for series in found["request"] for time in _at(series, times, step)}
     inside = [time for time in times if time > baseline.start + 0.5 * step]
     if not any(time in bad for time in inside):
-        return Calm(span=baseline)
-    return _quiet([time if time in busy - bad else None for time in times], step, baseline)
+        return Calm(span=baseline, note=note)
+    return _quiet([time if time in busy - bad else None for time in times], step, asked_for)
 
 
 def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
@@ -138,6 +148,7 @@ def calm_questions(scope: promql.Scope, step: float) -> dict[str, str]:
     ends = promql.summed(promql.rate(names.REQUESTS, chosen, step), (*promql.MODEL_VERSION, names.OUTCOME))
     failed = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, step), promql.MODEL_VERSION)
     return {
+        _KNOWN: f"group(up{scope.around()})",
         "request": f"{summed(names.TRITON_REQUEST_US)} / 1e6 / ({answered} > 0)",
         "ends": ends,
         "failed": f"{failed} / ({answered} + {failed} > 0)",

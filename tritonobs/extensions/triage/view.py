@@ -20,6 +20,8 @@ from tritonobs.timings.stages import StageTable, stage_tables
 _NOTABLE_RATIO = 0.01
 _TRITON_JOB = "triton"
 
+_FEWEST_OF_TAIL = 50
+"""Of fewer requests the largest hundredth is one of chance."""
 _SILENT_SECONDS = 20.0
 """For a snapshot without the question about workers: this far behind the newest heartbeat of the replica."""
 
@@ -207,9 +209,14 @@ class View:
         return next((size for size in sizes if size is not None), None)
 
     def tail_size(self, subject: Subject, stage: str, kind: str) -> tuple[float | None, float | None]:
-        """The size only a hundredth exceeds, now and in the baseline."""
+        """The size only a hundredth exceeds, now and in the baseline; None where too few requests had one."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        before, now = self.both("size_p99", labels)
+        tails = zip(self.both("size_p99", labels), self.both("size_count", labels), strict=True)
+        spans = (self.snapshot.baseline, self.snapshot.incident)
+        before, now = (
+            tail if count is not None and count * span.seconds >= _FEWEST_OF_TAIL else None
+            for (tail, count), span in zip(tails, spans, strict=True)
+        )
         return now, before
 
     def is_up(self, replica: str, *, before: bool = False) -> bool:

@@ -40,17 +40,22 @@ def larger_inputs(view: View) -> Iterator[Cause]:
     for subject, case, change, kind, mean in _sizes(view):
         row = change.now
         tail_now, tail_before = view.tail_size(subject, row.name, kind)
-        grew = growth(mean.now, mean.before) >= _GROWTH or growth(tail_now, tail_before) >= _TAIL_GROWTH
+        larger = growth(mean.now, mean.before) >= _GROWTH
+        grew = larger or growth(tail_now, tail_before) >= _TAIL_GROWTH
         if kind == _BOXES or not grew or change.added_seconds <= 0:
             continue
+        if larger:
+            sizes = f"{figure(mean.now or 0)} {kind} on average, was {figure(mean.before or 0)}"
+        else:
+            sizes = f"one in a hundred has {figure(tail_now or 0)} {kind} or more"
+            sizes += f", was {figure(tail_before or 0)}"
         # Larger inputs take time in proportion to their size, at most to its square.
         fits = _SLOWER < change.growth <= max(growth(mean.now, mean.before), 2.0) ** 2
         yield Cause(
             place=(*change.subject, *row.path),
             sentence=(
-                f"{row.model} / {row.name} gets larger inputs: {figure(mean.now or 0)} {kind} on average, "
-                f"was {figure(mean.before or 0)}, and a request to {case.now.model} takes "
-                f"{format_latency(case.added_seconds)} longer"
+                f"{row.model} / {row.name} gets larger inputs: {sizes}, and a request to {case.now.model} "
+                f"takes {format_latency(case.added_seconds)} longer"
             ),
             confidence=0.95 if fits else 0.7,
             evidence=(
