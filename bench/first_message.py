@@ -4,9 +4,10 @@ python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--js
 
 Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. All
 messages count that the chat gets after the fault; often another alert speaks before the promised one. The
-cause counts as named where the words above the alerts begin as those of triage at the end of the fault;
-numbers move from look to look and are left out. What came of the drills themselves is written as
-`bench/drills.py` does.
+fault stays until there is a message, at most four minutes longer, because warnings wait for three. The cause
+counts as named where the words above the alerts begin as those of triage at the end of the fault; numbers
+move from look to look and are left out. What came of the drills themselves is written as `bench/drills.py`
+does.
 
 All drills take four hours, less side by side where the machine has room for several stacks. With --pieces
 what was heard is kept in a file, also after Ctrl-C, and a later run does only what the file lacks.
@@ -41,9 +42,10 @@ from tritonobs.extensions.lab.stack.processes import Folders
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tritonobs.extensions.lab.drill.drill import Drill, Outcome
+    from tritonobs.extensions.lab.drill.drill import Drill, Moment, Outcome
 
 SPEED = 5.0
+WARNED_SECONDS = 240.0
 SETTLE_SECONDS = 20.0
 """After the end of a drill's alerts: until their end was delivered."""
 _BEGINNING = 4
@@ -138,9 +140,12 @@ def listen(drill: Drill) -> Heard:
     with practice() as folders:
         rig = Rig(folders, str(folders.root))
         began = time.time()
-        with Session(
-            rig, lambda _name, moment: print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
-        ) as one:
+        silence = Silence(rig)
+
+        def tell(_name: str, moment: Moment) -> None:
+            print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
+
+        with Session(rig, tell, silence.lasts if drill.alerts else lambda: False) as one:
             (outcome,) = one.rehearse([drill])
         time.sleep(SETTLE_SECONDS)
         ended = time.time()
@@ -160,6 +165,25 @@ def listen(drill: Drill) -> Heard:
         outcome=outcome_values(outcome),
         texts=[each["text"] for each in told],
     )
+
+
+class Silence:
+    """Whether nobody was told since the promises were seen, for four minutes at most."""
+
+    def __init__(self, rig: Rig) -> None:
+        self._rig = rig
+        self._told = len(self._messages())
+        self._ends: float | None = None
+
+    def lasts(self) -> bool:
+        """Asked again and again while the fault stays."""
+        now = time.monotonic()
+        self._ends = self._ends or now + WARNED_SECONDS
+        return now < self._ends and len(self._messages()) == self._told
+
+    def _messages(self) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = self._rig.robot.get("/messages").required().json()
+        return told
 
 
 def _caused(outcome: Outcome, now: float) -> float:

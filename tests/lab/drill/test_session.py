@@ -142,6 +142,22 @@ def test_what_is_sent_afterwards(
     assert sent == [usual, drill.traffic, {"usual": usual, "nothing": ()}[last]]
 
 
+def test_a_fault_stays_as_long_as_is_asked(started: World) -> None:
+    """Once its promises were seen; then it is undone."""
+    broken = []
+
+    def stays() -> bool:
+        broken.append(started.broken)
+        return len(broken) < 2
+
+    with Session(Rig(started.folders, "here"), lambda *_: None, stays) as session:
+        (outcome,) = session.rehearse([_drill(started)])
+
+    assert broken == [True, True]
+    assert outcome.kept
+    assert not started.broken
+
+
 def test_an_interrupted_drill_says_that_it_cleaned_up(started: World) -> None:
     """Ctrl-C ends it; the fault is gone before anything is said."""
     drill, said = _drill(started), []

@@ -48,10 +48,18 @@ _FIRING = "firing"
 
 
 class Session:
-    """Drills on one rig, with ordinary traffic between them; `tell` is called with events."""
+    """Drills on one rig, with ordinary traffic between them; `tell` is called with events.
 
-    def __init__(self, rig: Rig, tell: Callable[[str, Moment], None]) -> None:
-        self._rig, self._tell = rig, tell
+    A fault whose promises were seen stays for as long as `stays` says so.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        tell: Callable[[str, Moment], None],
+        stays: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._rig, self._tell, self._stays = rig, tell, stays
         self._usual: tuple[Stream, ...] | None = None
         self._calm_since = 0.0
         self._open: list[tuple[Watch, Record]] = []
@@ -103,6 +111,9 @@ class Session:
                     undo.enter_context(drill.cause(self._rig))
                 record.note(drill.breaks)
                 self._watch(drill, watch, baseline, record)
+                while self._stays():
+                    self._look()
+                    time.sleep(_POLL_SECONDS)
                 record.note("cleaning up")
             self._usual = None
             self._calm(drill.usual if drill.after is None else drill.after)
