@@ -126,6 +126,24 @@ def test_a_baseline_begins_where_the_data_begin(since: float, start: float, note
     assert calm == Calm(span=Span(start=start, end=4_000.0), note=note)
 
 
+def test_a_new_stack_is_compared_with_its_traffic() -> None:
+    """It was scraped for two minutes before its first request."""
+    prometheus = _Prometheus(lambda time: math.nan if time < 3_870 else 0.05, lambda _: 0.0, since=3_750.0)
+
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+    assert calm.span == Span(start=3_887.5, end=4_000.0)
+
+
+def test_a_fleet_that_idled_before_is_compared_with_that() -> None:
+    """Its data are older: that requests began is news."""
+    prometheus = _Prometheus(lambda time: math.nan if time < 3_870 else 0.05, lambda _: 0.0)
+
+    calm = calm_baseline(prometheus, Readings(), INCIDENT, BASELINE, scope=Scope(), shortest=20.0)  # type: ignore[arg-type]
+
+    assert calm == Calm(span=BASELINE)
+
+
 def test_who_names_another_day_means_it() -> None:
     """Only a baseline that adjoins the incident is read."""
     yesterday = Span(start=-82_400.0, end=-82_100.0)

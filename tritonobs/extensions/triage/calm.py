@@ -77,8 +77,9 @@ def calm_baseline(
 ) -> Calm:
     """The requested baseline if nothing was wrong in it; else its quiet part, or quiet minutes before it.
 
-    It begins where Prometheus' data begin: over a time of which only the end is known, every rate is too low.
-    Only a baseline next to the incident is replaced: one of another day is used as given.
+    Where Prometheus' data begin within it, it begins with their first requests: a new stack idles before
+    them, and over a time of which only the end is known, every rate is too low. Only a baseline next to the
+    incident is replaced: one of another day is used as given.
     """
     if abs(baseline.end - incident.start) > 1.0 or baseline.seconds > _LONGEST_SECONDS:
         return Calm(span=baseline)
@@ -97,14 +98,16 @@ def calm_baseline(
     found = {name: seen.get(name, ()) for name in asked}
     known = found.pop(_KNOWN)
     times = [baseline.end - step * place for place in reversed(range(number))]
+    busy = {time for series in found["request"] for time in _at(series, times, step)}
     asked_for, note = baseline, ""
     first = min((time for series in known for time in _at(series, times, step)), default=times[0])
-    if first > max(times[0], baseline.start) and baseline.end - first >= shortest:
-        baseline = Span(start=first, end=baseline.end)
-        length = format_duration(max(1, round(baseline.seconds)))
-        note = f"there are no older data; compared with the {length} before"
+    if first > times[0]:
+        first = max(first, min(busy, default=first))
+        if first > baseline.start and baseline.end - first >= shortest:
+            baseline = Span(start=first, end=baseline.end)
+            length = format_duration(max(1, round(baseline.seconds)))
+            note = f"there are no older data; compared with the {length} before"
     bad = _troubled(times, step, **found)
-    busy = {time for series in found["request"] for time in _at(series, times, step)}
     inside = [time for time in times if time > baseline.start + 0.5 * step]
     if not any(time in bad for time in inside):
         return Calm(span=baseline, note=note)
