@@ -33,6 +33,7 @@ import drills
 from results import publish, table
 
 from tritonobs.extensions.incidents.account import ENGLISH
+from tritonobs.extensions.lab.drill.drill import CALM
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import DRILLS, Session
 from tritonobs.extensions.lab.report import outcome_values
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from tritonobs.extensions.lab.drill.drill import Drill, Moment, Outcome
 
 SPEED = 5.0
+WARM_SECONDS = 90.0
 WARNED_SECONDS = 240.0
 SETTLE_SECONDS = 20.0
 """After the end of a drill's alerts: until their end was delivered."""
@@ -141,6 +143,9 @@ def listen(drill: Drill) -> Heard:
         rig = Rig(folders, str(folders.root))
         began = time.time()
         silence = Silence(rig)
+        # A cause is found by what was before.
+        rig.traffic.switch(CALM)
+        time.sleep(WARM_SECONDS)
 
         def tell(_name: str, moment: Moment) -> None:
             print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
