@@ -44,7 +44,7 @@ def ended(words: tuple[str, ...], redirected: str) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a command under a shell's redirections."""
     command = f"exec {shlex.join((sys.executable, '-m', 'tritonobs', *words))} {redirected}"
     done = subprocess.run(
-        ["/bin/bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+        ["/bin/bash", "-c", command], capture_output=True, text=True, timeout=240, check=False
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -104,7 +104,7 @@ def test_a_reader_that_leaves_ends_a_command_as_ever() -> None:
     """`| head` is no failure to report."""
     command = f"{shlex.join((sys.executable, '-m', 'tritonobs', 'schema'))} | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["/bin/bash", "-c", command], capture_output=True, text=True, timeout=60, check=False
+        ["/bin/bash", "-c", command], capture_output=True, text=True, timeout=240, check=False
     )
 
     assert (done.stdout, done.stderr) == ("141\n", "")
