@@ -131,6 +131,78 @@ def own_bad():
     )
 
 
+def bad_input():
+    """Bad input that workers told, beside what Triton counted, with and without a cache.
+
+    The outcomes are of two workers; Triton counted more requests than they told, and failures.
+    """
+    world = World(minutes=30).gauge(NEW, [(22, None), (22.25, 1), (99, None)], replica="new")
+    for replica in ("r", "cached", "plain", "new"):
+        own = {**NMS, "job": "triton", "replica": replica}
+        # Each counter stands at 4, and has moved at 20.
+        begin = [(22, None)] if replica == "new" else [(20, 4)]
+        for worker in ("a", "b"):
+            for outcome, more in (("ok", 20), ("error", 3), ("rejected", 1), ("invalid", 5)):
+                if replica != "plain" or outcome != "invalid":
+                    world.gauge(OUTCOMES, [*begin, (99, 4 + more)], **own, worker=worker, outcome=outcome)
+        world.gauge(SUCCESS, [*begin, (99, 4 + 60)], **own)
+        world.gauge(FAILED, [(20, 0), (20.25, 8), (99, 0)], **NMS, replica=replica, reason="BACKEND")
+        world.gauge(FAILED, [(20, 0), (20.25, 90), (99, 0)], **NMS, replica=replica, reason="CANCELED")
+    world.gauge("nv_cache_num_hits_per_model", 7, **NMS, job="triton", replica="cached")
+    world.gauge("nv_cache_num_hits_per_model", 0, **NMS, job="triton", replica="r")
+    # Its workers told the first bad input after five minutes without a page, and so did its Triton.
+    gap = {**NMS, "job": "triton", "replica": "gap"}
+    for labels, name, levels in (
+        ({"worker": "a", "outcome": "invalid"}, OUTCOMES, [(10, 4), (15, None), (99, 6)]),
+        ({"worker": "a", "outcome": "ok"}, OUTCOMES, [(10, 4), (15, None), (99, 7)]),
+        ({}, SUCCESS, [(10, 4), (15, None), (99, 24)]),
+    ):
+        world.gauge(name, levels, **gap, **labels)
+    # Its first bad input came at 12; what Triton had counted until then was before it.
+    first = {**NMS, "job": "triton", "replica": "first"}
+    world.gauge(OUTCOMES, [(12, None), (99, 2)], **first, worker="a", outcome="invalid")
+    world.gauge(OUTCOMES, [(12, 10), (99, 11)], **first, worker="a", outcome="ok")
+    world.gauge(SUCCESS, [(12, 10), (99, 15)], **first)
+
+    def of(outcome, **values):
+        return [({**NMS, "replica": replica, "outcome": outcome}, value) for replica, value in values.items()]
+
+    def told(minute, *rows):
+        return reads(f'{TOLD}{{outcome!="bad"}}', minute, *rows)
+
+    still = {"r": 0, "first": 0, "gap": 0}
+    return Case(
+        says="bad input counts as told, and what Triton saw beside it is known where there is any",
+        world=world,
+        rules=(LAST, TOLD),
+        given=(NEW, FAILED),
+        checks=(
+            told(9, *of("seen", r=0, gap=0), *of("untold", r=0, gap=0)),
+            told(
+                12,
+                *of("invalid", first=2),
+                *of("seen", r=0, first=5),
+                *of("untold", r=0, first=2),
+            ),
+            told(
+                15,
+                *of("invalid", gap=2),
+                *of("seen", r=0, first=0, gap=20),
+                *of("untold", r=0, first=0, gap=15),
+            ),
+            told(
+                20,
+                *of("invalid", r=10, cached=10),
+                *of("seen", **{**still, "r": 60 + 8}),
+                *of("untold", **{**still, "r": 60 + 8 - 2 * (20 + 3 + 1 + 5)}),
+            ),
+            told(20.25, *of("seen", **still), *of("untold", **still)),
+            told(22, *of("seen", **still, new=0), *of("untold", **still, new=0)),
+            told(22.25, *of("seen", **still, new=0), *of("untold", **still, new=0)),
+        ),
+    )
+
+
 def seen():
     """Failures by reason, and how many of them the model told itself."""
     world = World(minutes=3)
@@ -246,6 +318,7 @@ CASES = (
     ensemble(),
     succeeding(),
     own_bad(),
+    bad_input(),
     seen(),
     unmeasured(),
 )
