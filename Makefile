@@ -87,10 +87,11 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/agents.py --write
 	$(BIN)/python bench/agents_cost.py --write
 
-pictures: setup ## the messages of README and of chats, the incident, the boards of docs/dashboards.md: 20 minutes of busy stacks
+pictures: setup ## the messages of README and of chats, the incident, the recording, the boards of docs/dashboards.md: 26 minutes of busy stacks
 	$(BIN)/python tools/message_picture.py
 	$(BIN)/python tools/chat_pictures.py
 	$(BIN)/python tools/incident_picture.py
+	$(BIN)/python tools/on_call_recording.py
 	$(BIN)/python bench/panels.py --minutes 12 --pictures docs/pictures
 
 soak: setup ## the models for a quarter of an hour, serve for an hour of bad luck, and hours of each part: seven in all

@@ -1,7 +1,8 @@
 """Record docs/pictures/on-call.gif: `top`, `triage` and `stages` in a terminal while a fault lasts.
 
-`python tools/on_call_recording.py` starts a stack of its own and types the commands into tmux; each screen is
-a frame. It takes six minutes, because triage compares with the time before, and needs tmux and a quiet machine.
+`python tools/on_call_recording.py` starts a stack of its own and types the commands into tmux; each screen
+is a frame. It takes six minutes, because triage compares with the time before, and needs tmux and a quiet
+machine.
 """
 
 from __future__ import annotations
@@ -43,9 +44,17 @@ FEWEST_SECONDS = 0.05
 STEPS = 12
 PAPER, INK = (24, 26, 31), (212, 215, 222)
 # Black, red, green, yellow, blue, magenta, cyan, white; then each of them bright.
-DARK = [bytes.fromhex(one) for one in "282a30 e06c75 98c379 e5c07b 61afef c678dd 56b6c2 abb2bf".split()]
-BRIGHT = [bytes.fromhex(one) for one in "5c6370 f08089 acd78d f0d08f 7fc3ff da8cf1 6acad6 ffffff".split()]
-THEME = TerminalTheme(PAPER, INK, [tuple(one) for one in DARK], [tuple(one) for one in BRIGHT])
+
+
+def _inks(text: str) -> list[tuple[int, int, int]]:
+    """Colours written as six hexadecimal digits each."""
+    parts = [bytes.fromhex(one) for one in text.split()]
+    return [(red, green, blue) for red, green, blue in parts]
+
+
+DARK = _inks("282a30 e06c75 98c379 e5c07b 61afef c678dd 56b6c2 abb2bf")
+BRIGHT = _inks("5c6370 f08089 acd78d f0d08f 7fc3ff da8cf1 6acad6 ffffff")
+THEME = TerminalTheme(PAPER, INK, DARK, BRIGHT)
 
 
 @dataclass
@@ -161,7 +170,7 @@ def _terminal(folder: Path) -> Iterator[Screen]:
 @contextmanager
 def _load(folder: Path, mix: str) -> Iterator[None]:
     """Traffic in the background for as long as the block runs."""
-    command = [TRITONOBS, "load", "--qps", "6", "--duration", "1h", "--mix", mix]
+    command = [str(TRITONOBS), "load", "--qps", "6", "--duration", "1h", "--mix", mix]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
