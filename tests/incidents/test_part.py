@@ -286,3 +286,8 @@ def test_the_next_process_goes_on_with_what_was_kept(begin, tmp_path):
     kept = begin(judged, first, "folder: kept")
 
     assert begin(judged, second, "folder: kept") == kept
+
+
+def test_a_server_that_hangs_costs_less_than_a_message_waits() -> None:
+    """Else the first message about it is always one without a cause."""
+    assert 2 * module._SERVER_SECONDS < module._PATIENCE_SECONDS < module._LOOK_SECONDS
