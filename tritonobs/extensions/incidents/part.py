@@ -60,7 +60,7 @@ _LIST_SECONDS = 10.0
 _LIST_AGAIN_SECONDS = 60.0
 """From one reading of what Alertmanager lists to the next, while nothing new was heard."""
 _SERVER_SECONDS = 0.7
-"""How long a look waits for a server that hangs. A message waits longer, so it still begins with the cause."""
+"""How long a look waits for a server that hangs: less than a message waits for the look."""
 _MOST_BILLS, _MOST_KEPT_BILLS = 5, 200
 
 
