@@ -174,3 +174,29 @@ def test_where_nobody_tells_it_is_an_error_of_ours(plan_of, replicas, error):
     """Never an empty fleet, never a traceback."""
     with pytest.raises(error):
         find_replicas(plan_of(replicas))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"targets": ["a:8002"]}', "found a mapping; allowed is a list of groups like"),
+        ("nothing", 'found "nothing"; allowed is a list of groups like'),
+        ("", "found nothing; allowed is a list of groups like"),
+        ('["a:8002"]', "group 1 has no list of targets; allowed is one like"),
+        ('[{"targets": []}, {"targets": "a:8002"}]', "group 2 has no list of targets"),
+        (
+            '[{"targets": ["a:8002"], "labels": {"pool": 3}}]',
+            "group 1: allowed is text in pool; write quotes",
+        ),
+        ('[{"targets": ["a:8002"], "labels": ["pool"]}]', "group 1: allowed is text in labels; write quotes"),
+    ],
+)
+def test_a_file_of_another_shape_is_said_in_words(plan_of, tmp_path, text: str, said: str):
+    """Where it is, and what is allowed; no name of an exception."""
+    (tmp_path / "targets.json").write_text(text)
+
+    with pytest.raises(BadAnswer) as raised:
+        find_replicas(plan_of("{file: {path: targets.json}}"))
+
+    assert f"targets.json: {said}" in str(raised.value)
+    assert "Error" not in str(raised.value)

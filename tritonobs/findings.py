@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, TypeAlias
@@ -183,6 +183,16 @@ class Source:
     findings: list[Finding] = field(default_factory=list)
     guesses: int = MOST_FINDINGS
     """How many more findings get a guess at what was meant: guessing costs more than anything else here."""
+    moved: Mapping[tuple[Step, ...], Sequence[int]] = field(default_factory=dict)
+    """Lists whose refused entries were taken out: where each entry that is left stands in the file's list."""
+
+    def original(self, path: Sequence[Step]) -> tuple[Step, ...]:
+        """The path as the file has it, from one whose positions count only the entries that are left."""
+        there: tuple[Step, ...] = ()
+        for step in path:
+            left = self.moved.get(there, ())
+            there = (*there, left[step] if isinstance(step, int) and step < len(left) else step)
+        return there
 
     def guess(self, word: str, allowed: Iterable[str]) -> str:
         """A hint at the nearest of the allowed words, or nothing."""
@@ -195,7 +205,7 @@ class Source:
         With `key`, where its key stands; an empty value is found at its key too.
         """
         node, at = self.root, (self.root.line, self.root.column)
-        for step in path:
+        for step in self.original(path):
             below = node.children.get(step)
             if below is None:
                 break
@@ -206,12 +216,12 @@ class Source:
 
     def written(self, path: Sequence[Step]) -> tuple[Step, ...]:
         """As much of `path` as the author wrote."""
-        node = self.root
-        for depth, step in enumerate(path):
+        node, there = self.root, self.original(path)
+        for depth, step in enumerate(there):
             if step not in node.children:
-                return tuple(path[:depth])
+                return there[:depth]
             node = node.children[step]
-        return tuple(path)
+        return there
 
     def has(self, path: Sequence[Step]) -> bool:
         """Whether the author wrote a value at `path`, be it right or wrong; `{}` is none."""
@@ -235,4 +245,5 @@ class Source:
     ) -> Finding:
         """A finding about what stands at `path`."""
         place = self.place(path, key=key)
-        return Finding(place=place, path=dotted(path), message=message, hint=hint, severity=severity)
+        field = dotted(self.original(path))
+        return Finding(place=place, path=field, message=message, hint=hint, severity=severity)

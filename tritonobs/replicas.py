@@ -12,12 +12,14 @@ from tritonobs.clients.kubernetes_api import KubernetesApi
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.errors import BadAnswer, Unreachable
 from tritonobs.files import read_text
+from tritonobs.findings import found, listed
 from tritonobs.outside import web_parts
 from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
 from tritonobs.section import MOST_REPLICAS
 
 _MOST_BYTES: Final = 32 * 2**20
 _RUNNING: Final = "Running"
+_GROUP: Final = '{"targets": ["host:8002"], "labels": {"pool": "a"}}'
 
 
 def find_replicas(plan: Plan) -> tuple[Replica, ...]:
@@ -28,22 +30,22 @@ def find_replicas(plan: Plan) -> tuple[Replica, ...]:
     """
     how = plan.replica_source
     if isinstance(how, Pods):
-        found = _pods(plan, how)
+        servers = _pods(plan, how)
     elif isinstance(how, Resolved):
-        found = _resolved(how)
+        servers = _resolved(how)
     elif isinstance(how, TargetsFile):
         text = read_text(how.path, most=_MOST_BYTES)
-        found = _targets(_parsed(text, str(how.path)), how.http_port, str(how.path))
+        servers = _targets(_parsed(text, str(how.path)), how.http_port, str(how.path))
     elif isinstance(how, TargetsPage):
         client = Transport(how.url)
         try:
             value = client.get("").required().json()
         finally:
             client.close()
-        found = _targets(value, how.http_port, client.address)
+        servers = _targets(value, how.http_port, client.address)
     else:
         return plan.replicas
-    by_name = {one.name: one for one in found}
+    by_name = {one.name: one for one in servers}
     if len(by_name) > MOST_REPLICAS:
         raise BadAnswer(f"found {len(by_name)} servers; at most {MOST_REPLICAS} are allowed")
     return tuple(by_name[name] for name in sorted(by_name))
@@ -95,22 +97,34 @@ def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the fi
 
 def _targets(value: Any, http_port: int, where: str) -> Iterator[Replica]:  # noqa: ANN401 (as above)
     """Groups as Prometheus' file_sd and http_sd have them."""
+    if not isinstance(value, list):
+        raise BadAnswer(f"{where}: found {found(value)}; allowed is a list of groups like {_GROUP}")
+    for number, group in enumerate(value, start=1):
+        if not isinstance(group, dict) or not isinstance(group.get("targets"), list):
+            raise BadAnswer(f"{where}: group {number} has no list of targets; allowed is one like {_GROUP}")
+        if wrong := [name for name, text in _labels(group) if not isinstance(text, str)]:
+            raise BadAnswer(f"{where}: group {number}: allowed is text in {listed(wrong)}; write quotes")
     with as_documented(where, "a list of targets"):
         for group in value:
-            labels = group.get("labels") or {}
+            labels = dict(_labels(group))
             scheme, page = labels.get("__scheme__", "http"), labels.get("__metrics_path__", "/metrics")
             if scheme not in {"http", "https"}:
-                raise ValueError(f"{scheme!r} is not a scheme; allowed is http or https")
+                raise BadAnswer(f"{where}: {scheme!r} is not a scheme; allowed is http or https")
             for target in group["targets"]:
                 host = str(target).rpartition(":")[0]
                 parts = web_parts(f"http://{target}")
                 if parts is None or parts.port is None or parts.netloc != target:
-                    raise ValueError(f"{target!r} is not host:port")
+                    raise BadAnswer(f"{where}: {str(target)!r} is not host:port")
                 yield Replica(
                     name=str(target),
                     http_url=f"{scheme}://{host}:{http_port}",
                     metrics_url=f"{scheme}://{target}{page}",
                 )
+
+
+def _labels(group: dict[str, Any]) -> list[tuple[str, Any]]:
+    labels = group.get("labels") or {}
+    return list(labels.items()) if isinstance(labels, dict) else [("labels", labels)]
 
 
 def _replica(name: str, address: str, port: int, http_port: int) -> Replica:

@@ -56,6 +56,73 @@ def test_validate_warns_of_a_webhook_of_another_chat(
     assert "abc" not in done.stdout
 
 
+def test_validate_warns_of_every_secret_at_once(run: Run, fleet_file: Path) -> None:
+    """Webhook, signing secret and the token: three runs would find one each."""
+    notify = (
+        "notify:\n  auth: {token_file: token}\n  dingtalk: {ops: {webhook_file: hook, secret_file: sign}}\n"
+    )
+    fleet_file.write_text(fleet_file.read_text().partition("notify:")[0] + notify)
+    for name in ("hook", "sign", "token"):
+        (fleet_file.parent / name).write_text("x")
+        (fleet_file.parent / name).chmod(0o644)
+
+    done = run("validate", fleet_file.name)
+
+    assert done.returncode == 0
+    assert [line.partition(": ")[2].partition(": every")[0] for line in done.stdout.splitlines()] == [
+        "notify.auth",
+        "notify.dingtalk.ops: robot ops: webhook",
+        "notify.dingtalk.ops: robot ops: signing secret",
+    ]
+
+
+def test_validate_warns_of_a_file_of_targets_that_cannot_be_read(run: Run, fleet_file: Path) -> None:
+    """Where it is on this machine, at its place in the fleet file."""
+    fleet_file.write_text("fleet: a\nreplicas: {file: {path: t.json}}\nmodels: {m: {}}\n")
+    absent = run("validate", fleet_file.name)
+    (fleet_file.parent / "t.json").write_text('[{"targets": ["a"]}]')
+
+    done = run("validate", fleet_file.name)
+
+    assert absent.stdout == "fleet.yaml: valid\n"
+    assert done.returncode == 0
+    assert done.stdout.startswith("fleet.yaml:2:25: replicas.file.path: ")
+    assert "t.json: 'a' is not host:port" in done.stdout
+
+
+def test_build_names_rules_of_an_earlier_build(run: Run, fleet_file: Path) -> None:
+    """A pattern would load them beside the new ones; rules of other people are not ours to judge."""
+    _spoil(fleet_file, "fleet:", "limits_source: rules\nfleet:")
+    first = run("build", fleet_file.name, "-o", "out")
+    _spoil(fleet_file, "limits_source: rules\n", "")
+    (fleet_file.parent / "out/prometheus/rules/mine.rules.yml").write_text("groups: []\n")
+
+    second = run("build", fleet_file.name, "-o", "out")
+
+    assert "earlier build" not in first.stderr
+    assert [line for line in second.stderr.splitlines() if "earlier build" in line] == [
+        (
+            "out/prometheus/rules/objectives.rules.yml is of an earlier build and not of this one: "
+            "remove it, and where it was copied"
+        )
+    ]
+    assert (second.returncode, "objectives" in second.stdout) == (0, False)
+
+
+def test_build_explains_a_promtool_without_the_discovery_of_kubernetes(run: Run, fleet_file: Path) -> None:
+    """That of Debian: the file is right, and its Prometheus could not read it either."""
+    tools = fleet_file.parent / "bin"
+    tools.mkdir()
+    said = "line 20: field kubernetes_sd_configs not found in type config.ScrapeConfig"
+    (tools / "promtool").write_text(f"#!/bin/sh\necho '{said}'\nexit 1\n")
+    (tools / "promtool").chmod(0o755)
+
+    done = run("build", fleet_file.name, "-o", "out", env={"PATH": f"{tools}:/bin:/usr/bin"})
+
+    assert done.returncode == 1
+    assert f"{said}\nThis promtool was built without that way to find servers" in done.stderr
+
+
 def test_validate_tells_fields_and_meaning_in_one_run(run: Run, fleet_file: Path) -> None:
     """A wrong value does not hide that another place makes no sense."""
     _spoil(fleet_file, "qps_limit: 8", "qps_limit: eight")

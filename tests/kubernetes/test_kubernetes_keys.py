@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import RenderFailed
-from tritonobs.extensions.kubernetes.build import all_objects, in_cluster, render_kubernetes
+from tritonobs.extensions.kubernetes.build import all_objects, artifacts, in_cluster, render_kubernetes
 from tritonobs.extensions.kubernetes.workload import HOME, FleetFile
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.kubernetes import Objects
@@ -74,3 +74,19 @@ def test_plain_files_of_any_name_have_keys_that_kubernetes_takes(tmp_path: Path)
     (fleet,) = [one for one in made if one["metadata"]["name"] == "tritonobs-fleet-file"]
 
     assert set(fleet["data"]) == {"fleet.yaml", "___own.j2"}
+
+
+@pytest.mark.parametrize(("path", "there"), [("targets.json", 1), ("absent.json", 0), ("/abs/t.json", 0)])
+def test_the_file_of_targets_is_beside_the_fleet_file_in_the_pod(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, there: int
+) -> None:
+    """`serve` answers the ScrapeConfig from it; where it is elsewhere, the build says so."""
+    (tmp_path / "targets.json").write_text('[{"targets": ["a:8002"]}]')
+    text = FLEET.replace("kubernetes: {selector: app=triton, namespace: models}", f"file: {{path: {path}}}")
+    plan = _plan(tmp_path, text)
+
+    made = {one.path: one.text for one in artifacts(plan, tmp_path / "fleet.yaml")}
+
+    config = made["kubernetes/base/configmap-tritonobs-fleet-file.yaml"]
+    assert config.count("a:8002") == there
+    assert capsys.readouterr().err.count(f"{path} is in no object") == 1 - there

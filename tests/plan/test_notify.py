@@ -109,3 +109,85 @@ notify:
     assert [channel.receiver for channel in notify.channels] == ["slack/a"]
     assert notify.robots[0].failover == ("b", "c")
     assert (notify.robots[0].mentions[0].user_ids, notify.robots[0].mentions[0].everyone) == (("ou_1",), True)
+
+
+@pytest.mark.parametrize(
+    ("routes", "complaint"),
+    [
+        pytest.param(
+            "{match: {serverity: critical}, to: webhook/x}",
+            "notify.routes[0].match.serverity: is not a label of our alerts "
+            "(did you mean severity? correct where your Prometheus adds it)",
+            id="a label misspelt",
+        ),
+        pytest.param(
+            "{match: {severity: [critical, warn]}, to: webhook/x}",
+            'notify.routes[0].match.severity[1]: found "warn", which is not a severity of this fleet; '
+            "known are critical, warning and info (did you mean warning?)",
+            id="a severity",
+        ),
+        pytest.param(
+            "{match: {team: visoin}, to: webhook/x}",
+            'notify.routes[0].match.team[0]: found "visoin", which is not a team of this fleet; '
+            "known are vision and no (did you mean vision?)",
+            id="a team",
+        ),
+        pytest.param(
+            "{match: {model: 'ocr\\n'}, to: webhook/x}",
+            "which is not a model of this fleet; known are ocr and nms (did you mean ocr?)",
+            id="a model",
+        ),
+        pytest.param(
+            "{match: {tier: critical}, to: webhook/x}",
+            'found "critical", which is not a tier of this fleet; known are none',
+            id="a tier where there is none",
+        ),
+        pytest.param(
+            "{to: webhook/x}, {match: {severity: critical}, to: webhook/x}, {to: webhook/x}",
+            "notify.routes[1]: no alert reaches this route and those below it: "
+            "notify.routes[0] takes every alert (put that one last, or write continue: true there)",
+            id="below one that takes all",
+        ),
+    ],
+)
+def test_routes_that_no_alert_takes_are_warned_of(complaints_of, routes: str, complaint: str) -> None:
+    """A misspelt word would send the alert elsewhere, and nothing would say so."""
+    text = f"""\
+models: {{ocr: {{team: vision}}, nms: {{team: "no"}}}}
+notify: {{webhook: {{x: {{url: "http://x"}}}}, routes: [{routes}]}}
+"""
+
+    (found,) = complaints_of(text)
+
+    assert found.startswith("WARNING")
+    assert complaint in found
+
+
+def test_routes_that_alerts_take_are_not_warned_of(complaints_of) -> None:
+    """Labels of targets and of Prometheus itself are the fleet's own business."""
+    text = """\
+rules: {replica_label: pod, cluster_label: zone}
+models: {ocr: {team: vision, tier: gold}}
+notify:
+  webhook: {x: {url: "http://x"}}
+  routes:
+    - {to: webhook/x, continue: true}
+    - {match: {team: vision, tier: gold, model: ocr, severity: [critical, warning, info]}, to: webhook/x}
+    - {match: {pod: a, zone: b, pool: c, datacenter: d, stage: decode, reason: e, slo: f}, to: webhook/x}
+    - {match: {pipeline: g, version: "1", alertname: TritonServerDown}, to: webhook/x}
+    - {to: webhook/x}
+"""
+
+    assert complaints_of(text) == []
+
+
+def test_people_who_are_never_mentioned_are_warned_of(complaints_of) -> None:
+    """As routes are."""
+    text = """\
+models: {ocr: {team: vision}}
+notify: {dingtalk: {a: {webhook_file: x, mention: [{match: {team: visio}, users: [lee]}]}}}
+"""
+
+    (found,) = complaints_of(text)
+
+    assert "notify.dingtalk.a.mention[0].match.team[0]" in found

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tritonobs.errors import SpecInvalid
-from tritonobs.spec.load import load_fleet, read_fleet
+from tritonobs.plan.build import check
+from tritonobs.spec.load import load_fleet, read_fleet, read_text
 
 if TYPE_CHECKING:
     from conftest import Spoiled
@@ -318,3 +319,46 @@ def test_what_lost_its_last_right_value_does_not_hide_the_rest(
     assert len(reading.findings) == complaints
     assert reading.spec is not None
     assert reading.spec.models["checkout"].qps_limit is not None
+
+
+def test_what_is_left_of_a_list_keeps_its_place_in_the_file() -> None:
+    """An entry that was refused neither hides its neighbours nor moves what is said of them to its line."""
+    text = """\
+fleet: shop
+replicas:
+  - {name: a, url: "http://a:8000", pool: x}
+  - {name: b, url: "http://b:8000"}
+  - {name: b, url: "http://c:8000"}
+models: {m: {}}
+notify:
+  dingtalk: {oncall: {webhook_file: w}}
+  routes:
+    - {too: dingtalk/oncall}
+    - {match: {severity: critical}, to: dingtalk/oncall}
+    - {to: dingtalk/oncal}
+"""
+    reading = read_text(text, "fleet.yaml")
+
+    assert reading.spec is not None
+    assert [(one.place.line, one.path) for one in reading.findings] == [
+        (3, "replicas[0].pool"),
+        (10, "notify.routes[0].to"),
+        (10, "notify.routes[0].too"),
+    ]
+    assert [(one.place.line, one.path, one.message.partition(";")[0]) for one in check(reading.spec)] == [
+        (5, "replicas[2].name", "is the same as that of replicas[1] (line 4)"),
+        (12, "notify.routes[2].to[0]", 'found "dingtalk/oncal", which is not a receiver'),
+    ]
+
+
+@pytest.mark.parametrize("name", ["targets", "targets.txt", "targets.json.bak"])
+def test_a_file_of_targets_has_a_name_that_prometheus_takes(name: str) -> None:
+    """Prometheus would refuse the whole configuration."""
+    text = f"fleet: shop\nreplicas: {{file: {{path: {name}}}}}\nmodels: {{m: {{}}}}\n"
+
+    (finding,) = read_text(text, "fleet.yaml").findings
+
+    assert str(finding) == (
+        f'fleet.yaml:2:25: replicas.file.path: found "{name}"; '
+        "allowed is a name that ends in .json, .yml or .yaml"
+    )

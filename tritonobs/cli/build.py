@@ -14,7 +14,7 @@ from tritonobs.cli.values import FLEET, FORMAT, load_plan
 from tritonobs.plan.fleet import Plan
 from tritonobs.programs import look
 from tritonobs.registry import extensions, resolved
-from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, write_artifacts
+from tritonobs.render.artifact import CHECKERS, Artifact, check_artifacts, left_over, write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.render.grafana import PROVISIONING
 from tritonobs.report.formats import json_text
@@ -58,6 +58,10 @@ def build(*, fleet: Path, folder: Path, provisioning: PurePosixPath, target: str
     artifacts = _artifacts(plan, fleet, target, provisioning)
     checked = check_built(artifacts)
     changed = {path.relative_to(folder).as_posix() for path in write_artifacts(artifacts, folder)}
+    for path in left_over(artifacts, folder):
+        say(
+            f"{path} is of an earlier build and not of this one: remove it, and where it was copied", err=True
+        )
     if form == "json":
         files = [{"path": one.path, "changed": one.path in changed} for one in artifacts]
         say(json_text({"folder": str(folder), "files": files, "checked": checked}))

@@ -11,10 +11,10 @@ import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import FLEET, FORMAT, Address, examine, line_of, value_of, worst
-from tritonobs.errors import SecretUnusable
+from tritonobs.errors import SecretUnusable, TritonobsError
 from tritonobs.findings import Finding, Severity
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.fleet import Plan
+from tritonobs.plan.fleet import Plan, TargetsFile
 from tritonobs.spec.load import load_fleet
 from tritonobs.spec.reference import json_schema, markdown
 from tritonobs.spec.schema import Spec
@@ -40,7 +40,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
     if worst(findings) is not Severity.ERROR:
         spec = load_fleet(fleet)
         plan = build_plan(spec, fleet.absolute().parent)
-        findings = (*findings, *_secrets(spec, plan))
+        findings = (*findings, *_targets(spec, plan), *_secrets(spec, plan))
         if prometheus_url:
             findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
     if form == "json":
@@ -68,17 +68,40 @@ def schema(*, as_markdown: bool) -> None:
 
 def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:
     """Webhooks that are on this machine and not of their chat, and secrets that `serve` would refuse."""
+    auth = plan.notify.auth
+    if auth and auth.file.exists():
+        from tritonobs.serve.config import read_gate  # noqa: PLC0415 (brings starlette)
+
+        try:
+            read_gate(auth)
+        except SecretUnusable as error:
+            yield spec.source.finding(
+                ("notify", "auth"),
+                str(error).removeprefix("notify.auth: "),
+                key=True,
+                severity=Severity.WARNING,
+            )
     for robot in plan.notify.robots:
         if not (robot.webhook.file.exists() if robot.webhook.file else robot.webhook.env in os.environ):
             continue
-        from tritonobs.delivery.robots import check_robot  # noqa: PLC0415 (brings requests)
+        from tritonobs.delivery.robots import robot_faults  # noqa: PLC0415 (brings requests)
+
+        for fault in robot_faults(robot):
+            yield spec.source.finding(
+                ("notify", robot.chat, robot.name), fault, key=True, severity=Severity.WARNING
+            )
+
+
+def _targets(spec: Spec, plan: Plan) -> Iterator[Finding]:
+    """A file of targets that is on this machine, and cannot be read as one."""
+    how = plan.replica_source
+    if isinstance(how, TargetsFile) and how.path.exists():
+        from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
 
         try:
-            check_robot(robot)
-        except SecretUnusable as error:
-            yield spec.source.finding(
-                ("notify", robot.chat, robot.name), str(error), key=True, severity=Severity.WARNING
-            )
+            find_replicas(plan)
+        except TritonobsError as error:
+            yield spec.source.finding(("replicas", "file", "path"), str(error), severity=Severity.WARNING)
 
 
 def _compared(plan: Plan, file: str, prometheus_url: str) -> tuple[Finding, ...]:

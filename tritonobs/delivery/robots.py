@@ -11,8 +11,8 @@ import asyncio
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from jinja2 import Template
 
@@ -30,7 +30,7 @@ from tritonobs.delivery.payload import Alert, Sieve
 from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.notify import Notify, Robot
+from tritonobs.plan.notify import Notify, Robot, SecretSource
 from tritonobs.tasks import Supervisor, Threads
 from tritonobs.units import format_percent
 
@@ -209,24 +209,30 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
     )
     if robot.secret is None:
         return webhook, None
-    secret = read_secret(
-        file=robot.secret.file, env=robot.secret.env, owner=f"robot {robot.name}: signing secret"
-    )
-    return webhook, secret
+    return webhook, _signing_secret(robot, robot.secret)
 
 
-def check_robot(robot: Robot) -> None:
-    """Nothing, when the secrets of a robot can be used, and its webhook is one of its chat.
+def _signing_secret(robot: Robot, secret: SecretSource) -> Secret:
+    return read_secret(file=secret.file, env=secret.env, owner=f"robot {robot.name}: signing secret")
 
-    Raises:
-        SecretUnusable: it is not so.
-    """
-    webhook, _ = robot_secrets(robot)
+
+def robot_faults(robot: Robot) -> Iterator[str]:
+    """Every reason why a robot cannot be used: a secret that cannot be read, a webhook of another chat."""
     try:
-        # An address that replaces the vendor's may have any scheme.
-        require_webhook(robot_chat(robot.chat), webhook, anywhere=True)
+        webhook, _ = robot_secrets(replace(robot, secret=None))
     except SecretUnusable as error:
-        raise SecretUnusable(f"robot {robot.name}: {error}") from None
+        yield str(error)
+    else:
+        try:
+            # An address that replaces the vendor's may have any scheme.
+            require_webhook(robot_chat(robot.chat), webhook, anywhere=True)
+        except SecretUnusable as error:
+            yield f"robot {robot.name}: {error}"
+    if robot.secret:
+        try:
+            _signing_secret(robot, robot.secret)
+        except SecretUnusable as error:
+            yield str(error)
 
 
 def check_secrets(notify: Notify) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tritonobs.chats.registry import chats
 from tritonobs.errors import SpecInvalid
-from tritonobs.findings import Finding, Severity, Step, abridged, listed, quoted
+from tritonobs.findings import Finding, Severity, Step, abridged, dotted, listed, quoted
 from tritonobs.plan import graph
 from tritonobs.plan.check import autoscaling_findings, limit_findings, rules_findings, slo_findings
 from tritonobs.plan.fleet import (
@@ -26,7 +26,7 @@ from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import declared_limits, resolve_limits, token_limits
 from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, build_notify
 from tritonobs.plan.objectives import promises, shown, slo
-from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules
+from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules, replica_label
 from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.schema import DiscoverySpec, Spec
 
@@ -36,6 +36,25 @@ _PERIOD_DAYS = (7, 90)
 # A hostile file can hold a circle of thousands of models, which the message would repeat.
 _MOST_IN_CIRCLE = 16
 _INSIDE = (".svc", ".svc.cluster.local", ".internal")
+_SEVERITIES = ("critical", "warning", "info")
+# Of alerts, besides those that the fleet file names or that its models give values.
+_LABELS = (
+    *(
+        "alertname",
+        "version",
+        "pipeline",
+        "stage",
+        "slo",
+        "kind",
+        "reason",
+        "source",
+        "device",
+        "vendor",
+        "group",
+    ),
+    *("job", "instance", "namespace", "pod", "container", "service", "endpoint", "deployment", "statefulset"),
+    *("horizontalpodautoscaler", "robot", "task", "model_instance", "loaded_in", "shard", "pool"),
+)
 _REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
 
 
@@ -164,8 +183,9 @@ def _replicas(spec: Spec) -> Iterator[Finding]:
                 first.setdefault(value, position) != position
                 and field in spec.replicas[position].model_fields_set
             ):
-                other = spec.source.place(("replicas", first[value], field))
-                message = f"is the same as that of replicas[{first[value]}] (line {other.line})"
+                other = ("replicas", first[value])
+                line = spec.source.place((*other, field)).line
+                message = f"is the same as that of {dotted(spec.source.original(other))} (line {line})"
                 yield spec.source.finding(("replicas", position, field), message)
 
 
@@ -259,8 +279,12 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
             yield from _known(spec, (*at, "to", position), receiver, receivers, "a receiver")
+        yield from _matched(spec, at, route.match)
+    yield from _never_reached(spec)
     chat_of: dict[str, str] = {}
     for chat, name, robot in notify.robots():
+        for position, mention in enumerate(getattr(robot, "mention", ())):
+            yield from _matched(spec, ("notify", chat.name, name, "mention", position), mention.match)
         others = [other for _, other, _ in notify.robots() if other != name]
         for position, other in enumerate(robot.failover):
             yield from _known(
@@ -271,6 +295,48 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
             message = f"is the name of a robot of notify.{chat_of[name]}, too; give each a name of its own"
             yield spec.source.finding(("notify", chat.name, name), message, key=True)
     yield from _clashes(spec)
+
+
+def _matched(spec: Spec, at: tuple[Step, ...], match: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
+    """Labels and values that look as if no alert had them: people would wait for a message in vain."""
+    models = spec.models.values()
+    written = {
+        "severity": _SEVERITIES,
+        "model": list(spec.models),
+        "team": [one for one in (spec.defaults.team, *(model.team for model in models)) if one],
+        "tier": [one for one in (spec.defaults.tier, *(model.tier for model in models)) if one],
+    }
+    known = sorted({*_LABELS, *written, replica_label(spec), spec.rules.cluster_label})
+    for label, values in match.items():
+        path = (*at, "match", label)
+        # Targets and external labels may bring others, so only what looks misspelt is reported.
+        if label not in known and (guess := spec.source.guess(label, known)):
+            message = "is not a label of our alerts"
+            hint = f"{guess} correct where your Prometheus adds it"
+            yield spec.source.finding(path, message, hint=hint, key=True, severity=Severity.WARNING)
+        allowed = dict.fromkeys(written.get(label, values))
+        for position, value in enumerate(values):
+            if value not in allowed:
+                what = f"which is not a {label} of this fleet"
+                message = f"found {quoted(value)}, {what}; known are {listed(allowed)}"
+                hint = spec.source.guess(value, allowed)
+                place = (*path, position)
+                yield spec.source.finding(place, message, hint=hint, severity=Severity.WARNING)
+
+
+def _never_reached(spec: Spec) -> Iterator[Finding]:
+    """Routes below one that takes every alert."""
+    routes = spec.notify.routes
+    for place, route in enumerate(routes):
+        if not route.match and not route.continue_ and place + 1 < len(routes):
+            last = spec.source.original(("notify", "routes", place))
+            yield spec.source.finding(
+                ("notify", "routes", place + 1),
+                f"no alert reaches this route and those below it: {dotted(last)} takes every alert",
+                hint="put that one last, or write continue: true there",
+                severity=Severity.WARNING,
+            )
+            return
 
 
 def receiver_names(notify: NotifySpec) -> list[str]:

@@ -67,8 +67,9 @@ def _overlaps(spec: Spec, scheduled: Sequence[ScheduledLimit], path: tuple[str, 
     for position in sorted(range(len(scheduled)), key=lambda place: _begins(scheduled[place])):
         if longest is not None and _begins(scheduled[position]) < _ends(scheduled[longest]):
             first, second = sorted((longest, position))
+            number = spec.source.original((*path, "scheduled_limits", first))[-1]
             message = (
-                f"is in force at the same time as scheduled_limits[{first}]; only one limit can be in force"
+                f"is in force at the same time as scheduled_limits[{number}]; only one limit can be in force"
             )
             yield spec.source.finding((*path, "scheduled_limits", second), message)
         # A long limit may reach over several that follow, so each is compared with the one that ends last.

@@ -5,6 +5,7 @@ promtool and amtool are asked whether they accept what was written, before it is
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ import yaml
 from tritonobs.errors import RenderFailed
 
 _TIMEOUT_SECONDS = 120
+RULES_END = ".rules.yml"
+# The first comment of every file of rules.
+_MADE = b"# Made by tritonobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +86,25 @@ def _write(artifact: Artifact, folder: Path) -> Path | None:
     return path
 
 
+def left_over(artifacts: Iterable[Artifact], folder: Path) -> tuple[Path, ...]:
+    """Rules below `folder` that an earlier build wrote beside those of this one, and this one did not.
+
+    People load rules by a pattern like `*.rules.yml`, which would load these as well.
+    """
+    written = {folder / artifact.path for artifact in artifacts}
+    folders = sorted({path.parent for path in written if path.name.endswith(RULES_END)})
+    there = (path for inside in folders for path in sorted(inside.glob(f"*{RULES_END}")))
+    return tuple(path for path in there if path not in written and _is_ours(path))
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MADE)) == _MADE
+    except OSError:
+        return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checker:
     """A program that judges one artifact (promtool follows it to the rule files)."""
@@ -97,6 +120,12 @@ ALERTMANAGER = Checker(program="amtool", arguments=("check-config",), path="aler
 SHARD = Checker(program="promtool", arguments=("check", "config"), path="prometheus/shards/shard-0.yml")
 AGENTS = Checker(program="promtool", arguments=("check", "config"), path="prometheus/agents.yml")
 CHECKERS = (PROMETHEUS, SHARD, AGENTS, ALERTMANAGER)
+
+
+_NO_DISCOVERY = re.compile(r"field \w+_sd_configs not found")
+_WITHOUT_DISCOVERY = """
+This promtool was built without that way to find servers, as Debian's is without Kubernetes. A Prometheus of
+the same package would refuse the file, too: take both from a release of Prometheus."""
 
 
 def check_artifacts(folder: Path, checker: Checker, program: Path) -> str:
@@ -119,5 +148,6 @@ def check_artifacts(folder: Path, checker: Checker, program: Path) -> str:
         raise RenderFailed(f"{checker.program} could not be run: {error}") from error
     said = (done.stdout + done.stderr).strip()
     if done.returncode:
-        raise RenderFailed(f"{checker.program} rejects the built files:\n{said}")
+        hint = _WITHOUT_DISCOVERY if _NO_DISCOVERY.search(said) else ""
+        raise RenderFailed(f"{checker.program} rejects the built files:\n{said}{hint}")
     return said

@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import types
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Union, get_args, get_origin
 
@@ -191,23 +191,38 @@ def _what_is_left(source: Source, errors: list[ErrorDetails]) -> Spec | None:
     value: Any = copy.deepcopy(source.value())
     # A missing field leaves nothing to take out; an entry of a list that lacks one goes as a whole.
     refused = {
-        _up_to_entry(source.written([step for step in error["loc"] if step != "[key]"])): error["type"]
+        _up_to_entry(source.written([step for step in error["loc"] if step not in _MARKS])): error["type"]
         for error in errors
         if error["type"] != "missing" or any(isinstance(step, int) for step in error["loc"])
     }
     # Backwards, so that positions in a list stay true while entries leave it.
     for path, kind in reversed(refused.items()):
         _take_out(value, path, kind)
+    left = replace(source, moved=_positions(source, refused))
     # Once as it is, and once with what lost its last right value replaced.
     for _ in range(2):
         try:
-            return Spec.model_validate(value).read_from(source)
+            return Spec.model_validate(value).read_from(left)
         except ValidationError as error:
             lost = {str(step) for one in error.errors(include_url=False) for step in one["loc"][:1] or ("",)}
         if not lost <= _REPLACED.keys():
             break
         value.update({field: copy.deepcopy(_REPLACED[field]) for field in lost})
     return None
+
+
+def _positions(source: Source, refused: Iterable[tuple[Step, ...]]) -> dict[tuple[Step, ...], list[int]]:
+    """Of each list that lost entries, which positions are left: a later finding is about one of those."""
+    lost: dict[tuple[Step, ...], set[Step]] = {}
+    for path in refused:
+        if path and isinstance(path[-1], int):
+            lost.setdefault(path[:-1], set()).add(path[-1])
+    found_there = {path: source.value(path) for path in lost}
+    return {
+        path: [position for position in range(len(entries)) if position not in lost[path]]
+        for path, entries in found_there.items()
+        if isinstance(entries, list)
+    }
 
 
 def _up_to_entry(path: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -17,7 +19,7 @@ from pydantic import (
 )
 from typing_extensions import Self  # pydantic brings it
 
-from tritonobs.findings import Node, Source, found, listed
+from tritonobs.findings import Node, Source, found, listed, quoted
 from tritonobs.section import MOST_BOUNDS, MOST_ENTRIES, MOST_MODELS, MOST_REPLICAS, MOST_SLOS, File, Section
 from tritonobs.spec.kubernetes import KubernetesSpec
 from tritonobs.spec.notify import NotifySpec, OwnAlertmanager
@@ -82,10 +84,19 @@ class PodsSpec(Section):
     http_port: Port = Field(default=8000, description="The port of Triton's HTTP address.")
 
 
+def _targets_path(path: Path) -> Path:
+    # Prometheus takes no other names, and would refuse the whole configuration.
+    if path.suffix not in {".json", ".yml", ".yaml"}:
+        raise ValueError(f"found {quoted(str(path))}; allowed is a name that ends in .json, .yml or .yaml")
+    return path
+
+
 class FileSpec(Section):
     """Triton servers are the targets of a file as Prometheus' file_sd reads it."""
 
-    path: File = Field(description="JSON or YAML; read again when it changes.")
+    path: Annotated[File, AfterValidator(_targets_path)] = Field(
+        description="JSON or YAML; read again when it changes."
+    )
     http_port: Port = Field(default=8000, description="The port of Triton's HTTP address.")
 
 

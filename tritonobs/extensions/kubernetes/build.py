@@ -34,7 +34,7 @@ from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.grafana import render_dashboards
 from tritonobs.render.rules import render_objectives, render_rules
 from tritonobs.spec.load import MAX_BYTES, load_fleet, unpacked
-from tritonobs.spec.schema import Spec
+from tritonobs.spec.schema import DiscoverySpec, Spec
 
 
 def objects(plan: Plan, fleet: Path) -> tuple[Artifact, ...]:
@@ -59,7 +59,8 @@ def artifacts(_: Plan, fleet: Path) -> tuple[Artifact, ...]:
     plan = in_cluster(build_plan(spec, Path(HOME)))
     # The text as people wrote it, with comments; the renderer packs it again where it is too large.
     text = unpacked(fleet, read_bytes(fleet, most=MAX_BYTES)).decode()
-    others = {str(one): text_of(fleet.absolute().parent / one, most=MAX_BYTES) for one in _named(spec)}
+    base = fleet.absolute().parent
+    others = {str(one): text_of(base / one, most=MAX_BYTES) for one in _named(spec, base)}
     return render_kubernetes(plan, FleetFile(text=text, others=others))
 
 
@@ -79,18 +80,28 @@ def in_cluster(plan: Plan) -> Plan:
     return replace(plan, addresses=replace(addresses, **moved))
 
 
-def _named(spec: Spec) -> tuple[Path, ...]:
+def _named(spec: Spec, base: Path) -> tuple[Path, ...]:
     """The plain files that the fleet file names by relative paths; others are the image's business."""
     files = [robot.template_file for _, _, robot in spec.notify.robots()]
     files.append(spec.notify.alertmanager_file)
+    if isinstance(spec.replicas, DiscoverySpec) and spec.replicas.file:
+        files.append(spec.replicas.file.path)
     named = tuple(dict.fromkeys(file for file in files if file))
-    for file in named:
-        if file.is_absolute():
-            say(
-                f"{file} is in no object: serve reads it, so put it into its image, or beside the fleet file",
-                err=True,
-            )
-    return tuple(file for file in named if not file.is_absolute())
+    absent = tuple(file for file in named if file.is_absolute() or file in _elsewhere(spec, base))
+    for file in absent:
+        say(
+            f"{file} is in no object: serve reads it, so put it into its image, or beside the fleet file",
+            err=True,
+        )
+    return tuple(file for file in named if file not in absent)
+
+
+def _elsewhere(spec: Spec, base: Path) -> tuple[Path, ...]:
+    """Targets may be written where the pods are; the other files must be here."""
+    targets = spec.replicas.file if isinstance(spec.replicas, DiscoverySpec) else None
+    if targets is None or (".." not in targets.path.parts and (base / targets.path).exists()):
+        return ()
+    return (targets.path,)
 
 
 FOLDER = "kubernetes"
