@@ -51,6 +51,31 @@ def test_nobody_to_ask_is_exit_3_and_one_line(run: Run, nobody: str, command: tu
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+def test_discover_names_every_server_that_does_not_answer(run: Run, nobody: str) -> None:
+    """Of a fleet of forty, not one each time; and no draft that lacks some."""
+    done = run("discover", f"{nobody}/a", f"{nobody}/b", f"{nobody}/c")
+
+    assert (done.returncode, done.stdout) == (3, "")
+    first, *others = done.stderr.strip().splitlines()
+    assert first == "tritonobs: 3 of 3 servers did not answer, nothing is written:"
+    assert [line.strip() for line in others] == [
+        f"GET {nobody}/{name}/v2/models/stats: connection refused" for name in "abc"
+    ]
+
+
+def test_a_channel_of_alertmanager_cannot_be_tried_from_here(run: Run, tmp_path: Path) -> None:
+    """The message says why, instead of denying what stands in the file."""
+    (tmp_path / "fleet.yaml").write_text(
+        'fleet: a\nreplicas: [{name: a, url: "http://a:8000"}]\nmodels: {m: {}}\n'
+        "notify: {slack: {vision: {webhook_file: s}}}\n"
+    )
+
+    done = run("notify", "test", "vision", "--fleet", str(tmp_path / "fleet.yaml"))
+
+    assert done.returncode == 3
+    assert "no robot 'vision'; it has none; slack/vision is sent by Alertmanager itself" in done.stderr
+
+
 def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
     """The view names what it does not see, and ends with 3."""
     done = run("top", "--once", "--interval", "1s", "--metrics", f"{nobody}/metrics")

@@ -362,3 +362,14 @@ def test_a_file_of_targets_has_a_name_that_prometheus_takes(name: str) -> None:
         f'fleet.yaml:2:25: replicas.file.path: found "{name}"; '
         "allowed is a name that ends in .json, .yml or .yaml"
     )
+
+
+@pytest.mark.parametrize("host", ["$HOST", "${HOST}", "{{host}}", "<host>", "a*"])
+def test_a_host_that_is_a_variable_is_refused(host: str) -> None:
+    """Nothing replaces it, and Prometheus would ask for a host of that name."""
+    text = f"fleet: shop\nreplicas: [{{name: a, url: 'http://{host}:8000'}}]\nmodels: {{m: {{}}}}\n"
+
+    (finding,) = read_text(text, "fleet.yaml").findings
+
+    assert finding.path == "replicas[0].url"
+    assert f'found "http://{host}:8000"; allowed is an address like http://127.0.0.1:8000' in finding.message

@@ -40,7 +40,9 @@ def try_robot(plan: Plan, name: str, via: Via, *, chat_urls: Mapping[str, str] |
     robot = next((one for one in plan.notify.robots if one.name == name), None)
     if robot is None:
         names = ", ".join(one.name for one in plan.notify.robots) or "none"
-        raise TritonobsError(f"the fleet file has no robot {name!r}; it has {names}")
+        own = next((one.receiver for one in plan.notify.channels if one.name == name), "")
+        hint = f"; {own} is sent by Alertmanager itself, so nothing here can try it" if own else ""
+        raise TritonobsError(f"the fleet file has no robot {name!r}; it has {names}{hint}")
     if via == "direct":
         _send(plan, robot, chat_urls or {})
     elif via == "serve":

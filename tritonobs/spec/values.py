@@ -159,6 +159,10 @@ def _parse_version(value: object) -> str:
     return text
 
 
+# Such an address reached Prometheus as written, and its target was down.
+_NO_HOST = frozenset("${}<>\\^`|*\"'")
+
+
 def _parse_url(value: object) -> str:
     allowed = "allowed is an address like http://127.0.0.1:8000"
     parts = web_parts(value) if isinstance(value, str) else None
@@ -167,6 +171,10 @@ def _parse_url(value: object) -> str:
     if (parts.username or parts.password) if parts else "@" in str(value):
         raise ValueError(
             "found an address with a user name or a password in it; secrets do not belong in this file"
+        )
+    if parts and _NO_HOST & set(parts.netloc):
+        raise ValueError(
+            f"found {found(value)}; {allowed}; variables of a shell or a template stay as they are"
         )
     if not parts or parts.query or parts.fragment:
         raise ValueError(f"found {found(value)}; {allowed}")

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import Address
+from tritonobs.errors import ClientError
 from tritonobs.files import read_text, replace
+
+if TYPE_CHECKING:
+    from tritonobs.extensions.discover.survey import FoundReplica  # brings ruamel.yaml
+
+_SIDE_BY_SIDE: Final = 64
 
 # What RFC 9110 allows in the name of a field (a token).
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -71,8 +80,6 @@ def discover(
     pipelines call cannot be seen from outside; the draft says where that matters. Without a URL, the servers
     are those that the file of --into names or finds.
     """
-    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
-    from tritonobs.extensions.discover.survey import discover as ask  # noqa: PLC0415
     from tritonobs.extensions.discover.survey import draft, merge  # noqa: PLC0415 (brings ruamel.yaml)
     from tritonobs.spec.load import MAX_BYTES  # noqa: PLC0415 (brings pydantic)
 
@@ -84,11 +91,7 @@ def discover(
         if into is None:
             raise click.UsageError("name the URL of a server, or with --into a fleet file that finds servers")
         urls, pages = _known(into)
-    sent = dict(headers)
-    found = tuple(
-        ask(TritonClient(url, headers=sent), page)
-        for url, page in zip(urls, pages or ("",) * len(urls), strict=True)
-    )
+    found = _asked(urls, pages or ("",) * len(urls), dict(headers))
     if into is None:
         say(draft(found, fleet=fleet), nl=False)
         return 0
@@ -101,6 +104,32 @@ def discover(
     for line in added or ("nothing",):
         say(f"added {line}")
     return 0
+
+
+def _asked(urls: Sequence[str], pages: Sequence[str], headers: Mapping[str, str]) -> tuple[FoundReplica, ...]:
+    """What each server serves; they are asked side by side, because each is watched for seconds.
+
+    Raises:
+        ClientError: some do not answer; all of those are named.
+    """
+    from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
+    from tritonobs.extensions.discover.survey import discover as ask  # noqa: PLC0415
+
+    def one(url: str, page: str) -> FoundReplica | ClientError:
+        try:
+            return ask(TritonClient(url, headers=headers), page)
+        except ClientError as error:
+            return error
+
+    with ThreadPoolExecutor(max_workers=min(len(urls), _SIDE_BY_SIDE)) as pool:
+        answers = tuple(pool.map(one, urls, pages))
+    failed = [answer for answer in answers if isinstance(answer, ClientError)]
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        lines = "".join(f"\n  {error}" for error in failed)
+        raise ClientError(f"{len(failed)} of {len(urls)} servers did not answer, nothing is written:{lines}")
+    return tuple(answer for answer in answers if not isinstance(answer, ClientError))
 
 
 def _known(fleet: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
