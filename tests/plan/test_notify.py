@@ -115,8 +115,8 @@ notify:
     ("routes", "complaint"),
     [
         pytest.param(
-            "{match: {serverity: critical}, to: webhook/x}",
-            "notify.routes[0].match.serverity: is not a label of our alerts "
+            "{match: {severities: critical}, to: webhook/x}",
+            "notify.routes[0].match.severities: is not a label of our alerts "
             "(did you mean severity? correct where your Prometheus adds it)",
             id="a label misspelt",
         ),
