@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 NAMES = [chat.name for chat in robot_chats()]
-SIGNED = [name for name in NAMES if VENDORS[name].signed]
+SIGNED = [name for name, vendor in VENDORS.items() if vendor.signed]
 KEYED = [name for name in NAMES if "keyword" in robot_chat(name).section.model_fields]
 VERDICTS = {
     Refusal.TOKEN: Verdict.REFUSED,
@@ -83,7 +83,9 @@ def _send(client: ChatClient, double: RobotDouble, message: Message | None = Non
 
 def test_every_chat_has_a_double() -> None:
     """What delivers to a chat is tried on one."""
-    assert list(VENDORS) == NAMES
+    assert list(VENDORS) == NAMES, (
+        "VENDORS in tritonobs/extensions/lab/vendors.py, in the order of the registry"
+    )
 
 
 def test_a_message_is_accepted_and_shown(client: ChatClient, double: RobotDouble) -> None:

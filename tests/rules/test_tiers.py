@@ -3,7 +3,7 @@
 import promql_parser
 import pytest
 
-from support.promql import selectors
+from support.promql import selectors, series_of
 from support.promtool import run
 from tritonobs.errors import RenderFailed
 from tritonobs.render.rules import evaluate_mixin, given_by_shards
@@ -46,7 +46,8 @@ def named(rules):
 
 def reads(rule):
     """The series that a rule reads: names, each with its matchers as PromQL."""
-    return [(one.name, one.prettify()) for one in selectors(promql_parser.parse(rule["expr"]))]
+    read = selectors(promql_parser.parse(rule["expr"]))
+    return [(name, one.prettify()) for one in read for name in series_of(one)]
 
 
 def is_record(name):

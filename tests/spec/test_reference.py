@@ -11,6 +11,7 @@ import yaml
 from tritonobs.render.rules import mixin_knobs
 from tritonobs.spec.load import read_text
 from tritonobs.spec.reference import json_schema, markdown
+from tritonobs.spec.rules import threshold_field
 
 ROOT = Path(__file__).parents[2]
 MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
@@ -21,7 +22,10 @@ def test_the_page_holds_the_fields_as_they_are() -> None:
     """Run `tritonobs schema --markdown` and put it below the mark when this fails."""
     page = (ROOT / "docs" / "reference.md").read_text()
 
-    assert page.split(MARK)[1].strip() == markdown(mixin_knobs({})).strip()
+    made = markdown(mixin_knobs({})).strip()
+    assert page.split(MARK)[1].strip() == made, (
+        "write what `tritonobs schema --markdown` prints below the mark"
+    )
 
 
 def test_every_field_says_what_it_is_for() -> None:
@@ -29,6 +33,22 @@ def test_every_field_says_what_it_is_for() -> None:
     rows = [line.split(" | ") for line in markdown(mixin_knobs({})).splitlines() if line.startswith("| `")]
 
     assert [row[0] for row in rows if not row[1].strip()] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"kind": "seconds", "says": "A wait."}, 'found kind "seconds"; allowed is one of share, '),
+        ({"says": "A wait."}, "found kind"),
+        ({"kind": "wait"}, "says is missing"),
+    ],
+)
+def test_a_threshold_that_is_not_whole_is_named(row: dict[str, str], said: str) -> None:
+    """Who adds one reads the file, the row and what is allowed."""
+    with pytest.raises(ValueError, match=r"thresholds[.]json, queueSeconds: ") as refused:
+        threshold_field({"knob": "queueSeconds", **row})
+
+    assert said in str(refused.value)
 
 
 def test_the_schema_is_one() -> None:

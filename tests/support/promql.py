@@ -31,6 +31,18 @@ def selectors(expression: Any) -> Iterator[Any]:
     return (node for node in nodes(expression) if isinstance(node, promql_parser.VectorSelector))
 
 
+def series_of(selector: Any) -> tuple[str, ...]:
+    """The names of the series that a selector reads: one, or the alternatives of `__name__=~"a|b"`."""
+    if selector.name:
+        return (str(selector.name),)
+    return tuple(
+        name
+        for matcher in selector.matchers.matchers
+        if matcher.name == "__name__"
+        for name in str(matcher.value).split("|")
+    )
+
+
 def mixing(text: str) -> Iterator[str]:
     """The parts of an expression that lose the cluster, as PromQL."""
     for node in nodes(promql_parser.parse(text)):

@@ -69,7 +69,7 @@ class Pace:
 class Committer:
     """Everything that is delivered to one robot, or to its failover robots.
 
-    The caller calls `deliver` again and again; nothing is delivered without that.
+    A task calls `deliver` again and again; nothing is delivered without it.
     """
 
     def __init__(

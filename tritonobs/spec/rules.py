@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 
 from tritonobs import assets, names
-from tritonobs.findings import found
+from tritonobs.findings import found, listed
 from tritonobs.section import MOST_BOUNDS, LabelName, Section
 from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
 
@@ -111,11 +112,21 @@ _KINDS: Final[dict[str, object]] = {
 def _thresholds() -> dict[str, Any]:
     """The fields of the table of thresholds, which the mixin reads, too."""
     text = (assets.folder("rules") / "config" / "thresholds.json").read_text(encoding="utf-8")
-    return {row["field"]: _field(row) for row in json.loads(text) if "field" in row}
+    return {row["field"]: threshold_field(row) for row in json.loads(text) if "field" in row}
 
 
-def _field(row: dict[str, str]) -> tuple[object, object]:
-    name = row["kind"]
+def threshold_field(row: Mapping[str, str]) -> tuple[object, object]:
+    """The field of the fleet file that sets the threshold of a row, as pydantic takes it.
+
+    Raises:
+        ValueError: the row has no sentence, or a kind that is not known.
+    """
+    place = f"rules/config/thresholds.json, {row['knob']}"
+    if not row.get("says"):
+        raise ValueError(f"{place}: says is missing; a threshold with a field has a sentence")
+    name = row.get("kind", "")
+    if name not in _KINDS:
+        raise ValueError(f"{place}: found kind {found(name)}; allowed is one of {listed(_KINDS)}")
     kind: Any = _KINDS[name]
     knob = Knob(row["knob"], as_text=name in _AS_TEXT, share=name in _AS_SHARE)
     return Annotated[kind | None, knob], Field(default=None, description=row["says"])

@@ -82,7 +82,7 @@ class Stages:
         self.request = self._record.request
 
     def timed(self, stage: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-        """The old name of `time` as a decorator, until 0.7."""
+        """The old name of `time` as a decorator. It still works, and warns."""
         warnings.warn("stages.timed(stage) is now stages.time(stage)", DeprecationWarning, stacklevel=2)
         return self.time(stage)
 
