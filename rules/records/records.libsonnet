@@ -24,7 +24,11 @@
     groups+: [
       text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
       text.group('objectives', config.evaluationInterval, objectives.held.limits),
-      text.group('subjects', config.modelInterval, servers.clusters + objectives.held.owners + limits.of_model),
+      text.group(
+        'subjects',
+        config.modelInterval,
+        servers.clusters + objectives.held.owners + limits.of_model + limits.overflows.kept
+      ),
       text.group('promises', config.stageInterval, objectives.held.promises),
       text.group(
         'traffic',
@@ -33,7 +37,6 @@
         limit_alerts.overflow
       ),
       text.group('limits', config.evaluationInterval, limits.overflows.soon),
-      text.group('limits.kept', config.modelInterval, limits.overflows.kept),
       text.group('limits.near', config.stageInterval, limit_alerts.near),
       text.group('stopped', config.modelInterval, traffic_alerts.stopped),
       text.group('forecast', config.slowInterval, limit_alerts.forecast),
