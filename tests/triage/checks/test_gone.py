@@ -118,6 +118,23 @@ def test_a_fleet_that_discovery_lost_is_not_well(fleet: Fleet, late: bool) -> No
     assert [cause.check for cause in verdict.causes].count("replica_down") == 1
 
 
+def test_servers_on_a_wrong_port_have_not_vanished(fleet: Fleet, make_target: Callable[..., Target]) -> None:
+    """They are targets that never answered, and their own API does: the scrapes are the problem."""
+    for place, name in enumerate(("a", "b")):
+        fleet.now.put("up", None, job="triton", instance=f"{name}:8002")
+        fleet.now.put("up", 0.0, job="triton", instance=f"{name}:9999")
+        fleet.targets[place] = make_target(
+            "triton", f"{name}:9999", health="down", error="connection refused"
+        )
+    for question in [name for name in fleet.now.answers if name not in {"up", "limits", "calls"}]:
+        del fleet.now.answers[question]
+    fleet.replicas = [
+        ReplicaState(address=f"http://{name}:8000", ready=True, entries=(), configs=()) for name in ("a", "b")
+    ]
+
+    assert fleet.verdict().causes[0].check == "scrape_problem"
+
+
 def _silent(fleet: Fleet, beat: float, worker: str = "preprocess_0_0-7a-1a", moves: float = 0.0) -> None:
     labels = {**WORKER, "worker": worker}
     fleet.now.put("heartbeats", beat, **labels)

@@ -90,8 +90,10 @@ def _vanished(view: View) -> Iterator[Cause]:
         for (replica,) in view.rows("replica_requests", names.INSTANCE, before=True)
         if view.is_up(replica, before=True)
     ]
-    now = [replica for (replica,) in view.rows("up", names.INSTANCE) if replica in view.replicas]
-    missing = sorted(set(before) - set(now) - targets)
+    # A target that never answered is one, too: a wrong port or path is a problem of its scrapes.
+    now = {target.labels.get(names.INSTANCE, "") for target in view.replica_targets()}
+    now |= {replica for (replica,) in view.rows("up", names.INSTANCE) if replica in view.replicas}
+    missing = sorted(set(before) - now - targets)
     # A rollout gives pods new addresses: as many as before means that they were replaced.
     if len(now) >= len(before) or "up" not in view.snapshot.now:
         return
