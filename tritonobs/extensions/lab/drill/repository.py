@@ -154,7 +154,8 @@ _OF_DEPLOYMENTS = (
         name="slow-version",
         breaks=f"version 2 of nms is rolled out, {_SLOW_SECONDS:g} s slower than version 1",
         cause=_slow_version,
-        alerts=(alert("TritonErrorBudgetBurnFast", model="inspect", slo="latency"),),
+        # The pipeline that calls it has no page of its own.
+        alerts=(alert("TritonErrorBudgetBurnFast", model="nms", slo="latency"),),
         check="slow_version",
         model="nms",
         fires=Takes(fixed=60.0, scaled=600.0),
