@@ -31,8 +31,8 @@ from tritonobs.timings.top import view_of_prometheus
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MINUTES, TROUBLE, PAST = 20, 15, 13
-"""One cluster's trouble begins after so many minutes of the past; the other misses a server at `PAST`."""
+MINUTES, TROUBLE, PAST, END = 20, 15, 13, 30
+"""Now, and the end of what is written: a busy machine asks later. One cluster's trouble begins after so many minutes of the past; the other misses a server at `PAST`."""
 _METRIC = re.compile(
     r"\b(?:(?<![\w:])(?:nv|tritonobs|DCGM|scrape|prometheus|vllm)[_:]\w+|slo:[\w:]+|(?:model|replica)_?\w*:[\w:]+|up)\b(?!\w*\()"
 )
@@ -105,18 +105,18 @@ def test_without_a_cluster_nothing_is_left_out() -> None:
 def _url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Prometheus that holds the past of both."""
     folder = tmp_path_factory.mktemp("clusters")
-    world = World(minutes=MINUTES, scrape_seconds=5)
+    world = World(minutes=END, scrape_seconds=5)
     ill = {
-        "failures": {"BACKEND": [(TROUBLE, 0.0), (MINUTES, 4.0)]},
-        "seconds": [(TROUBLE, 0.05), (MINUTES, 0.4)],
+        "failures": {"BACKEND": [(TROUBLE, 0.0), (END, 4.0)]},
+        "seconds": [(TROUBLE, 0.05), (END, 0.4)],
     }
     for cluster, trouble, qps in (("east", ill, 6.0), ("west", {}, 2.0)):
         world.triton("inspect", qps=qps, cluster=cluster, **trouble)  # type: ignore[arg-type]
         world.gauge("up", 1, job="triton", instance="triton-1:8002", cluster=cluster)
         world.gauge("tritonobs_qps_limit", 10 * qps, model="inspect", cluster=cluster)
-    was_down = [(PAST - 5, 1), (PAST, 0), (MINUTES, 1)]
+    was_down = [(PAST - 5, 1), (PAST, 0), (END, 1)]
     world.gauge("up", was_down, job="triton", instance="triton-2:8002", cluster="west")
-    firing = [(PAST - 5, None), (PAST, 1), (MINUTES, None)]
+    firing = [(PAST - 5, None), (PAST, 1), (END, None)]
     world.gauge("ALERTS", firing, alertname="TritonServerDown", alertstate="firing", cluster="west")
     write_past(past_of(world, int(time.time()) - MINUTES * 60), folder)
     with PrometheusProgram(Path(programs.find("prometheus")), {}, folder) as prometheus:

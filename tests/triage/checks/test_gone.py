@@ -247,6 +247,17 @@ def test_the_only_models_of_a_fleet_may_vanish(fleet: Fleet, up: float, causes: 
     assert {cause.check for cause in fleet.verdict().causes if cause.check == "model_gone"} == causes
 
 
+def test_an_empty_page_is_no_model_that_vanished(fleet: Fleet) -> None:
+    """Triton answers a wrong path with nothing: what it has is not known."""
+    for model in ("inspect", "preprocess", "detector", "nms"):
+        _unload(fleet, model)
+    for replica in ("a:8002", "b:8002"):
+        fleet.now.put("up", 1.0, job="triton", instance=replica)
+        fleet.now.put("scraped", 0.0, job="triton", instance=replica)
+
+    assert fleet.verdict().causes[0].check == "scrape_problem"
+
+
 def test_a_model_that_could_not_be_loaded_is_told_with_tritons_reason(fleet: Fleet) -> None:
     """The repository index knows why."""
     entry = RepositoryEntry(name="nms", version="2", state="UNAVAILABLE", reason="no such file: labels.txt")

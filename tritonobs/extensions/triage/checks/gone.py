@@ -209,8 +209,9 @@ def _gone(view: View) -> Iterator[Subject]:
     """Models with requests before, of which no version is loaded anywhere now."""
     there = "loaded" if "loaded" in view.snapshot.now else "requests"
     loaded = {model for (model,) in view.rows(there, names.MODEL)}
-    up = view.rows("up", names.INSTANCE)
-    seen = bool(loaded) or any(up.get((replica,)) for replica in view.replicas)
+    up, scraped = view.rows("up", names.INSTANCE), view.rows("scraped", names.INSTANCE)
+    # An empty page says nothing about models.
+    seen = bool(loaded) or any(up.get((one,)) and scraped.get((one,)) != 0 for one in view.replicas)
     for subject in view.subjects(before=True):
         # Where no model is loaded at all, the servers may just not have been read.
         if seen and subject[0] not in loaded:
