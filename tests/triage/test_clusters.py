@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MINUTES, TROUBLE, PAST, END = 20, 15, 13, 30
-"""Now, and the end of what is written: a busy machine asks later. One cluster's trouble begins after so many minutes of the past; the other misses a server at `PAST`."""
+"""Minutes of the past: now, the beginning of one cluster's trouble, when the other misses a server, and the end
+of what is written, because a busy machine asks later."""
 _METRIC = re.compile(
     r"\b(?:(?<![\w:])(?:nv|tritonobs|DCGM|scrape|prometheus|vllm)[_:]\w+|slo:[\w:]+|(?:model|replica)_?\w*:[\w:]+|up)\b(?!\w*\()"
 )
