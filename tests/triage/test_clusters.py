@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MINUTES, TROUBLE, PAST, END = 20, 15, 13, 30
-"""Minutes of the past: now, the beginning of one cluster's trouble, when the other misses a server, and the end
+"""Minutes of the past: now, when one cluster is in trouble, when the other misses a server, and the end
 of what is written, because a busy machine asks later."""
 _METRIC = re.compile(
     r"\b(?:(?<![\w:])(?:nv|tritonobs|DCGM|scrape|prometheus|vllm)[_:]\w+|slo:[\w:]+|(?:model|replica)_?\w*:[\w:]+|up)\b(?!\w*\()"
