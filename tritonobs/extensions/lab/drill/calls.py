@@ -176,6 +176,8 @@ _OUTSIDE = (
         model="inspect",
         fires=Takes(fixed=40.0, scaled=600.0),
         resolves=Takes(fixed=30.0),
+        # The alert wants to know the model for 70 minutes, ten of which pass without requests.
+        calm=Takes(fixed=0.0, scaled=3600.0),
     ),
 )
 
