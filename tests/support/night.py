@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MISSING_SECONDS = 260.0
 """TritonModelMissing is judged each minute and waits for two, after the rate has ended: up to 245 s."""
+_UNLOADED_SECONDS = 125.0
+"""TritonModelUnloaded is judged every 30 s and waits for a minute, after the rate has ended: up to 115 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ def live(
             night.mark("lonely unloaded")
             time.sleep(gap)
         night.mark("thawed")
-        time.sleep(45)
+        time.sleep(max(45.0, _UNLOADED_SECONDS - (time.time() - night.at["lonely unloaded"])))
 
     for name in ("gapped", "short", "outage"):
         night.charged[name] = _charged(night, name)
