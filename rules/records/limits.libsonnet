@@ -95,10 +95,16 @@ function(config)
         (%(drained)s >= on (%(subject)s) %(event)s)
       )
     |||, { event: within(event), drained: within(drained) });
-    local soon = [
+    [
       text.record('model_version:triton_requests_pending:sum', |||
         sum by (%(subject)s) (nv_inference_pending_request_count{%(triton)s})
       |||) + shards.sum,
+      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
+      text.record('subject:triton_requests_offered:mean5m', |||
+        subject:triton_requests_offered:rate5m
+          and on (%(subject)s)
+        subject:tritonobs_qps_limit:held
+      |||),
       text.record(pending, |||
         (
           model_version:triton_requests_pending:sum
@@ -111,32 +117,10 @@ function(config)
         subject:tritonobs_qps_limit:held
       |||),
       text.record(waits, longer('min_over_time(' + pending + '[%(sustained)s])')),
+    ] + (if config.recordsAtOnce then [text.record(is_full, full)] else []) + [
       // The time of the last burst, which may have filled the queue within seconds, and of the last overflow.
       text.record(burst, fit('timestamp(\n  %(burst)s\n)\n', { burst: chance.burst(near) })),
       text.record(seen, 'timestamp(subject:tritonobs_limit_exceeded:rate)'),
-      // Members of pipelines that exceed a limit: the alert is about the pipeline. It is remembered for 5 m, because
-      // members' queues drain later.
-      text.record('model:tritonobs_limit_passed_on:info', called(fit(
-        'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
-        { seen: seen }
-      ))),
-      // Overflows that recur, without those of members whose pipeline exceeded its limit within the hour.
-      again.begins,
-      text.record('subject:tritonobs_limit_again:info', fit(|||
-        %(held)s
-          unless on (%(model)s)
-        last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
-      |||, { held: again.held })),
-    ];
-    // What keeps an overflow for as long as its queue is full is not waited for.
-    local kept = [
-      // The mean of 5 m for subjects with a limit; rules that look back for hours read this.
-      text.record('subject:triton_requests_offered:mean5m', |||
-        subject:triton_requests_offered:rate5m
-          and on (%(subject)s)
-        subject:tritonobs_qps_limit:held
-      |||),
-    ] + (if config.recordsAtOnce then [text.record(is_full, full)] else []) + [
       // The last time the queue was not full, for subjects with a burst or an overflow within a day.
       text.record(drained, fit(|||
         timestamp(
@@ -180,8 +164,20 @@ function(config)
           %(full)s
         )
       |||, { overflow: since(seen), burst: since(burst), answered: answered, full: is_full, waits: waits }))),
+      // Members of pipelines that exceed a limit: the alert is about the pipeline. It is remembered for 5 m, because
+      // members' queues drain later.
+      text.record('model:tritonobs_limit_passed_on:info', called(fit(
+        'last_over_time(%(seen)s[%(span5m)s]) or on (%(subject)s) last_over_time(subject:tritonobs_limit_kept:info[%(span5m)s])',
+        { seen: seen }
+      ))),
+      // Overflows that recur, without those of members whose pipeline exceeded its limit within the hour.
+      again.begins,
+      text.record('subject:tritonobs_limit_again:info', fit(|||
+        %(held)s
+          unless on (%(model)s)
+        last_over_time(model:tritonobs_limit_passed_on:info[%(span1h)s])
+      |||, { held: again.held })),
     ];
-    { soon: soon, kept: kept };
   local of_model =
     [
       // Versions whose limit is the same as that of their model: they have all of its traffic and no tighter limit. A model

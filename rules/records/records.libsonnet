@@ -24,11 +24,7 @@
     groups+: [
       text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
       text.group('objectives', config.evaluationInterval, objectives.held.limits),
-      text.group(
-        'subjects',
-        config.modelInterval,
-        servers.clusters + objectives.held.owners + limits.of_model + limits.overflows.kept
-      ),
+      text.group('subjects', config.modelInterval, servers.clusters + objectives.held.owners + limits.of_model),
       text.group('promises', config.stageInterval, objectives.held.promises),
       text.group(
         'traffic',
@@ -36,7 +32,7 @@
         traffic.requests + traffic.subjects +
         limit_alerts.overflow
       ),
-      text.group('limits', config.evaluationInterval, limits.overflows.soon),
+      text.group('limits', config.evaluationInterval, limits.overflows),
       text.group('limits.near', config.stageInterval, limit_alerts.near),
       text.group('stopped', config.modelInterval, traffic_alerts.stopped),
       text.group('forecast', config.slowInterval, limit_alerts.forecast),
