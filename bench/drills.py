@@ -159,8 +159,9 @@ def report(seen: dict[str, Any], *, pieces: bool) -> str:
         "",
         f"- {len(kept)} of {len(done)} drills went as promised.",
         f"- Triage named the planted cause first in {len(named)} of {len(faults)} faults.",
-        f"- On the healthy stack under load triage said healthy {well} of {len(calm)} times.",
     ]
+    if calm:
+        lines.append(f"- On the healthy stack under load triage said healthy {well} of {len(calm)} times.")
     lines += [f"- {each['drill']}: {broken}." for each in done for broken in _broken(each)]
     lines += [f"- Not run: {', '.join(missing)}."] if missing else []
     lines += [f"- Not healthy: {each['sentence']}" for each in calm if each["status"] != "healthy"]

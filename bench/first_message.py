@@ -87,25 +87,27 @@ def main() -> None:
     wanted = options.parse_args()
     kept = wanted.pieces and wanted.pieces.exists()
     heard: dict[str, dict[str, Any]] = json.loads(wanted.pieces.read_text()) if kept else {}
+
+    def keep(more: dict[str, dict[str, Any]]) -> None:
+        heard.update(more)
+        if wanted.pieces:
+            wanted.pieces.write_text(json.dumps(heard, indent=1))
+
     missing = [name for name in wanted.names if name not in heard]
     if len(missing) == 1:
-        heard[missing[0]] = asdict(listen(DRILLS[missing[0]]))
-        missing = []
+        name = missing.pop()
+        keep({name: asdict(listen(DRILLS[name]))})
     with ThreadPoolExecutor(wanted.side_by_side) as pool:
         try:
             for done in as_completed([pool.submit(_apart, name) for name in missing]):
-                heard |= done.result()
-                if wanted.pieces:
-                    wanted.pieces.write_text(json.dumps(heard, indent=1))
+                keep(done.result())
         finally:
             # After Ctrl-C no other drill begins.
             pool.shutdown(cancel_futures=True)
     if wanted.healthy and drills.HEALTHY not in heard:
         with practice() as folders:
             looks = [*drills.healthy(Rig(folders, str(folders.root)), wanted.healthy)]
-        heard[drills.HEALTHY] = {"looks": looks}
-        if wanted.pieces:
-            wanted.pieces.write_text(json.dumps(heard, indent=1))
+        keep({drills.HEALTHY: {"looks": looks}})
     shown = [Heard(**heard[name]) for name in DRILLS if name in heard]
     publish("first_message", report(shown), heard, as_json=wanted.json, write=wanted.write)
     if wanted.write:

@@ -43,7 +43,6 @@ SIZE, MARGIN, LINE = 13, 10, 17
 FEWEST_SECONDS = 0.05
 STEPS = 12
 PAPER, INK = (24, 26, 31), (212, 215, 222)
-# Black, red, green, yellow, blue, magenta, cyan, white; then each of them bright.
 
 
 def _inks(text: str) -> list[tuple[int, int, int]]:
@@ -52,6 +51,7 @@ def _inks(text: str) -> list[tuple[int, int, int]]:
     return [(red, green, blue) for red, green, blue in parts]
 
 
+# Black, red, green, yellow, blue, magenta, cyan, white; then each of them bright.
 DARK = _inks("282a30 e06c75 98c379 e5c07b 61afef c678dd 56b6c2 abb2bf")
 BRIGHT = _inks("5c6370 f08089 acd78d f0d08f 7fc3ff da8cf1 6acad6 ffffff")
 THEME = TerminalTheme(PAPER, INK, DARK, BRIGHT)

@@ -71,7 +71,6 @@ class Victoria(Beside):
         self.plant(setup)
         for name in ("whole", "agents"):
             (self.folder / name).mkdir()
-        for name in ("whole", "agents"):
             asks_as(name, setup.configs[name])
         rules = self._written("whole/rules.yml", setup.configs["whole"].pop("rules"))
         store = self._written("whole/prometheus.yml", setup.configs["whole"])

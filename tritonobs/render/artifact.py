@@ -16,7 +16,7 @@ import yaml
 from tritonobs.errors import RenderFailed
 
 _TIMEOUT_SECONDS = 120
-RULES_END = ".rules.yml"
+_RULES_END = ".rules.yml"
 # The first comment of every file of rules.
 _MADE = b"# Made by tritonobs"
 
@@ -92,8 +92,8 @@ def left_over(artifacts: Iterable[Artifact], folder: Path) -> tuple[Path, ...]:
     People load rules by a pattern like `*.rules.yml`, which would load these as well.
     """
     written = {folder / artifact.path for artifact in artifacts}
-    folders = sorted({path.parent for path in written if path.name.endswith(RULES_END)})
-    there = (path for inside in folders for path in sorted(inside.glob(f"*{RULES_END}")))
+    folders = sorted({path.parent for path in written if path.name.endswith(_RULES_END)})
+    there = (path for inside in folders for path in sorted(inside.glob(f"*{_RULES_END}")))
     return tuple(path for path in there if path not in written and _is_ours(path))
 
 
