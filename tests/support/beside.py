@@ -35,7 +35,7 @@ POOLS: Final = (
         models=(
             Served(model="a", qps=4),
             Served(model="a", version="2", qps=2, failing=0.25),
-            Served(model="b", qps=9.6),
+            Served(model="b", qps=8.6),
         ),
     ),
     Pool(name="text", servers=3, models=(Served(model=OVER, qps=5),)),

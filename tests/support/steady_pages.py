@@ -19,8 +19,8 @@ SERVE: Final = "127.0.2.1"
 _BOUNDS: Final = ((0.1, 0.9), (0.5, 0.97), (1.0, 1.0))
 """Bounds of the stage `total` in seconds, each with the share of requests within it."""
 _MICRO: Final = 1e6
-_EARLY: Final = 0.8
-"""A scrape that comes after so much of a step is earlier than those before, not later."""
+_EARLY: Final = 0.1
+"""A scrape may be earlier than its moment by so much of a step; else it is late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +51,7 @@ class Fleet:
 
     Prometheus scrapes in steps, late by some milliseconds, on a busy machine by a second, and notes the time
     without them. So does this: of each scraper the earliest moment of a step counts, however late it comes.
+    It is learnt before requests come, because the first scrapes are the latest.
     """
 
     pools: Sequence[Pool]
@@ -96,11 +97,13 @@ class Fleet:
 
     def _passed(self, address: str, scraper: str) -> float:
         now = time.time()
-        late = (now - self.asked.setdefault((address, scraper), now)) % self.step_seconds
-        if late > _EARLY * self.step_seconds:
-            self.asked[address, scraper] = now
-            late = 0.0
-        return max(0.0, now - late - self.began)
+        steps = (now - self.asked.setdefault((address, scraper), now)) / self.step_seconds
+        if now < self.began:
+            if steps % 1 > 0.5:
+                self.asked[address, scraper] = now
+            return 0.0
+        moment = self.asked[address, scraper] + math.floor(steps + _EARLY) * self.step_seconds
+        return max(0.0, moment - self.began)
 
     def _requests(self, served: Served, passed: float) -> float:
         since, times = self.raised.get(served.model, (passed, 1.0))

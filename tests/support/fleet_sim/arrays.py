@@ -42,6 +42,7 @@ _COMPUTES: Final[dict[str, Any]] = {
     "^": np.power,
 }
 _ROWS: Final = 1000
+_NAMES: Final = re.compile(r'\{__name__=~"([\w:|]+)"\}')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +210,10 @@ def _single(tokens: _Tokens) -> Node:
         inner = _binary(tokens, 0)
         tokens.skip(")")
         return inner
+    if names := _NAMES.fullmatch(tokens.text):
+        tokens.next()
+        reads: list[Node] = [("read", name, 0.0, 0.0) for name in names[1].split("|")]
+        return reduce(lambda one, other: ("binary", "or", one, other), reads)
     if tokens.kind != "name":
         raise ValueError(f"not known: {tokens.text!r}")
     return _named(tokens)
