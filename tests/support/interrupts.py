@@ -22,11 +22,14 @@ LONGEST_SECONDS = 60.0
 
 def forked(work: Callable[[], None], log: Path) -> int:
     """A child in a session of its own that runs a command and ends as the command line does."""
+    # A signal that comes before the child is ready to end as the command line does waits until it is.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
     with warnings.catch_warnings():
         # Python 3.12 warns of threads, which the child does not need.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return child
     os.setsid()
     for number in NUMBERS:
@@ -37,12 +40,14 @@ def forked(work: Callable[[], None], log: Path) -> int:
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
     status = 99
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         work()
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
     except KeyboardInterrupt:  # Between the command's end and ours.
         status = 130
     finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, NUMBERS)
         with suppress(OSError):
             sys.stdout.flush()
         os._exit(status)
