@@ -86,11 +86,24 @@ function(config)
         model_instance:tritonobs_worker_answers:info
       )
     |||;
+    // An ensemble is unloaded with any model that it calls, some seconds earlier: the page is about that model.
+    local with_member = fit(|||
+      label_replace(
+        group by (%(pipeline)s) (
+          pipeline_stage_model:tritonobs_pipeline_calls:held
+            unless on (%(model)s)
+          model_version:triton_requests_succeeded:rate%(short)s
+        ),
+        "model", "$1", "pipeline", "(.*)"
+      )
+    |||, {});
     // Versions of the fleet file that no server has. Where other versions of the model are loaded, it counts only if the
     // model gets far fewer requests than before; otherwise they have replaced it.
     local unloaded = fit(|||
       (
         %(missing)s
+          unless on (%(model)s)
+        %(with_member)s
       )
       unless on (%(model)s)
       (
@@ -102,16 +115,16 @@ function(config)
           %(later)s
         )
       )
-    |||, { missing: missing, soon: fewer('5m'), later: fewer('20m') });
+    |||, { missing: missing, with_member: with_member, soon: fewer('5m'), later: fewer('20m') });
     {
       // In the group of the records that they read.
       again: again.dead.records(dead) + again.unloaded.records(unloaded) + [
         text.alert('TritonModelUnloaded', 'critical', again.unloaded.alert(unloaded), {
           summary: 'A model version of the fleet file is not loaded on any server.',
           description: 'The fleet file lists ' + say.model +
-                       ', but no server that answers has it loaded. Its callers get errors, which Triton does not count.' + say.returns('subject:tritonobs_model_unloaded_begins:info') + " The servers' logs say why it was unloaded or failed to load. If that was intended, take it out of the fleet file.",
+                       ', but no server that answers has it loaded. Its callers get errors, which Triton does not count.' + say.lacked_by + say.returns('subject:tritonobs_model_unloaded_begins:info') + " The servers' logs say why it was unloaded or failed to load. If that was intended, take it out of the fleet file.",
           summary_zh: say.model_zh + ' 没有在任何服务器上加载。',
-          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
+          description_zh: '集群文件承诺了 ' + say.model_zh + '，但没有一台应答的服务器加载了它，调用方得到的错误 Triton 完全不计。' + say.lacked_by_zh + say.returns_zh('subject:tritonobs_model_unloaded_begins:info') + '请在服务器日志中查找卸载或加载失败的原因，或将其从集群文件中去掉。',
           board: board,
         }, wait='1m', keep='5m') + shards.parts([answers]),
         text.alert('TritonWorkerDead', 'critical', text.owned_version(again.dead.alert(dead)), {

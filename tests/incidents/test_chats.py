@@ -8,7 +8,15 @@ import pytest
 
 from support.incidents.conversations import EPOCH, alert_of
 from tritonobs.extensions.incidents import chats, news
-from tritonobs.extensions.incidents.chats import LONGEST_WAIT_SECONDS, Manner, Talk, heard, sift, unasked
+from tritonobs.extensions.incidents.chats import (
+    LONGEST_WAIT_SECONDS,
+    Manner,
+    Talk,
+    heard,
+    sift,
+    telling,
+    unasked,
+)
 from tritonobs.extensions.incidents.incident import What
 from tritonobs.extensions.incidents.join import State, join
 from tritonobs.extensions.incidents.news import Kind
@@ -24,6 +32,8 @@ class Room:
     talk: Talk = field(default_factory=Talk)
     state: State = field(default_factory=State)
     incidents: tuple = ()
+    causes: list = field(default_factory=list)
+    """What each accepted digest said of its incidents."""
 
     def call(self, at, *lives, verdict=None, takes=True):
         """The names that the message has, those that wait, those that are known."""
@@ -36,6 +46,8 @@ class Room:
         has = {key for key, _, status in self.talk.chat.named.values() if status == "firing"}
         sent = [one for one in sent if one.firing or one.fingerprint in has]
         if takes:
+            self.talk = telling(self.talk, step.incidents)
+            self.causes += [one.sentence for one in self.talk.messages.values()]
             self.talk = heard(self.talk, [one.state for one in sent], EPOCH + at)
         name = {one.state: f"{one.labels['alertname']} {one.status}" for one in alerts}
         return (
@@ -174,6 +186,34 @@ def test_another_cause_is_said_although_no_call_comes(room, life, cause, verdict
     assert room.talk.asked == frozenset()
     assert room.tick(1000, other) == ()
     assert room.call(1001, page)[2] == [f"{FAST} firing"]
+
+
+def test_a_cause_is_said_once(room, life, cause, verdict) -> None:
+    """Pages that come later, and the end, say that they belong to it."""
+    page, other, known = (
+        life(FAST, 60, 400, model="ocr"),
+        life(DOWN, 90, 300, model="ocr"),
+        cause("e", "ocr", "2"),
+    )
+    room.call(60, page, verdict=verdict(known))
+    room.call(91, page, other, verdict=verdict(known))
+    room.call(300, other, verdict=verdict(known))
+
+    assert room.causes == ["e at ocr/2", "", ""]
+
+
+def test_while_alerts_end_no_other_cause_is_said(room, life, cause, verdict) -> None:
+    """What recovers looks like many things. The twin: when another alert begins, it is said."""
+    page, other = life(FAST, 60, 300, model="ocr"), life(DOWN, 90, model="ocr")
+    echo = verdict(cause("echo", "ocr", "2"))
+    room.call(60, page, verdict=verdict(cause("e", "ocr", "2")))
+    room.call(90, other)
+    room.call(301, page, verdict=echo)
+    assert room.tick(1000, echo) == ()
+    assert "echo at ocr/2" not in room.causes
+
+    room.call(1010, life(FAST, 1010, model="ocr"), verdict=echo)
+    assert room.causes[-1] == "echo at ocr/2"
 
 
 def test_the_first_cause_that_comes_late_makes_no_message(room, life, cause, verdict) -> None:

@@ -3,6 +3,7 @@
 from support.promtool import Case, reads
 from support.simulate import World
 
+CALLS = "pipeline_stage_model:tritonobs_pipeline_calls:held"
 OWNER, KNOWN = "subject:tritonobs_owner:info", "subject:tritonobs_model_info:held"
 RECENT, PACE = "subject:triton_requests:rate5m", "model_version:triton_requests:rate1m"
 USUAL, BEATS = "subject:triton_requests:p75_1h", "model_instance:tritonobs_worker_alive:bool"
@@ -74,7 +75,10 @@ def yesterday():
 
 
 def unloaded():
-    """Promised first versions; other versions took over from some, and lost requests of others."""
+    """Promised first versions; other versions took over from some, and lost requests of others.
+
+    Of two ensembles that are not there, one calls a model that is not there either.
+    """
     world = World(minutes=70).gauge("up", 1, **UP, cluster="b").gauge("up", 0, **UP, cluster="dark")
 
     def version(model, cluster="b", **records):
@@ -93,6 +97,9 @@ def unloaded():
     version("there", **{DONE: 0})
     version("hidden", **{HIDDEN: 1})
     version("in_the_dark", "dark")
+    for model, member in (("with_member", "gone"), ("alone", "there")):
+        version(model)
+        world.gauge(CALLS, 1, pipeline=model, stage="s", model=member, cluster="b")
     others("replaced", 2, 1.1)
     others("shared", 2, 0.8, 0.4)
     others("missed", 2, 0.5, 0.4)
@@ -185,8 +192,8 @@ def missing():
     return world
 
 
-PRESENCE = (OWNER, KNOWN, RECENT, PACE, DONE, HIDDEN)
-GONE, FELL, ROSE = ("gone", "missed", "enough"), ("fell", "fell_a_bit"), ("rose", "rose_a_bit")
+PRESENCE = (OWNER, KNOWN, CALLS, RECENT, PACE, DONE, HIDDEN)
+GONE, FELL, ROSE = ("gone", "alone", "missed", "enough"), ("fell", "fell_a_bit"), ("rose", "rose_a_bit")
 
 CASES = (
     Case(
@@ -208,7 +215,7 @@ CASES = (
         checks=(told(STOPPED, DAY + 200, "went_on"),),
     ),
     Case(
-        says="a version that is nowhere is told, unless others of its model get what it got, or nobody sees",
+        says="a version that is nowhere is told, unless others of its model get what it got, nobody sees, or it is an ensemble of one",
         world=unloaded(),
         rules=(UNLOADED,),
         given=PRESENCE,

@@ -34,6 +34,7 @@ from tritonobs.extensions.incidents.news import (
     accepted,
     due,
     named,
+    to_say,
 )
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
 
@@ -122,7 +123,7 @@ def sift(
             keys=keys,
             since=since,
             messages={
-                one.id: _part(talks.get(one.id) or _update(one), said)
+                one.id: _part(talks.get(one.id) or _update(one, talk.chat), said)
                 for one in own
                 if one.id in speaking and one.keys & said
             },
@@ -146,8 +147,10 @@ def telling(talk: Talk, incidents: Iterable[Incident], stale: Collection[str] = 
             continue
         told = talk.chat.told.get(ident)
         heard_of = told.causes if told else frozenset()
-        corrects = bool(heard_of) and cause_key(incident.cause) not in heard_of
-        messages[ident] = replace(message, incident=incident, cause=incident.cause, corrects=corrects)
+        repeats = message.kind is Kind.REPEAT
+        cause = incident.cause if repeats else to_say(incident, heard_of)
+        corrects = bool(cause and heard_of and cause_key(cause) not in heard_of)
+        messages[ident] = replace(message, incident=incident, cause=cause, corrects=corrects)
     return replace(talk, messages=messages)
 
 
@@ -208,13 +211,14 @@ def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     return alert.firing or chat.thinks_firing(alert.fingerprint)
 
 
-def _update(incident: Incident) -> Message:
+def _update(incident: Incident, chat: Chat) -> Message:
     """A message for which there is no reason but that its alerts waited long enough."""
+    told = chat.told_of(incident)
     return Message(
         kind=Kind.UPDATE,
         incident=incident,
         changes=(),
-        cause=incident.cause,
+        cause=to_say(incident, told.causes if told else ()),
         new=tuple(one for one in incident.alerts if one.firing),
         going_on=(),
         over=tuple(one for one in incident.alerts if not one.firing),

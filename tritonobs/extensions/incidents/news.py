@@ -272,7 +272,7 @@ def _news(
     ]
     cause, eased = incident.cause, incident.eased
     own = {
-        What.CAUSE: cause is not None and cause_key(cause) not in told.causes,
+        What.CAUSE: to_say(incident, told.causes) is not None,
         What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
         What.AGAIN: (told.ended and not incident.closed)
         or (told.eased and not told.again and incident.ended is None and eased is None),
@@ -286,12 +286,27 @@ def _news(
     return tuple(found)
 
 
+def to_say(incident: Incident, heard: Collection[CauseKey]) -> Cause | None:
+    """The cause, where it is news for those who heard these.
+
+    Another one that is found while alerts end and none begins is an echo: what recovers looks like many things.
+    """
+    cause = incident.cause
+    if cause is None or cause_key(cause) in heard or (heard and _recovers(incident)):
+        return None
+    return cause
+
+
+def _recovers(incident: Incident) -> bool:
+    counted = [one for one in incident.alerts if one.counts]
+    ends = [one.ended for one in counted if one.ended is not None]
+    return bool(ends) and max(ends) > max(one.latest for one in counted)
+
+
 def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
     told = chat.told_of(incident)
     heard = told.causes if told else frozenset()
-    cause = incident.cause
-    if cause and cause_key(cause) in heard and kind is not Kind.REPEAT:
-        cause = None
+    cause = incident.cause if kind is Kind.REPEAT else to_say(incident, heard)
     firing = [one for one in incident.alerts if one.firing and not _outlived(chat, one)]
     known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}
     ends = (one for one in incident.alerts if not one.firing)
