@@ -215,7 +215,7 @@ CASES = (
         checks=(told(STOPPED, DAY + 200, "went_on"),),
     ),
     Case(
-        says="a version that is nowhere is told, unless others of its model get what it got, nobody sees, or it is an ensemble of one",
+        says="a version that is nowhere is told, unless others took over, nobody sees, or a member is gone",
         world=unloaded(),
         rules=(UNLOADED,),
         given=PRESENCE,

@@ -289,7 +289,7 @@ def _news(
 def to_say(incident: Incident, heard: Collection[CauseKey]) -> Cause | None:
     """The cause, where it is news for those who heard these.
 
-    Another one that is found while alerts end and none begins is an echo: what recovers looks like many things.
+    Another one that is found while alerts end and none begins is an echo of what recovers.
     """
     cause = incident.cause
     if cause is None or cause_key(cause) in heard or (heard and _recovers(incident)):
