@@ -83,9 +83,7 @@ def _send(client: ChatClient, double: RobotDouble, message: Message | None = Non
 
 def test_every_chat_has_a_double() -> None:
     """What delivers to a chat is tried on one."""
-    assert list(VENDORS) == NAMES, (
-        "VENDORS in tritonobs/extensions/lab/vendors.py, in the order of the registry"
-    )
+    assert list(VENDORS) == NAMES, "VENDORS in tritonobs/extensions/lab/vendors.py, by name"
 
 
 def test_a_message_is_accepted_and_shown(client: ChatClient, double: RobotDouble) -> None:

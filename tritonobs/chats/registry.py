@@ -1,23 +1,25 @@
-"""The chats: one line each. Everything else asks here.
+"""The chats: each module beside this one and `chat` is one. Everything else asks here.
 
-To add a chat, write its module, its name here, and its page `docs/chats/NAME.md`.
+To add a chat, write its module and its page `docs/chats/NAME.md`.
 """
 
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from tritonobs.chats.chat import Chat, RobotChat
 
-NAMES: Final = (
-    "dingtalk",
-    "feishu",
-    "wecom",
-    "slack",
-    "teams",
+NAMES: Final = tuple(
+    sorted(
+        module.name
+        for module in pkgutil.iter_modules([str(Path(__file__).parent)])
+        if module.name not in {"chat", "registry"}
+    )
 )
 
 

@@ -381,8 +381,8 @@ TEAMS: Final = Vendor(
 VENDORS: Final[Mapping[str, Vendor]] = {
     "dingtalk": DINGTALK,
     "feishu": FEISHU,
-    "wecom": WECOM,
     "slack": SLACK,
     "teams": TEAMS,
+    "wecom": WECOM,
 }
 """By the name of the chat."""
