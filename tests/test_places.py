@@ -36,17 +36,28 @@ from collections.abc import Iterator
 from tritonobs.extensions.triage.check import LATE, check
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause
+from tritonobs.timings.promql import Scope
 
 
-@check(order=275, explains=LATE)
+def _shine(scope: Scope, seconds: float) -> str:
+    return f"max (max_over_time(moon_shine{scope.around()}[{seconds:g}s]))"
+
+
+@check(order=275, explains=LATE, asks={"moon": _shine})
 def full_moon(view: View) -> Iterator[Cause]:
     """Nothing, on a healthy fleet."""
-    if view.snapshot.model == "moon":
+    if view.rows("moon").get((), 0.0) > 0:
         yield Cause(place=("moon", ""), sentence="the moon is full", confidence=0.5)
 ''',
     "docs/checks/full_moon.md": "# full_moon\n\nThe moon is full.\n",
     "docs/checks/README.md": "| [full_moon](full_moon.md) | The moon is full. |\n",
     "tests/triage/checks/test_full_moon.py": '''"""The moon."""
+
+
+def test_a_full_moon_is_found(fleet):
+    """With a question of its own."""
+    fleet.now.put("moon", 1.0)
+    assert "full_moon" in fleet.checks()
 
 
 def test_a_new_moon_is_no_news(fleet):

@@ -9,6 +9,8 @@ import pytest
 from support.promtool import Case, reads, run
 from support.simulate import World
 from tritonobs import programs
+from tritonobs.extensions.triage.checks import CHECKS
+from tritonobs.extensions.triage.snapshot import ASKS
 from tritonobs.timings.promql import Scope
 from tritonobs.timings.questions import trend_questions, window_questions
 
@@ -32,7 +34,8 @@ def test_a_card_is_one_whoever_uses_it(promtool: Path, tmp_path: Path, question:
     world = World(minutes=20)
     world.gauge(metric, [(10, 60), (99, None)], **CARD, pod="old")
     world.gauge(metric, [(10, None), (99, 60)], **CARD, pod="new")
-    expr = window_questions(Scope(), 600.0)[question]
+    assert "accelerator" in CHECKS
+    expr = ASKS[question](Scope(), 600.0)
 
     case = Case(says=question, world=world, rules=(), checks=(reads(expr, 15, ({"UUID": "GPU-1"}, 60.0)),))
 

@@ -43,8 +43,6 @@ def window_questions(
         return promql.summed(promql.rate(metric, chosen, window_seconds), by)
 
     replica = (names.INSTANCE, *_MODEL_VERSION)
-    # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
-    our_rules = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
     stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
     burst_step = max(_BURST_SECONDS, round(window_seconds / _BURST_STEPS))
     return (
@@ -78,27 +76,15 @@ def window_questions(
                 promql.summed(_last_rate(chosen, scrape_seconds), _MODEL_VERSION),
                 _steps(window_seconds, lookback=2 * scrape_seconds, step=burst_step),
             ),
-            "flush_dropped": promql.summed(
-                f"increase({names.FLUSH_DROPPED}{chosen}[{span}])", (*_MODEL_VERSION, names.REASON)
-            ),
-            "flush_errors": promql.summed(f"increase({names.FLUSH_ERRORS}{chosen}[{span}])", _MODEL_VERSION),
             # Pods that follow each other on a card have series of their own, of one and the same card.
             "gpu_utilization": f"max by (gpu_uuid) "
             f"(avg_over_time({names.TRITON_GPU_UTILIZATION}{around}[{span}]))",
             "gpu_memory": f"max_over_time({names.TRITON_GPU_MEMORY_USED}{around}[{span}])"
             f" / {names.TRITON_GPU_MEMORY_TOTAL}{around}",
-            "gpu_clock": f"max by (UUID) (avg_over_time({names.DCGM_SM_CLOCK}{around}[{span}]))",
-            "gpu_temperature": f"max by (UUID) (max_over_time({names.DCGM_TEMPERATURE}{around}[{span}]))",
             "cpu": f"max by ({names.INSTANCE}) "
             f"(avg_over_time({names.TRITON_CPU_UTILIZATION}{around}[{span}]))",
-            "delivery_errors": promql.summed(
-                f"increase({names.DELIVERY_ERRORS}{around}[{span}])", (names.ROBOT, "code")
-            ),
             "slo_bad": promql.summed(f"sum_over_time({names.SLO_BAD}{chosen}[{span}])", _OBJECTIVE),
             "slo_valid": promql.summed(f"sum_over_time({names.SLO_VALID}{chosen}[{span}])", _OBJECTIVE),
-            "rule_failures": promql.summed(
-                f"increase({names.RULE_FAILURES}{our_rules}[{span}])", (names.RULE_GROUP,)
-            ),
         }
     )
 

@@ -17,6 +17,7 @@ from typing import Final
 from tritonobs import names
 from tritonobs.clients.prometheus import FiringAlert
 from tritonobs.extensions.triage.case import Case, Change
+from tritonobs.extensions.triage.snapshot import ASKS, Ask
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
@@ -54,12 +55,16 @@ def check(
     explains: Iterable[str] | None = None,
     same_model: Iterable[str] = (),
     callers: Iterable[str] = (),
+    asks: Mapping[str, Ask] | None = None,
 ) -> Callable[[Callable[[View], Iterator[Cause]]], Callable[[View], Iterator[Cause]]]:
     """Declare the decorated function as the check of its name.
 
     Without `explains` its causes explain nothing, burning budgets included. Deployments and workers are of
-    one model: those of another member of its pipeline explain nothing in it (`same_model`).
+    one model: those of another member of its pipeline explain nothing in it (`same_model`). `asks` is what no
+    other check asks Prometheus about a window, by the name of the answer; several checks share
+    `tritonobs.timings.questions`.
     """
+    ASKS.update(asks or {})
 
     def declare(judge: Callable[[View], Iterator[Cause]]) -> Callable[[View], Iterator[Cause]]:
         DECLARED[judge.__name__] = Check(

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
+from typing import Final, TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
@@ -29,6 +31,10 @@ from tritonobs.timings.measured import (
 )
 from tritonobs.timings.promql import Span, scrape_interval_seconds
 
+Ask: TypeAlias = Callable[[promql.Scope, float], str]
+"""Makes PromQL about a window of so many seconds."""
+ASKS: Final[dict[str, Ask]] = {}
+"""What single checks ask, by the name of the answer; `check` fills it."""
 _TREND_STEPS = 360
 _USUAL_STEPS = 10
 _TREND_SECONDS = 6 * 3600.0
@@ -92,6 +98,7 @@ def take_snapshot(
     Raises:
         ClientError: Prometheus cannot be asked at all.
     """
+    import_module("tritonobs.extensions.triage.checks")  # Fills `ASKS`, and imports this module.
     prometheus, readings = sources.prometheus, Readings()
     cluster = promql.Scope.asked(prometheus)
     # `readings` would only note a failure, but without Prometheus there is nothing to judge.
@@ -103,11 +110,7 @@ def take_snapshot(
     now, before, asked = _both(
         prometheus,
         readings,
-        {
-            span: questions.window_questions(wide, span.seconds, scrape_seconds)
-            | questions.moment_questions(wide, scrape_seconds)
-            for span in (incident, baseline)
-        },
+        {span: _questions(wide, span.seconds, scrape_seconds) for span in (incident, baseline)},
     )
     # Both windows are taken apart by the same calls, because their rows are compared by path.
     now["calls"] = before["calls"] = calls
@@ -116,9 +119,7 @@ def take_snapshot(
     calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
     if calm.span != baseline:
         baseline = calm.span
-        asks = questions.window_questions(
-            wide, baseline.seconds, scrape_seconds
-        ) | questions.moment_questions(wide, scrape_seconds)
+        asks = _questions(wide, baseline.seconds, scrape_seconds)
         before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
         before["calls"] = calls
     later, earlier, asked_close = _both(
@@ -170,6 +171,15 @@ def take_snapshot(
         baseline_note=calm.note,
         called=sources.called,
     )
+
+
+def _questions(scope: promql.Scope, window_seconds: float, scrape_seconds: float) -> dict[str, str]:
+    """What is asked about all models in a window."""
+    return {
+        **questions.window_questions(scope, window_seconds, scrape_seconds),
+        **questions.moment_questions(scope, scrape_seconds),
+        **{name: ask(scope, window_seconds) for name, ask in ASKS.items()},
+    }
 
 
 def _both(

@@ -15,12 +15,25 @@ from tritonobs.extensions.triage.check import (
 )
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
+from tritonobs.timings.promql import Scope, summed
+from tritonobs.units import format_duration
 
 _ON_THE_WAY = frozenset({"tritonobs", "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
 """Jobs of `prometheus.yml` as built."""
 
 
-@check(order=260)
+def _failed(scope: Scope, seconds: float) -> str:
+    failed = f"increase({names.DELIVERY_ERRORS}{scope.around()}[{format_duration(seconds)}])"
+    return summed(failed, (names.ROBOT, "code"))
+
+
+def _not_evaluated(scope: Scope, seconds: float) -> str:
+    # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
+    ours = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
+    return summed(f"increase({names.RULE_FAILURES}{ours}[{format_duration(seconds)}])", (names.RULE_GROUP,))
+
+
+@check(order=260, asks={"delivery_errors": _failed, "rule_failures": _not_evaluated})
 def delivery(view: View) -> Iterator[Cause]:
     """Every break on the way from an alert to a person: rules, serve, a robot or the fleet file."""
     for target in view.snapshot.targets:

@@ -12,8 +12,8 @@ from tritonobs.extensions.triage.view import View, requests
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.outcomes import Worker
-from tritonobs.timings.promql import labels_of
-from tritonobs.units import format_latency
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, summed
+from tritonobs.units import format_duration, format_latency
 
 # Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is not one of them:
 # something answers there.
@@ -249,7 +249,21 @@ def _after_unload(model: str, entry: RepositoryEntry | None) -> tuple[str, ...]:
     )
 
 
-@check(order=250, explains={"dead_worker", "upstream_drop"})
+def _dropped(scope: Scope, seconds: float) -> str:
+    lost = f"increase({names.FLUSH_DROPPED}{scope.of()}[{format_duration(seconds)}])"
+    return summed(lost, (*MODEL_VERSION, names.REASON))
+
+
+def _refused(scope: Scope, seconds: float) -> str:
+    lost = f"increase({names.FLUSH_ERRORS}{scope.of()}[{format_duration(seconds)}])"
+    return summed(lost, MODEL_VERSION)
+
+
+@check(
+    order=250,
+    explains={"dead_worker", "upstream_drop"},
+    asks={"flush_dropped": _dropped, "flush_errors": _refused},
+)
 def scrape_problem(view: View) -> Iterator[Cause]:
     """Targets that are not scraped or give nothing, models that stopped reporting, records that were lost."""
     for target, address in _down(view):

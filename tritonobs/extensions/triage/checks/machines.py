@@ -12,9 +12,9 @@ from tritonobs.extensions.triage.check import LATE, check, taken, titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, labels_of
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of
 from tritonobs.timings.stages import QUEUE
-from tritonobs.units import format_latency
+from tritonobs.units import format_duration, format_latency
 
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003
@@ -81,7 +81,18 @@ _SLOWED = 0.85
 _BUSY = 0.3
 
 
-@check(order=150, explains=LATE)
+def _clock(scope: Scope, seconds: float) -> str:
+    # Pods that follow each other on a card have series of their own, of one and the same card.
+    measured = f"{names.DCGM_SM_CLOCK}{scope.around()}[{format_duration(seconds)}]"
+    return f"max by (UUID) (avg_over_time({measured}))"
+
+
+def _temperature(scope: Scope, seconds: float) -> str:
+    measured = f"{names.DCGM_TEMPERATURE}{scope.around()}[{format_duration(seconds)}]"
+    return f"max by (UUID) (max_over_time({measured}))"
+
+
+@check(order=150, explains=LATE, asks={"gpu_clock": _clock, "gpu_temperature": _temperature})
 def accelerator(view: View) -> Iterator[Cause]:
     """Every GPU that is full, or whose clock fell while it had work."""
     slower = any(case.slower for case in view.cases)
