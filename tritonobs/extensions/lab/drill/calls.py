@@ -145,6 +145,8 @@ _OUTSIDE = (
         check="",
         fires=Takes(fixed=40.0, scaled=60.0),
         resolves=Takes(fixed=60.0, scaled=3900.0),
+        # A step to this traffic is no breath of it where most of what is known was calm.
+        calm=Takes(fixed=0.0, scaled=2700.0),
     ),
     Drill(
         name="spike",
