@@ -277,6 +277,14 @@ def unmeasured():
     )
 
 
+def read_of(model, successes, *, told=0):
+    """What is kept of a model: its successes, a second time where it tells of bad input, and that."""
+    own = {"job": "triton", **of_model(model)}
+    kept = () if successes is None else ("success", "telling") if told else ("success",)
+    rows = [({**own, "counted": counted}, successes) for counted in kept]
+    return [*rows, ({**own, "outcome": "invalid"}, told)] if told else rows
+
+
 CASES = (
     Case(
         says="a page is read while it answers, and new once, unless it was read in the hour before",
@@ -311,6 +319,25 @@ CASES = (
                 ({"job": "triton", **NMS, **R, "outcome": "rejected"}, 2),
             ),
             absent(LAST, 10.5),
+        ),
+    ),
+    Case(
+        says="successes are read while they are there, again beside one bad input, and one reply is a number",
+        world=World(minutes=12)
+        .gauge(SUCCESS, [(10, 7), (99, None)], job="triton", **of_model("goes"))
+        .gauge(OUTCOMES, 1, job="triton", **of_model("goes"), outcome="invalid")
+        .gauge(SUCCESS, 8, job="triton", **of_model("stays"))
+        .gauge(OUTCOMES, [(10, 1), (99, None)], job="triton", **of_model("stays"), outcome="invalid")
+        .gauge(SUCCESS, 9, job="triton", **of_model("tells_none"))
+        .gauge(OUTCOMES, 0, job="triton", **of_model("tells_none"), outcome="invalid"),
+        rules=(LAST,),
+        checks=(
+            reads(
+                LAST, 9, *read_of("goes", 7, told=1), *read_of("stays", 8, told=1), *read_of("tells_none", 9)
+            ),
+            reads(
+                LAST, 10.5, *read_of("goes", None, told=1), *read_of("stays", 8), *read_of("tells_none", 9)
+            ),
         ),
     ),
     failing("OTHER"),

@@ -1,6 +1,6 @@
 """Servers that are silent, unreachable, back, down or only starting, by what `up` says at minute 100."""
 
-from support.promtool import Case, reads
+from support.promtool import Case, absent, reads
 from support.simulate import World, series_name
 
 SILENT, UNREACHABLE = "replica:triton_silent:info", "replica:triton_unreachable:info"
@@ -217,11 +217,29 @@ CASES = (
         given=(DOWN,),
     ),
     told(
-        "an outage begins once",
+        "an outage begins once, and another one soon after it",
         BEGINS,
-        servers({"begins": {OUTAGE: since(99.9)}, "began": {OUTAGE: since(99.7)}}),
-        "begins",
+        servers(
+            {
+                "begins": {OUTAGE: since(99.9)},
+                "began": {OUTAGE: since(99.7)},
+                "begins-again": {OUTAGE: [(99.4, 1), (99.9, None), (999, 1)]},
+            }
+        ),
+        *("begins", "begins-again"),
         given=(OUTAGE,),
+    ),
+    Case(
+        says="an outage begins once, also where rules are evaluated every two seconds",
+        world=World(minutes=1, scrape_seconds=2).gauge(OUTAGE, since(0.5), replica="r"),
+        rules=(BEGINS,),
+        given=(OUTAGE,),
+        checks=(
+            absent(BEGINS, 28 / 60),
+            reads(BEGINS, 0.5, ({"replica": "r"}, 1)),
+            absent(BEGINS, 32 / 60),
+            absent(BEGINS, 34 / 60),
+        ),
     ),
     told(
         "an unreachable server starts that is ten minutes old or answers now, and had no models",

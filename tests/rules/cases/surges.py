@@ -10,6 +10,7 @@ NMS = {"model": "nms", "version": "1"}
 OWNER, TRAFFIC = "subject:tritonobs_owner:info", "model_version:triton_requests:rate5m"
 STAGES = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
 TRITONS = "model_version_reason:triton_requests_failed:rate1m"
+MEAN = "model_version_reason:triton_requests_failed:mean5m"
 BAD = "model_version:triton_requests_bad:increase"
 GIVEN = (OWNER, TRAFFIC, STAGES, TRITONS, BAD)
 KINDS = ((STAGES, {"stage": "decode", "reason": "r"}), (TRITONS, {"reason": "r"}))
@@ -148,6 +149,16 @@ CASES = (
         silent(SURGE, 40),
         minutes=40,
         bad=[(30, 0), (31, 1), (999, 0)],
+    ),
+    Case(
+        says="what Triton counts as failed is told from five in five minutes on, and not of earlier ones",
+        world=World(minutes=20)
+        .gauge(TRITONS, 5.1 / 300, model="five", reason="r")
+        .gauge(TRITONS, 4.9 / 300, model="four", reason="r")
+        .gauge(TRITONS, [(12, 9), (99, 0)], model="earlier", reason="r"),
+        rules=(MEAN,),
+        given=(TRITONS,),
+        checks=(reads(MEAN, 20, ({"model": "five", "reason": "r"}, 0.017)),),
     ),
     surge(
         KINDS[0],

@@ -1,0 +1,95 @@
+"""Failures that Triton counts, of models that tell bad input: what a model told nothing of, once it is much.
+
+A model tells what it did a little earlier or later than Triton does, so what it has not told counts once ten
+minutes of it are more than six seconds of traffic: first the whole of it, then what each scrape adds or takes
+back, and never more than Triton counted as failed.
+"""
+
+from support.promtool import Case, reads
+from support.simulate import World
+
+TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
+FAILED = "replica_model_version_reason:triton_requests_failed:increase"
+SEEN = "replica_model_version_seen_by:triton_requests_bad:increase"
+# A scrape sees 20 requests, so 8 are much. What came at minute 2 is forgotten when it is asked.
+TRAFFIC, LONG_AGO, EARLIER, LATER, NOW = 20, 2, 24, 25, 31
+BEFORE, TWICE_BEFORE = NOW - 0.25, NOW - 0.5
+OLD_TRAFFIC = {LONG_AGO: 50 * TRAFFIC}
+# Requests that were not told of, by minute; failures by minute, of the reason BACKEND and of none.
+TWO_FIVES, THREE_MORE = {BEFORE: 5, NOW: 5}, {EARLIER: 10, LATER: -4, NOW: 3}
+FLICKER = {TWICE_BEFORE: 10, BEFORE: -4, NOW: 3}
+SEVEN, TWELVE = {BEFORE: (4, None), NOW: (None, 3)}, {BEFORE: (3, 2), NOW: (4, 3)}
+THIRTEEN, OLD_FAILURES = {EARLIER: (6, 4), NOW: (2, 1)}, {LONG_AGO: (50, 50)}
+# By model: what was not told of, what failed, all requests where they are others, and what counts now.
+MODELS = {
+    # The whole of ten minutes when it becomes much, or the failures of these where they are fewer.
+    "begins": (TWO_FIVES, TWELVE, {}, 10),
+    "begins_with_fewer_failures": (TWO_FIVES, SEVEN, {}, 7),
+    "just_not_much": ({NOW: 8}, {NOW: (9, 3)}, {}, None),
+    # Then what the scrape adds, or its failures where there are fewer in all.
+    "goes_on": ({EARLIER: 10, NOW: 2}, THIRTEEN, {}, 2),
+    "goes_on_with_fewer_failures": ({EARLIER: 10, NOW: 5}, THIRTEEN, {}, 3),
+    "goes_on_without_a_failure": (THREE_MORE, {EARLIER: (1, 1)}, OLD_TRAFFIC, None),
+    "takes_back": ({EARLIER: 10, NOW: -2}, {EARLIER: (6, 4)}, {}, -2),
+    # It was much within ten minutes, and was not at the last scrape.
+    "rested": (THREE_MORE, THIRTEEN, OLD_TRAFFIC, 3),
+    "rested_for_a_scrape": (FLICKER, {TWICE_BEFORE: (6, 4), NOW: (2, 1)}, {}, 3),
+    "rested_for_a_scrape_without_a_failure": (FLICKER, {TWICE_BEFORE: (1, 1)}, {}, None),
+    # What was more than ten minutes ago changes nothing of this.
+    "begins_again": ({LONG_AGO: 100, **TWO_FIVES}, TWELVE, {}, 10),
+    "not_much_again": ({LONG_AGO: 100, NOW: 5}, {NOW: (6, 3)}, {}, None),
+    "begins_after_much_traffic": (TWO_FIVES, TWELVE, OLD_TRAFFIC, 10),
+    "begins_after_much_traffic_with_fewer_failures": (TWO_FIVES, SEVEN, OLD_TRAFFIC, 7),
+    "begins_after_failures": (TWO_FIVES, OLD_FAILURES | SEVEN, {}, 7),
+    "goes_on_after_failures": ({EARLIER: 10, NOW: 5}, OLD_FAILURES | THIRTEEN, {}, 3),
+    "goes_on_again": ({LONG_AGO: 100, EARLIER: 10, NOW: 2}, THIRTEEN, {}, 2),
+    # What was not told of is compared with the traffic of the same time: 9 are not more than 0.4 of 25, and 4
+    # not of 12, but 6 are, and 11 are more than 0.4 of 25.
+    "less_of_less_traffic": (
+        {NOW - 2: 9, TWICE_BEFORE: -5, NOW: 2},
+        {NOW - 2: (4, 1), NOW: (2, 1)},
+        {None: 12, NOW - 10.5: 25},
+        6,
+    ),
+    "more_of_more_traffic": (
+        {NOW - 2: 4, TWICE_BEFORE: 5, NOW: 2},
+        {NOW - 2: (4, 1), NOW: (5, 4)},
+        {None: 12, TWICE_BEFORE: 25},
+        11,
+    ),
+}
+
+
+def but_at(base, others):
+    """One value at all scrapes but those at these minutes."""
+    steps = [step for minute in sorted(others) for step in ((minute, base), (minute + 0.25, others[minute]))]
+    return [*steps, (999, base)]
+
+
+def models():
+    """Every model, and what counts of it at the end."""
+    world = World(minutes=NOW)
+    rows = []
+    for model, (untold, failures, traffic, counts) in MODELS.items():
+        own = {"model": model, "version": "1", "replica": "r"}
+        usual = traffic.get(None, TRAFFIC)
+        others = {minute: value for minute, value in traffic.items() if minute is not None}
+        world.gauge(TOLD, but_at(usual, others), **own, outcome="seen")
+        world.gauge(TOLD, but_at(0, untold), **own, outcome="untold")
+        for place, reason in enumerate(("BACKEND", "")):
+            of_reason = {minute: values[place] for minute, values in failures.items()}
+            world.gauge(FAILED, but_at(None, of_reason), **own, reason=reason)
+        rows += [] if counts is None else [({**own, "seen_by": "triton"}, counts)]
+    return world, rows
+
+
+WORLD, ROWS = models()
+CASES = (
+    Case(
+        says="what a model that tells bad input left out counts when it is much, and Triton saw it fail",
+        world=WORLD,
+        rules=(SEEN,),
+        given=(TOLD, FAILED),
+        checks=(reads(SEEN, NOW, *ROWS),),
+    ),
+)
