@@ -17,6 +17,8 @@ from tritonobs.extensions.lab.drill.rig import Rig, steady
 from tritonobs.extensions.lab.stack.processes import wait_for
 
 _ENTRANCE = "inspect_ensemble"
+_PREPARED = Takes(fixed=300.0)
+"""Calm after a model was loaded again, slower: nearer to the fault, triage rightly names the load."""
 
 
 @contextmanager
@@ -45,6 +47,7 @@ _OF_CAPACITY = (
         check="queue_saturation",
         fires=Takes(fixed=45.0, scaled=330.0),
         resolves=Takes(fixed=45.0, scaled=300.0),
+        calm=_PREPARED,
     ),
     Drill(
         name="traffic-surge",
@@ -60,6 +63,7 @@ _OF_CAPACITY = (
         model=_ENTRANCE,
         fires=Takes(fixed=45.0, scaled=900.0),
         resolves=Takes(fixed=60.0, scaled=300.0),
+        calm=_PREPARED,
     ),
 )
 
