@@ -162,7 +162,7 @@ _OUTSIDE = (
         name="ramp",
         breaks="traffic grows from 40 % of the limit towards it",
         traffic=(
-            Stream(segments=(Segment(qps=3.2, end_qps=7.4, seconds=900.0), Segment(qps=7.4, seconds=900.0))),
+            Stream(segments=(Segment(qps=3.2, end_qps=7.4, seconds=480.0), Segment(qps=7.4, seconds=900.0))),
         ),
         alerts=(alert("TritonQpsWillExceedLimit", model="inspect"),),
         check="",
