@@ -3,8 +3,9 @@
 python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--json] [--write]
 
 Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. All
-messages count that the chat gets after the fault; often another alert speaks before the promised one. The
-fault stays until there is a message, at most four minutes longer, because warnings wait for three. The cause
+messages count that the chat gets after the fault, but for those of infos alone, which are of no incident;
+often another alert speaks before the promised one. The fault stays until there is a message, at most four
+minutes longer, because warnings wait for three. The cause
 counts as named where the words above the alerts begin as those of triage at the end of the fault; numbers
 move from look to look and are left out. What came of the drills themselves is written as `bench/drills.py`
 does.
@@ -53,6 +54,8 @@ SETTLE_SECONDS = 20.0
 _BEGINNING = 4
 """Words; what follows them tells how much, which moves from look to look."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_COUNTS = re.compile("^(critical|warning) \N{MIDDLE DOT} ", re.MULTILINE)
+"""Below each alert stands its severity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +154,8 @@ def listen(drill: Drill) -> Heard:
 
         def tell(_name: str, moment: Moment) -> None:
             print(f"  {moment.seconds:6.1f} {moment.what}", file=sys.stderr)
+            if moment.what == drill.breaks:
+                silence.begin()
 
         with Session(rig, tell, silence.lasts if drill.alerts else lambda: False) as one:
             (outcome,) = one.rehearse([drill])
@@ -158,7 +163,7 @@ def listen(drill: Drill) -> Heard:
         ended = time.time()
         told = rig.robot.get("/messages").required().json()
     caused = _caused(outcome, ended)
-    told = [each for each in told if each["received_at"] >= caused]
+    told = [each for each in told if each["received_at"] >= caused and _COUNTS.search(each["text"])]
     said = _above(told[0]["text"]) if told else ""
     return Heard(
         drill=drill.name,
@@ -175,12 +180,16 @@ def listen(drill: Drill) -> Heard:
 
 
 class Silence:
-    """Whether nobody was told since the promises were seen, for four minutes at most."""
+    """Whether nobody was told since the fault, for four minutes at most."""
 
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
-        self._told = len(self._messages())
+        self._told = 0
         self._ends: float | None = None
+
+    def begin(self) -> None:
+        """The fault begins."""
+        self._told = len(self._messages())
 
     def lasts(self) -> bool:
         """Asked again and again while the fault stays."""
@@ -190,7 +199,7 @@ class Silence:
 
     def _messages(self) -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = self._rig.robot.get("/messages").required().json()
-        return told
+        return [each for each in told if _COUNTS.search(each["text"])]
 
 
 def _caused(outcome: Outcome, now: float) -> float:

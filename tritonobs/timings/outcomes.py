@@ -184,19 +184,19 @@ def workers(
     """
     loaded = None if served is None else set(served)
     known = {key: value for key, value in moved.items() if loaded is None or key[:3] in loaded}
-    places = {(*key[:3], _place(key[3])) for key, value in known.items() if value > 0}
+    places = {(*key[:3], place_of(key[3])) for key, value in known.items() if value > 0}
     return tuple(
         Worker(
             replica=key[0],
             model=key[1],
             version=key[2],
             worker=key[3],
-            state="alive" if value > 0 else "replaced" if (*key[:3], _place(key[3])) in places else "dead",
+            state="alive" if value > 0 else "replaced" if (*key[:3], place_of(key[3])) in places else "dead",
         )
         for key, value in sorted(known.items())
     )
 
 
-def _place(worker: str) -> str:
+def place_of(worker: str) -> str:
     """The model instance a worker serves: what its label says before pid and serial number."""
     return worker.rsplit("-", 2)[0]

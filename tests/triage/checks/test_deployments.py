@@ -416,6 +416,35 @@ def test_new_workers_and_slower_requests_are_a_reload(fleet: Fleet) -> None:
     assert verdict.causes[0].since == 9_701.0
 
 
+def _loop(fleet: Fleet, *models: str) -> None:
+    """Four more workers of each model instance, one after the other; only the last lives."""
+    for model in models:
+        labels = {"instance": "a:8002", "model": model, "version": "1"}
+        fleet.now.put("heartbeats", None, **labels, worker=f"{model}_0_0-7a-1a")
+        fleet.now.put("alive", None, **labels, worker=f"{model}_0_0-7a-1a")
+        for number in range(4):
+            fleet.now.put("first_beats", 9_700.0 + 60 * number, **labels, worker=f"{model}_0_0-9{number}-3c")
+        fleet.now.put("heartbeats", 9_999.0, **labels, worker=f"{model}_0_0-93-3c")
+        fleet.now.put("alive", 4.0, **labels, worker=f"{model}_0_0-93-3c")
+
+
+def test_a_model_that_is_loaded_again_and_again_is_told_also_where_nobody_felt_it(fleet: Fleet) -> None:
+    """Loads that are quick cost little, and go on until someone finds what causes them."""
+    _loop(fleet, "preprocess")
+
+    verdict = fleet.verdict()
+
+    assert [cause.check for cause in verdict.causes] == ["reload"]
+    assert verdict.sentence == "preprocess version 1 was loaded 4 times since 02:41:41 UTC, again and again"
+
+
+def test_a_server_that_starts_again_and_again_is_no_loop_of_its_models(fleet: Fleet) -> None:
+    """The twin: it loads all of them."""
+    _loop(fleet, "preprocess", "detector", "nms", "inspect")
+
+    assert "reload" not in fleet.checks()
+
+
 def test_a_reload_nobody_felt_is_no_cause(fleet: Fleet) -> None:
     """Deployments are daily work."""
     _reloaded(fleet)

@@ -13,7 +13,7 @@ from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
 from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
-from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, workers
+from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, place_of, workers
 from tritonobs.timings.promql import Span, labels_of
 from tritonobs.timings.stages import StageTable, stage_tables
 
@@ -361,9 +361,27 @@ class Roster:
         )
         return self._view.snapshot.incident.end - max(0.0, self._newest(worker.replica) - beat)
 
+    def loads(self, subject: Subject) -> tuple[float, ...]:
+        """When workers of one model instance began in the incident, of the one that began most often."""
+        began: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        start = self._view.snapshot.incident.start + self._view.trends.window / 2
+        for replica, model, version, worker in self._view.rows("first_beats", *WORKER_LABELS):
+            one = Worker(replica=replica, model=model, version=version, worker=worker, state="alive")
+            if (model, version) == subject and _key(one) not in self._beats_before:
+                moment = self.first_beat(one)
+                if moment > start:
+                    began[replica, place_of(worker)].append(moment)
+        most: list[float] = max(began.values(), key=len, default=[])
+        return tuple(sorted(most))
+
+    @cached_property
+    def known(self) -> frozenset[Subject]:
+        """The model versions that had workers in the baseline."""
+        return frozenset((key[1], key[2]) for key in self._beats_before)
+
     def knew(self, subject: Subject) -> bool:
         """Whether the model version had workers in the baseline."""
-        return any(key[1:3] == subject for key in self._beats_before)
+        return subject in self.known
 
     def _newest(self, replica: str) -> float:
         return max((self._beats[_key(other)] for other in self._living.get(replica, ())), default=0.0)

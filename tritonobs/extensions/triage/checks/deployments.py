@@ -33,6 +33,8 @@ _EVERYWHERE = 1.1
 _FEWEST = 10
 """Requests before and since: a mean of fewer says nothing about the machine."""
 _HALF = 0.5
+_LOOP = 3
+"""So many loads of one model instance within an incident are no deployment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -411,8 +413,12 @@ _WINDOWS = 1.5
     callers={"error_surge", "slow_stage"},
 )
 def reload(view: View) -> Iterator[Cause]:
-    """Models that got new workers between the windows, where requests were slower or failed since."""
+    """Models that got new workers between the windows: again and again, or slower or failing since."""
+    looping = _looping(view)
     for subject, workers in sorted(view.roster.born.items()):
+        if subject in looping:
+            yield _again_and_again(subject, looping[subject])
+            continue
         slower = view.slower_case(subject[0]) is not None
         # What clients send is not the load's fault.
         failing = view.failing(subject[0]) and not explain_errors(view, subject)
@@ -442,6 +448,31 @@ def reload(view: View) -> Iterator[Cause]:
             asked=("heartbeats", "first_beats"),
             since=born,
         )
+
+
+def _looping(view: View) -> dict[Subject, tuple[float, ...]]:
+    """The models that were loaded again and again, and when. A server that starts again loads them all."""
+    loads = {subject: view.roster.loads(subject) for subject in view.roster.born}
+    found = {subject: moments for subject, moments in loads.items() if len(moments) >= _LOOP}
+    ups = (series.points for series in view.snapshot.trends.get("up", ()))
+    fell = any(value == 0 for points in ups for _, value in points)
+    everything = len(view.roster.known) > 1 and view.roster.known <= set(found)
+    return {} if fell or everything else found
+
+
+def _again_and_again(subject: Subject, loads: Sequence[float]) -> Cause:
+    often = f"{len(loads)} times since {format_clock(loads[0])}"
+    return Cause(
+        place=subject,
+        sentence=f"{titled(subject)} was loaded {often}, again and again",
+        confidence=0.7,
+        evidence=(Evidence(f"loads of {subject[0]}", None, float(len(loads)), "count"),),
+        next_steps=(
+            "find what loads it: a deployment that repeats, a controller, files that change while polled",
+        ),
+        asked=("first_beats",),
+        since=loads[0],
+    )
 
 
 def _is_over(view: View, subject: Subject, born: float) -> bool:
