@@ -60,7 +60,32 @@ def sources(name):
     return world
 
 
+def few():
+    """Models of which so many requests were traced in five minutes, each of which took 0.02 s."""
+    world = World(minutes=6)
+    for samples in (1, 19, 20, 99, 100):
+        model = f"m{samples}"
+        for le, rate in (("0.01", 0), ("0.02", samples / 300), ("+Inf", samples / 300)):
+            world.gauge(RATE, rate, model=model, version="1", phase="request", le=le)
+        world.gauge(SEEN, samples / 300, model=model, version="1")
+    return world
+
+
 CASES = (
+    Case(
+        says="a P99 is of a hundred traced requests or more, a P95 of twenty, a median of any",
+        world=few(),
+        rules=tuple(f"{OF_TRACES}:{name}_5m" for name in QUANTILES),
+        given=(RATE, SEEN),
+        checks=tuple(
+            reads(
+                f"count by (model) ({OF_TRACES}:{name}_5m)",
+                5,
+                *(({"model": f"m{samples}"}, 1) for samples in shown),
+            )
+            for name, shown in (("p50", (1, 19, 20, 99, 100)), ("p95", (20, 99, 100)), ("p99", (100,)))
+        ),
+    ),
     Case(
         says="traced requests of two servers add up by phase and bound, and are those of the last minute",
         world=received(),
