@@ -167,6 +167,26 @@ def goes_on(tier):
     )
 
 
+def begins_once(name, length):
+    """A burn that begins at minute 10, after a pause within the short window, and after a longer one."""
+    record, soon, later = f"slo:error_budget_burn_{name}:begins", 12 + length - 4, 20 + 3 * length
+    levels = [level for at in (10, soon, later) for level in ((at, None), (at + 2, 20))]
+    begun = f"slo:error_budget_burn_{name}:begun"
+    end = later + 30
+    return Case(
+        says=f"{name}: a burn begins once, and again after a pause longer than its short window",
+        world=World(minutes=end, scrape_seconds=60).gauge(begun, [*levels, (1e9, None)], **slo("nms")),
+        rules=(record,),
+        given=(begun,),
+        checks=(
+            reads(f"count_over_time({record}[9m])", 10),
+            reads(f"count_over_time({record}[9m])", 12, (slo("nms"), 1)),
+            reads(f"count_over_time({record}[{end}m])", later, (slo("nms"), 1)),
+            reads(f"count_over_time({record}[{end}m])", end, (slo("nms"), 2)),
+        ),
+    )
+
+
 def comes_again():
     """Burns that began so many minutes ago, once or again."""
     world = fleet(500)
@@ -251,6 +271,7 @@ CASES = (
     faster(),
     *(goes_on(tier) for tier in TIERS),
     comes_again(),
+    *(begins_once(name, MINUTES[short]) for name, _, _, _, short, _ in TIERS[1:]),
     Case(
         says="a burn begins once, and again after a pause of more than five minutes",
         world=World(minutes=30).gauge("slo:error_budget_burn_fast:begun", BURNS, **slo("nms")),
