@@ -129,7 +129,7 @@ def bursts():
 
 
 def suspects():
-    """Models that burn, or nearly do by one of their versions, a member that one of them calls, and others."""
+    """Models that burn, or of which a version nearly does, a member that one of them calls, and others."""
     world = World(minutes=10).gauge(CALLS, 1, pipeline="near", stage="s", model="member")
     world.gauge(CALLS, 1, pipeline="calm", stage="s", model="calm_too")
     world.gauge(OVER, 0.9, **of("near", "1"), sloth_window="6h", burn_tier="long")
