@@ -3,12 +3,11 @@
 python bench/first_message.py [NAME...] [--pieces FILE] [--side-by-side 1] [--json] [--write]
 
 Every drill is rehearsed by itself on a practice stack of its own whose rules run five times as fast. All
-messages count that the chat gets after the fault, but for those of infos alone, which are of no incident;
-often another alert speaks before the promised one. The fault stays until there is a message, at most four
-minutes longer, because warnings wait for three. The cause
-counts as named where the words above the alerts begin as those of triage at the end of the fault; numbers
-move from look to look and are left out. What came of the drills themselves is written as `bench/drills.py`
-does.
+messages count that the chat gets after the fault, but for those of infos alone, which no incident has; often
+another alert speaks before the promised one. The fault stays until there is a message, at most four minutes
+longer, because warnings wait for three. The cause counts as named where the words above the alerts begin as
+those of triage at the end of the fault; numbers move from look to look and are left out. What came of the
+drills themselves is written as `bench/drills.py` does.
 
 All drills take four hours, less side by side where the machine has room for several stacks. With --pieces
 what was heard is kept in a file, also after Ctrl-C, and a later run does only what the file lacks.

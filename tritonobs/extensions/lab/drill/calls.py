@@ -145,7 +145,7 @@ _OUTSIDE = (
         check="",
         fires=Takes(fixed=40.0, scaled=60.0),
         resolves=Takes(fixed=60.0, scaled=3900.0),
-        # A step to this traffic is no breath of it where most of what is known was calm.
+        # Where most of the known traffic was calm, a step does not count as its usual variation.
         calm=Takes(fixed=0.0, scaled=2700.0),
     ),
     Drill(
