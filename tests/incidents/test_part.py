@@ -147,6 +147,26 @@ def test_a_cause_explains_what_began_before_it_was_found(begin):
     assert judged.asked == 1
 
 
+def test_a_chat_reads_a_cause_once(begin):
+    """A page that comes later belongs to the incident. What the chat did not accept is said again."""
+    judged = Judged(cause())
+
+    async def test(one, robots):
+        said = []
+        pages = [alert(), alert("TritonErrorBudgetBurnFast"), alert("TritonErrorBudgetBurnMedium")]
+        for page, accepted in zip(pages, (False, True, True), strict=True):
+            await one.sift("oncall", [page])
+            said.append(await one.above([page], robots["oncall"]))
+            one.named("oncall", [page.state] if accepted else [])
+        return said
+
+    refused, first, second = (texts(said)[0] for said in begin(judged, test))
+
+    assert refused == first
+    assert first.startswith("inspect gets")
+    assert second.startswith("It belongs to an incident that goes on since")
+
+
 @pytest.mark.parametrize("error", [RuntimeError("a slip"), OSError("no route")])
 def test_a_look_that_fails_leaves_the_message_as_it_was(begin, error):
     """And is not repeated at once."""

@@ -203,14 +203,15 @@ class _Voice:
         notes = [Said(text) for text in self._notes(one, news)]
         if one.cause is None:
             return notes
-        if one.id in self.stale:
+        cause = news.cause if news else one.cause
+        if cause is None or one.id in self.stale:
             since = words.goes_on.format(format_clock(one.began, self.zone))
             return (Said(since, words.incident, url), *notes)
         sentence = words.other_cause if news and news.corrects else words.cause
-        sentence = sentence.format(one.cause.sentence)
-        if one.cause.since is not None:
-            sentence = words.since.format(sentence, format_clock(one.cause.since, self.zone))
-        steps = one.cause.next_steps[:1]
+        sentence = sentence.format(cause.sentence)
+        if cause.since is not None:
+            sentence = words.since.format(sentence, format_clock(cause.since, self.zone))
+        steps = cause.next_steps[:1]
         if not steps:
             return (Said(sentence, words.incident, url), *notes)
         return (Said(sentence), Said(words.next_step.format(steps[0]), words.incident, url), *notes)
