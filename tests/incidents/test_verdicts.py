@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
@@ -279,15 +281,6 @@ def test_two_causes_part_a_storm(life, fleet, cause, verdict) -> None:
             {"name": FAST, "model": "ocr"}, ("qps_limit", "", ""), True, id="and what it does to models"
         ),
         pytest.param(
-            {"name": "TritonobsRobotMuted", "robot": "oncall"},
-            ("delivery", "", "", "robot oncall"),
-            True,
-            id="a robot",
-        ),
-        pytest.param(
-            {"name": FAST, "model": "ocr"}, ("delivery", "", "", "robot oncall"), False, id="not of a model"
-        ),
-        pytest.param(
             {"name": FAST, "model": "ocr"}, ("replica_down", "", "", "triton-1"), False, id="a replica"
         ),
         pytest.param(
@@ -310,6 +303,30 @@ def test_a_cause_explains_what_is_at_its_place(
     step = listener.hear(60, [alert_of(life(since=60, **alert), 60)], verdict(cause(*place)))
 
     assert bool(step.incidents[0].cause) is explains
+
+
+@pytest.mark.parametrize(
+    ("alert", "asked", "what"),
+    [
+        ("TritonobsRobotMuted", "robot_muted", "oncall"),
+        ("TritonobsDeliveryFailing", "delivery_errors", "oncall"),
+        ("TritonobsFleetFileInvalid", "config_valid", "fleet file on a:1"),
+        ("TritonobsServeDown", "up", "tritonobs"),
+        ("TritonobsRulesFailing", "rule_failures", "tritonobs.alerts.slo"),
+    ],
+)
+def test_what_is_broken_on_the_way_explains_its_own_alert(
+    life, fleet, cause, verdict, *, alert, asked, what
+) -> None:
+    """The twins: neither the alert of a model, nor another one about the way."""
+    other = "TritonobsRobotMuted" if alert != "TritonobsRobotMuted" else "TritonobsRulesFailing"
+    if alert == "TritonobsDeliveryFailing":
+        other = "TritonobsServeDown"
+    said = replace(cause("delivery", "", "", what), asked=(asked,))
+    for name, labels, explains in ((alert, {}, True), (FAST, {"model": "ocr"}, False), (other, {}, False)):
+        step = Listener(fleet=fleet).hear(60, [alert_of(life(name, 60, **labels), 60)], verdict(said))
+
+        assert bool(step.incidents[0].cause) is explains, name
 
 
 @pytest.mark.parametrize(

@@ -50,9 +50,16 @@ _OF_A_SERVER: Final = frozenset({"slow_replica"})
 _AREAS: Final[Mapping[str, str]] = {
     "qps_limit": "traffic",
     "accelerator": "accelerators",
-    "delivery": "delivery",
 }
 """What causes without a model are about, where alerts without one can be about the same."""
+_ON_THE_WAY: Final[Mapping[str, str]] = {
+    "config_valid": "serve",
+    "rule_failures": "prometheus",
+    "robot_muted": "delivery",
+    "delivery_errors": "delivery",
+}
+"""The areas of what is broken between an alert and people, by the question that shows it."""
+_SERVE_JOB: Final = "tritonobs"
 _MORE: Final = frozenset(
     {
         "TritonQpsAboveLimit",
@@ -301,9 +308,12 @@ def places_of(cause: Cause) -> tuple[Where, ...]:
     model, version, third, *_ = (*cause.place, "", "", "")
     if model and cause.check not in _OF_A_SERVER:
         return (Where(model=model, version=version),)
+    if cause.check == "delivery":
+        asked = next((area for question in cause.asked if (area := _ON_THE_WAY.get(question))), "")
+        # The third part is the name of a robot, a file, a job or a group of rules.
+        return (Where(area=asked or ("serve" if third == _SERVE_JOB else "prometheus")),)
     area = "" if model else _AREAS.get(cause.check, "")
-    # The third part of a cause about delivery says in words which robot or file.
-    names = [""] if area == "delivery" else third.split(", ")
+    names = third.split(", ")
     return tuple(Where(model=model, version=version, replica=name, area=area) for name in names)
 
 
