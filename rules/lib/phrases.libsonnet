@@ -63,8 +63,8 @@ local say =
     called_by: '{{ ' + callers + ' }} Pipelines that call it fail with it:{{ range . }} {{ .Labels.pipeline }};{{ end }} they have no page of their own.{{ end }}',
     called_by_zh: '{{ ' + callers + ' }}调用它的流水线同受影响：{{ range . }}{{ .Labels.pipeline }}；{{ end }}不再为此单独告警。{{ end }}',
     // The same of a model that is not loaded: an ensemble is not loaded without it either.
-    lacked_by: '{{ ' + callers + ' }} Pipelines that call it fail or are not loaded either:{{ range $place, $row := . }}{{ if $place }},{{ end }} {{ $row.Labels.pipeline }}{{ end }}.{{ end }}',
-    lacked_by_zh: '{{ ' + callers + ' }}调用它的流水线会失败或同样未加载：{{ range $place, $row := . }}{{ if $place }}、{{ end }}{{ $row.Labels.pipeline }}{{ end }}。{{ end }}',
+    lacked_by: '{{ ' + callers + ' }} Pipelines that call it fail or are not loaded either:{{ range . }} {{ .Labels.pipeline }};{{ end }} load this model first.{{ end }}',
+    lacked_by_zh: '{{ ' + callers + ' }}调用它的流水线会失败或同样未加载：{{ range . }}{{ .Labels.pipeline }}；{{ end }}请先加载本模型。{{ end }}',
 
     // Whether the growth of a forecast was compared with yesterday.
     local grew = 'with printf "subject:triton_requests_offered:mean15m{%(clusterIs)smodel=%%q,version=%%q} offset %(span1d)s" %(clusterValue)s(print $labels.model) (print $labels.version) | query',
