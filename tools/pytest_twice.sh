@@ -5,7 +5,7 @@
 set -uo pipefail
 pytest="$1"
 shift
-most=3
+most=5
 cache="$(mktemp -d ${LATER:+-p "$LATER"})"
 trap 'rm -rf "$cache"' EXIT
 

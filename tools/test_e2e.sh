@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # End-to-end tests. Each folder and file of tests/e2e is a piece of work with servers of its own; most of them wait, so
 # four run side by side on two cores (with five, requests failed and evaluations were missed). The longest begin first.
+# Those that compare what two watchers see within seconds, or what causes a slowdown, come last, two at a time.
 # (pytest-xdist 3.8 does not keep groups together under pytest 9.2, so its --dist loadgroup is no way.)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export BIN="${BIN:-.venv/bin}"
-longest=(kubernetes fleet boards attack shards test_exercise.py test_models.py delivery test_on_call.py stage test_traces.py
+longest=(kubernetes fleet boards attack test_models.py delivery test_on_call.py stage test_traces.py
   test_drill.py test_overflow.py test_traced_queue.py)
+
+by_time=(shards test_exercise.py)
 
 pieces() {
   printf 'tests/e2e/%s\n' "${longest[@]}"
   find tests/e2e -mindepth 1 -maxdepth 1 \( -type d -not -name '__*' -o -name 'test_*.py' \) | sort |
-    grep -vxF "$(printf 'tests/e2e/%s\n' "${longest[@]}")"
+    grep -vxF "$(printf 'tests/e2e/%s\n' "${longest[@]}" "${by_time[@]}")"
 }
 
 # What a piece printed appears when it ends, whole. Code 5: none of its tests is an end-to-end test.
@@ -29,4 +32,11 @@ piece() {
 }
 export -f piece
 
-pieces | xargs -n 1 -P 4 bash -c 'piece "$1"' "$PWD/tools/test_e2e.sh"
+side_by_side() {
+  xargs -n 1 -P "$1" bash -c 'piece "$1"' "$PWD/tools/test_e2e.sh"
+}
+
+code=0
+pieces | side_by_side 4 || code=1
+printf 'tests/e2e/%s\n' "${by_time[@]}" | side_by_side 2 || code=1
+exit "$code"
