@@ -35,7 +35,8 @@ POOLS: Final = (
         models=(
             Served(model="a", qps=4),
             Served(model="a", version="2", qps=2, failing=0.25),
-            Served(model="b", qps=8.6),
+            # With a request waiting at each server, 80 % of its limit for five minutes would be a full queue.
+            Served(model="b", qps=7),
         ),
     ),
     Pool(name="text", servers=3, models=(Served(model=OVER, qps=5),)),
