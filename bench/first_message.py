@@ -160,9 +160,9 @@ def listen(drill: Drill) -> Heard:
             (outcome,) = one.rehearse([drill])
         time.sleep(SETTLE_SECONDS)
         ended = time.time()
-        told = rig.robot.get("/messages").required().json()
+        told = _messages(rig)
     caused = _caused(outcome, ended)
-    told = [each for each in told if each["received_at"] >= caused and _COUNTS.search(each["text"])]
+    told = [each for each in told if each["received_at"] >= caused]
     said = _above(told[0]["text"]) if told else ""
     return Heard(
         drill=drill.name,
@@ -188,17 +188,19 @@ class Silence:
 
     def begin(self) -> None:
         """The fault begins."""
-        self._told = len(self._messages())
+        self._told = len(_messages(self._rig))
 
     def lasts(self) -> bool:
         """Asked again and again while the fault stays."""
         now = time.monotonic()
         self._ends = self._ends or now + WARNED_SECONDS
-        return now < self._ends and len(self._messages()) == self._told
+        return now < self._ends and len(_messages(self._rig)) == self._told
 
-    def _messages(self) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = self._rig.robot.get("/messages").required().json()
-        return [each for each in told if _COUNTS.search(each["text"])]
+
+def _messages(rig: Rig) -> list[dict[str, Any]]:
+    """What the robot accepted, but for infos alone."""
+    told: list[dict[str, Any]] = rig.robot.get("/messages").required().json()
+    return [each for each in told if _COUNTS.search(each["text"])]
 
 
 def _caused(outcome: Outcome, now: float) -> float:

@@ -5,7 +5,7 @@
 set -uo pipefail
 pytest="$1"
 shift
-most=5
+most=3
 cache="$(mktemp -d ${LATER:+-p "$LATER"})"
 trap 'rm -rf "$cache"' EXIT
 

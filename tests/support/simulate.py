@@ -219,3 +219,13 @@ def _present(level: Sequence[tuple[float, float | None]]) -> Level:
 def _quoted(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def of_model(model: str) -> dict[str, str]:
+    """Labels of a model on a server of its name."""
+    return {"model": model, "version": "1", "replica": model}
+
+
+def of_slo(model: str, version: str = "") -> dict[str, str]:
+    """Labels of an SLO of a model, or of a version of it."""
+    return {"model": model, "version": version, "slo": "a"}

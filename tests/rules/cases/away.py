@@ -1,7 +1,7 @@
 """What counters of requests did while they could not be read: for a scrape, or for more than an hour."""
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, of_model
 
 LAST, READ = "target:triton_requests:last", "target:triton_page_read:bool"
 NEW = "replica:triton_pages_new:count"
@@ -11,11 +11,6 @@ TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
 DONE = "model_version:triton_requests:increase"
 HITS = "nv_cache_num_hits_per_model"
 NOW = 66
-
-
-def of_model(model):
-    """Labels of a model on a server of its name."""
-    return {"model": model, "version": "1", "replica": model}
 
 
 def long_away(before, after):

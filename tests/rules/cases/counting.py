@@ -1,7 +1,7 @@
 """Requests and failures since the evaluation before, counter by counter: steps, gaps, new servers, resets."""
 
 from support.promtool import Case, absent, reads
-from support.simulate import World
+from support.simulate import World, of_model
 
 READ, NEW = "target:triton_page_read:bool", "replica:triton_pages_new:count"
 OWNER, KNOWN = "subject:tritonobs_owner:info", "subject:tritonobs_model_info:held"
@@ -30,11 +30,6 @@ COUNTERS = {
 def server(world):
     """The server of every counter is known but for one, whose page is new when its counter comes."""
     return world.gauge(NEW, [(20, None), (20.25, 1), (99, None)], replica="history")
-
-
-def of_model(model):
-    """Labels of a model on a server of its name."""
-    return {"model": model, "version": "1", "replica": model}
 
 
 def came(record, minute, *, zeros=False, **labels):

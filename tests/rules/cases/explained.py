@@ -1,7 +1,7 @@
 """What faster tiers have reported explains a burn of a slower one, unless the rest alone would burn, too."""
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, of_slo
 
 OVER, AGAIN = "slo:error_budget_burn:threshold_ratio", "slo:error_budget_burn:threshold_ratio_again"
 SUSPECTED, FRESH = "slo:sli_bad_requests:suspected", "slo:sli_bad_requests:suspected_fresh"
@@ -19,11 +19,6 @@ TIERS = {
 NOW = 110
 # Bad requests of the long window, which is at twice its threshold or four times it.
 BAD, TWICE, FOUR_TIMES = 100, 2, 4
-
-
-def of(model, version=""):
-    """An SLO of a model, or of a version of it."""
-    return {"model": model, "version": version, "slo": "a"}
 
 
 class Fleet:
@@ -45,7 +40,7 @@ class Fleet:
     def burns(self, model, over=TWICE, bad=BAD, short=TWICE):
         """A model of which both windows exceed their thresholds so many times."""
         self.models.add(model)
-        own = of(model) | {"burn_tier": self.tier}
+        own = of_slo(model) | {"burn_tier": self.tier}
         self.world.gauge(OVER, over, **own, sloth_window=self.long)
         self.world.gauge(OVER, short, **own, sloth_window=self.short)
         return self.world.gauge(SUSPECTED, bad, **own)
@@ -54,7 +49,7 @@ class Fleet:
         """What a faster tier has reported, in parts of which the last came so many steps before now."""
         begin, end = (self.now - (ago + part) * self.step for part in (1.5, -0.5))
         level = [(begin, None), (end, value / 2), (1e9, None)]
-        self.world.gauge(f"slo:error_budget_burn_{tier}:reported", level, **of(model), burn_tier=tier)
+        self.world.gauge(f"slo:error_budget_burn_{tier}:reported", level, **of_slo(model), burn_tier=tier)
 
     def explain(self, part):
         """Burns that are explained and burns that are not, each by its name; returns the latter.
@@ -104,7 +99,7 @@ def begins(tier):
     since = {"old_enough": age + 1, "young": age - 1}
     for model in sorted(fleet.models):
         begin = fleet.now - (since.get(model, NOW) + 0.5) * fleet.step
-        world.gauge(BUDGET, [(begin, None), (1e9, 0.01)], **of(model)).gauge(FRESH, 1, **of(model))
+        world.gauge(BUDGET, [(begin, None), (1e9, 0.01)], **of_slo(model)).gauge(FRESH, 1, **of_slo(model))
     name = f"slo:error_budget_burn_{tier}:begun"
     return Case(
         says=f"{tier}: a burn begins unless faster tiers reported it, in its window and all together",
@@ -125,7 +120,7 @@ def goes_on(tier):
     there = fleet.explain(0.8)
     world, share, lately = fleet.world, f"slo:sli_error:ratio_rate{fleet.long}", TIERS[tier][-2]
     for model in sorted(fleet.models):
-        world.gauge(f"slo:error_budget_burn_{tier}:begun", fleet.at(0, TWICE), **of(model))
+        world.gauge(f"slo:error_budget_burn_{tier}:begun", fleet.at(0, TWICE), **of_slo(model))
     # The window of what comes again, in parts of its threshold, and the steps before now at which it began.
     for model, part, begun in (
         ("again", 0.6, (5, 1)),
@@ -135,13 +130,13 @@ def goes_on(tier):
         ("again_after_long", 0.6, (lately + 1, 1)),
     ):
         fleet.burns(model, short=0.6)
-        own = of(model) | {"burn_tier": tier}
+        own = of_slo(model) | {"burn_tier": tier}
         world.gauge(AGAIN, part, **own, sloth_window=fleet.again)
         levels = [level for ago in begun for level in fleet.at(ago, TWICE)[:-1]]
-        world.gauge(f"slo:error_budget_burn_{tier}:begins", [*levels, (1e9, None)], **of(model))
+        world.gauge(f"slo:error_budget_burn_{tier}:begins", [*levels, (1e9, None)], **of_slo(model))
     there |= {"again", "again_since_long"}
     for model in sorted(fleet.models):
-        world.gauge(BUDGET, 0.01, **of(model)).gauge(share, 0.5, **of(model), sloth_window=fleet.long)
+        world.gauge(BUDGET, 0.01, **of_slo(model)).gauge(share, 0.5, **of_slo(model), sloth_window=fleet.long)
     name = f"slo:error_budget_burn_{tier}:ratio"
     given = {*records(tier, "reported", "ratio", "begun", "begins")} - {name}
     return Case(
@@ -149,7 +144,7 @@ def goes_on(tier):
         world=world,
         rules=(name,),
         given=(OVER, AGAIN, SUSPECTED, BUDGET, share, *sorted(given)),
-        checks=(reads(name, fleet.now, *((of(model), 50) for model in sorted(there))),),
+        checks=(reads(name, fleet.now, *((of_slo(model), 50) for model in sorted(there))),),
     )
 
 

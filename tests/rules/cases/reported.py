@@ -1,7 +1,7 @@
 """Bad requests that burn alerts have reported: those that came while one fired, and those that began it."""
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, of_slo
 
 TIERS = ("fast", "medium", "slow", "long")
 BAD = "slo:sli_bad_requests:increase"
@@ -16,14 +16,9 @@ def ratio(tier):
     return f"slo:error_budget_burn_{tier}:ratio"
 
 
-def of(model, version=""):
-    """An SLO of a model, or of a version of it."""
-    return {"model": model, "version": version, "slo": "a"}
-
-
 def told(model, version, value, tier):
     """What was bad of an SLO, as reported by a tier; a model has no version."""
-    own = {label: text for label, text in of(model, version).items() if text}
+    own = {label: text for label, text in of_slo(model, version).items() if text}
     return ({**own, "burn_tier": tier}, value)
 
 
@@ -49,14 +44,14 @@ def while_firing(tier):
 
     for model, (firing, bad, _) in ALERTS.items():
         for version in firing:
-            world.gauge(ratio(tier), 15, **of(model, version))
+            world.gauge(ratio(tier), 15, **of_slo(model, version))
         for version, value in bad.items():
-            world.gauge(record, level(value), **of(model, version))
-    world.gauge(ratio(tier), 15, **of("other_slo") | {"slo": "b"})
+            world.gauge(record, level(value), **of_slo(model, version))
+    world.gauge(ratio(tier), 15, **of_slo("other_slo") | {"slo": "b"})
     # What fires for a faster tier is reported by that, whichever version it names.
     for one in TIERS[: TIERS.index(tier)]:
-        world.gauge(ratio(tier), 15, **of(one)).gauge(record, 5, **of(one))
-        world.gauge(ratio(one), 15, **of(one, "3"))
+        world.gauge(ratio(tier), 15, **of_slo(one)).gauge(record, 5, **of_slo(one))
+        world.gauge(ratio(one), 15, **of_slo(one, "3"))
     return Case(
         says=f"{tier}: a model's alert reports its versions, one of versions their part of the model",
         world=world,
@@ -88,7 +83,7 @@ def began(tier):
         ("joins", "1", 18, 50),
         ("joins", "2", 20, 40),
     ):
-        own = of(model, version)
+        own = of_slo(model, version)
         world.gauge(during, [(since, None), (99, 3)], **own, burn_tier=tier)
         # The first tier sums what came until the evaluation before.
         world.gauge(BAD, [(5, 0), (5 + step, bad - 3), (20 - step, 0), (99, 3)], **own)
@@ -138,11 +133,11 @@ def again(tier):
         return [*levels, (1e9, other)]
 
     for model, (bad, fired, _) in STORIES.items():
-        world.gauge(during, moments(fired, None), **of(model), burn_tier=tier)
+        world.gauge(during, moments(fired, None), **of_slo(model), burn_tier=tier)
         if tier == "fast":
-            world.gauge(BAD, moments(bad, 0), **of(model))
+            world.gauge(BAD, moments(bad, 0), **of_slo(model))
         total = sum(value for ago, value in bad.items() if ago <= 24)
-        world.gauge(SUSPECTED, total, **of(model), burn_tier=tier)
+        world.gauge(SUSPECTED, total, **of_slo(model), burn_tier=tier)
     return Case(
         says=f"{tier}: an alert that begins again reports what the long window has beyond what was reported",
         world=world,

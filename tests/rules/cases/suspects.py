@@ -1,7 +1,7 @@
 """What slower tiers compare: SLOs near a threshold, bursts of faster tiers, bad requests of suspects."""
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, of_slo
 
 BUDGET, TIGHTEST = "slo:error_budget:ratio", "cluster:slo_error_budget:min"
 OVER, AGAIN = "slo:error_budget_burn:threshold_ratio", "slo:error_budget_burn:threshold_ratio_again"
@@ -47,22 +47,17 @@ SHARES_AGAIN = {
 WINDOWS = ("30m", "2h", "6h", "1d", "3d")
 
 
-def of(model, version=""):
-    """An SLO of a model, or of a version of it."""
-    return {"model": model, "version": version, "slo": "a"}
-
-
 def near_thresholds(record, shares):
     """SLOs with their share of bad requests over one window each."""
     world = World(minutes=2).gauge(TIGHTEST, TIGHT)
     rows = []
     for model, (window, share, parts) in shares.items():
-        world.gauge(BUDGET, WEAK if model == "weak" else OWN, **of(model))
-        world.gauge(f"slo:sli_error:ratio_rate{window}", share, **of(model), sloth_window=window)
+        world.gauge(BUDGET, WEAK if model == "weak" else OWN, **of_slo(model))
+        world.gauge(f"slo:sli_error:ratio_rate{window}", share, **of_slo(model), sloth_window=window)
         for tier, part in parts.items():
-            rows.append(({**of(model), "sloth_window": window, "burn_tier": tier}, part))
+            rows.append(({**of_slo(model), "sloth_window": window, "burn_tier": tier}, part))
         if record == AGAIN and model != "no_window_near":
-            world.gauge(OVER, 0.9, **of(model), sloth_window="6h", burn_tier="long")
+            world.gauge(OVER, 0.9, **of_slo(model), sloth_window="6h", burn_tier="long")
     return Case(
         says=f"SLOs near a threshold are compared with their own, window by window: {record}",
         world=world,
@@ -100,7 +95,7 @@ def bursts():
             ("sampled", 1.1, (50, 0), (11, 0)),
             ("sampled_little", 1.1, (50, 0), (9, 50)),
         ):
-            own = of(f"{tier}_{what}")
+            own = of_slo(f"{tier}_{what}")
             over_of = (NEAR, {}) if tier == "fast" else (OVER, {"burn_tier": tier})
             world.gauge(over_of[0], over, **own, **over_of[1], sloth_window=short)
             if tier == "fast":
@@ -132,11 +127,11 @@ def suspects():
     """Models that burn, or of which a version nearly does, a member that one of them calls, and others."""
     world = World(minutes=10).gauge(CALLS, 1, pipeline="near", stage="s", model="member")
     world.gauge(CALLS, 1, pipeline="calm", stage="s", model="calm_too")
-    world.gauge(OVER, 0.9, **of("near", "1"), sloth_window="6h", burn_tier="long")
-    world.gauge(FAST, 15, **of("burns"))
+    world.gauge(OVER, 0.9, **of_slo("near", "1"), sloth_window="6h", burn_tier="long")
+    world.gauge(FAST, 15, **of_slo("burns"))
     for model in ("near", "burns", "member", "calm", "calm_too"):
         for times, (_, record) in enumerate(SUMS.items(), 1):
-            world.gauge(record, 7 * times, **of(model))
+            world.gauge(record, 7 * times, **of_slo(model))
     there = ("near", "burns", "member")
     return Case(
         says="bad requests of each long window are told of models near a threshold and of their members",
@@ -148,7 +143,7 @@ def suspects():
                 SUSPECTED,
                 9,
                 *(
-                    ({**of(model), "burn_tier": tier}, 7 * times)
+                    ({**of_slo(model), "burn_tier": tier}, 7 * times)
                     for model in there
                     for times, tier in enumerate(SUMS, 1)
                 ),
@@ -165,9 +160,9 @@ def recent():
         ("before", [(7, 0), (7.25, 6), (99, 0)]),
         ("calm", 5),
     ):
-        world.gauge(BAD, levels, **of(model))
+        world.gauge(BAD, levels, **of_slo(model))
     for model in ("now", "before"):
-        world.gauge(SUSPECTED, 9, **of(model), burn_tier="long")
+        world.gauge(SUSPECTED, 9, **of_slo(model), burn_tier="long")
     increase, fresh = f"{SUSPECTED}_increase", f"{SUSPECTED}_fresh"
     return Case(
         says="bad requests of a suspect are summed over a minute, and fresh for two scrapes",
@@ -175,10 +170,10 @@ def recent():
         rules=(increase, fresh),
         given=(BAD, SUSPECTED),
         checks=(
-            reads(increase, 7.5, (of("now"), 3), (of("before"), 6)),
-            reads(increase, 8, (of("now"), 0.5), (of("before"), 6)),
-            reads(increase, 8.25, (of("now"), 40.5), (of("before"), 0)),
-            reads(fresh, 7.75, (of("now"), 1)),
+            reads(increase, 7.5, (of_slo("now"), 3), (of_slo("before"), 6)),
+            reads(increase, 8, (of_slo("now"), 0.5), (of_slo("before"), 6)),
+            reads(increase, 8.25, (of_slo("now"), 40.5), (of_slo("before"), 0)),
+            reads(fresh, 7.75, (of_slo("now"), 1)),
         ),
     )
 

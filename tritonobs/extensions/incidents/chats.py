@@ -33,8 +33,8 @@ from tritonobs.extensions.incidents.news import (
     Told,
     accepted,
     due,
+    explained,
     named,
-    to_say,
 )
 from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold, incident_of
 
@@ -145,11 +145,7 @@ def telling(talk: Talk, incidents: Iterable[Incident], stale: Collection[str] = 
             messages[ident] = replace(message, cause=None, corrects=False)
         if ident in stale or incident is None or incident.cause is None:
             continue
-        told = talk.chat.told.get(ident)
-        heard_of = told.causes if told else frozenset()
-        repeats = message.kind is Kind.REPEAT
-        cause = incident.cause if repeats else to_say(incident, heard_of)
-        corrects = bool(cause and heard_of and cause_key(cause) not in heard_of)
+        cause, corrects = explained(talk.chat, incident, message.kind)
         messages[ident] = replace(message, incident=incident, cause=cause, corrects=corrects)
     return replace(talk, messages=messages)
 
@@ -213,12 +209,13 @@ def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
 
 def _update(incident: Incident, chat: Chat) -> Message:
     """A message for which there is no reason but that its alerts waited long enough."""
-    told = chat.told_of(incident)
+    cause, corrects = explained(chat, incident, Kind.UPDATE)
     return Message(
         kind=Kind.UPDATE,
         incident=incident,
         changes=(),
-        cause=to_say(incident, told.causes if told else ()),
+        cause=cause,
+        corrects=corrects,
         new=tuple(one for one in incident.alerts if one.firing),
         going_on=(),
         over=tuple(one for one in incident.alerts if not one.firing),

@@ -272,7 +272,7 @@ def _news(
     ]
     cause, eased = incident.cause, incident.eased
     own = {
-        What.CAUSE: to_say(incident, told.causes) is not None,
+        What.CAUSE: _unheard(incident, told.causes) is not None,
         What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
         What.AGAIN: (told.ended and not incident.closed)
         or (told.eased and not told.again and incident.ended is None and eased is None),
@@ -286,7 +286,15 @@ def _news(
     return tuple(found)
 
 
-def to_say(incident: Incident, heard: Collection[CauseKey]) -> Cause | None:
+def explained(chat: Chat, incident: Incident, kind: Kind) -> tuple[Cause | None, bool]:
+    """The cause that a message says (only a repetition repeats it), and whether the chat has heard another."""
+    told = chat.told_of(incident)
+    heard = told.causes if told else frozenset()
+    cause = incident.cause if kind is Kind.REPEAT else _unheard(incident, heard)
+    return cause, bool(cause and heard and cause_key(cause) not in heard)
+
+
+def _unheard(incident: Incident, heard: Collection[CauseKey]) -> Cause | None:
     """The cause, where it is news for those who heard these.
 
     Another one that is found while alerts end and none begins is an echo of what recovers.
@@ -304,9 +312,7 @@ def _recovers(incident: Incident) -> bool:
 
 
 def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...]) -> Message:
-    told = chat.told_of(incident)
-    heard = told.causes if told else frozenset()
-    cause = incident.cause if kind is Kind.REPEAT else to_say(incident, heard)
+    cause, corrects = explained(chat, incident, kind)
     firing = [one for one in incident.alerts if one.firing and not _outlived(chat, one)]
     known = {one.key for one in firing if chat.named.get(one.key) == one.alert.state}
     ends = (one for one in incident.alerts if not one.firing)
@@ -315,7 +321,7 @@ def _message(chat: Chat, incident: Incident, kind: Kind, news: tuple[Change, ...
         incident=incident,
         changes=news,
         cause=cause,
-        corrects=bool(cause and heard and cause_key(cause) not in heard),
+        corrects=corrects,
         new=tuple(one for one in firing if one.key not in known),
         going_on=tuple(one for one in firing if one.key in known),
         over=tuple(one for one in ends if kind is Kind.END or chat.named.get(one.key) != one.alert.state),

@@ -326,7 +326,7 @@ class Roster:
 
     def last_beat(self, worker: Worker) -> float:
         """When it beat last, by Prometheus' time where others beat on its replica; else by its own."""
-        beat, newest = self._beats.get(_key(worker), 0.0), self._newest(worker.replica)
+        beat, newest = self._beats.get(_key(worker), 0.0), self._newest.get(worker.replica, 0.0)
         return self._view.snapshot.incident.end - max(0.0, newest - beat) if newest else beat
 
     @cached_property
@@ -344,35 +344,34 @@ class Roster:
         born: dict[Subject, tuple[Worker, ...]] = {}
         for worker in self.workers:
             subject = (worker.model, worker.version)
-            new = worker.state == "alive" and _key(worker) not in self._beats_before
-            if new and worker.model in known and self._was_born(worker):
+            if worker.state == "alive" and worker.model in known and self._was_born(_key(worker)):
                 born[subject] = (*born.get(subject, ()), worker)
         return born
 
-    def _was_born(self, worker: Worker) -> bool:
+    def _was_born(self, key: Key) -> bool:
         """Whether its first heartbeat of the incident is its first: the baseline may lie before that."""
         start = self._view.snapshot.incident.start
-        return self.first_beat(worker) > start + self._view.trends.window / 2
+        return key not in self._beats_before and self._began(key) > start + self._view.trends.window / 2
 
     def first_beat(self, worker: Worker) -> float:
         """When it was first heard of in the incident, by Prometheus' time."""
-        beat = self._view.rows("first_beats", *WORKER_LABELS).get(
-            _key(worker), self._beats.get(_key(worker), 0.0)
-        )
-        return self._view.snapshot.incident.end - max(0.0, self._newest(worker.replica) - beat)
+        return self._began(_key(worker))
 
-    def loads(self, subject: Subject) -> tuple[float, ...]:
-        """When workers of one model instance began in the incident, of the one that began most often."""
-        began: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        start = self._view.snapshot.incident.start + self._view.trends.window / 2
-        for replica, model, version, worker in self._view.rows("first_beats", *WORKER_LABELS):
-            one = Worker(replica=replica, model=model, version=version, worker=worker, state="alive")
-            if (model, version) == subject and _key(one) not in self._beats_before:
-                moment = self.first_beat(one)
-                if moment > start:
-                    began[replica, place_of(worker)].append(moment)
-        most: list[float] = max(began.values(), key=len, default=[])
-        return tuple(sorted(most))
+    def _began(self, key: Key) -> float:
+        beat = self._view.rows("first_beats", *WORKER_LABELS).get(key, self._beats.get(key, 0.0))
+        return self._view.snapshot.incident.end - max(0.0, self._newest.get(key[0], 0.0) - beat)
+
+    @cached_property
+    def loads(self) -> Mapping[Subject, tuple[float, ...]]:
+        """By model, when workers of the instance that began most often in the incident did."""
+        began: defaultdict[Key, list[float]] = defaultdict(list)
+        for key in map(_whole, self._view.rows("first_beats", *WORKER_LABELS)):
+            if self._was_born(key):
+                began[key[0], key[1], key[2], place_of(key[3])].append(self._began(key))
+        most: dict[Subject, tuple[float, ...]] = {}
+        for (_, model, version, _), moments in began.items():
+            most[model, version] = max(most.get((model, version), ()), tuple(sorted(moments)), key=len)
+        return most
 
     @cached_property
     def known(self) -> frozenset[Subject]:
@@ -383,8 +382,12 @@ class Roster:
         """Whether the model version had workers in the baseline."""
         return subject in self.known
 
-    def _newest(self, replica: str) -> float:
-        return max((self._beats[_key(other)] for other in self._living.get(replica, ())), default=0.0)
+    @cached_property
+    def _newest(self) -> Mapping[str, float]:
+        """The newest heartbeat on each replica where one lives."""
+        return {
+            replica: max(self._beats[_key(one)] for one in living) for replica, living in self._living.items()
+        }
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:

@@ -452,7 +452,7 @@ def reload(view: View) -> Iterator[Cause]:
 
 def _looping(view: View) -> dict[Subject, tuple[float, ...]]:
     """The models that were loaded again and again, and when. A server that starts again loads them all."""
-    loads = {subject: view.roster.loads(subject) for subject in view.roster.born}
+    loads = {subject: view.roster.loads.get(subject, ()) for subject in view.roster.born}
     found = {subject: moments for subject, moments in loads.items() if len(moments) >= _LOOP}
     ups = (series.points for series in view.snapshot.trends.get("up", ()))
     fell = any(value == 0 for points in ups for _, value in points)
