@@ -287,7 +287,7 @@ def _news(
 
 
 def explained(chat: Chat, incident: Incident, kind: Kind) -> tuple[Cause | None, bool]:
-    """The cause that a message says (only a repetition repeats it), and whether the chat has heard another."""
+    """The cause that a message says, only a repetition again, and whether the chat has heard another."""
     told = chat.told_of(incident)
     heard = told.causes if told else frozenset()
     cause = incident.cause if kind is Kind.REPEAT else _unheard(incident, heard)
