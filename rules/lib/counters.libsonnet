@@ -226,68 +226,109 @@ local invalid =
     )
   |||, {
     told: 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}',
-    seen: 'replica_model_version_seen_by:triton_requests_bad:increase',
+    seen: 'replica_model_version_seen_by:triton_requests_bad:increase{part=""}',
     bad: bad,
   });
 
-// Failures that Triton counted and the model did not report, in a model that also has invalid requests. Models flush every
-// half scrape interval, so a single sample is off in either direction; over ten minutes these errors cancel. A difference
-// counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first the whole sum, then each sample, negative ones
-// included.
+// Failures that Triton counted and the model did not report, in a model that also has invalid requests.
 //
-// `by` are the labels of the subject. `missing` and `seen` are records of increases: unreported requests, and all requests.
-// `most` and `most_in_all` cap the result at the failures of the sample and of the ten minutes. `ago` is the offset of the
-// previous evaluation.
+// Models flush every half scrape interval, so a sample of unreported requests is off in either direction; over time these
+// errors cancel. A sample is charged at most its failures. What exceeds them is late or did not fail: it is kept for the next
+// samples, which late reports make smaller. Nothing is later than `lateSeconds`, so no more than that much traffic is kept.
+//
+// A difference counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first all of the ten minutes, then each
+// sample, negative ones included, until for half an hour no sum did.
+//
+// `by` are the labels of the subject. `told` is a record of increases with a row each of unreported requests (`untold`) and
+// all requests (`seen`), `failures` one of failures. `record` is the rule's own record: it holds `rows`, of which the next
+// evaluation reads what would be charged (`untold`), what is kept (`late`), and where the sum exceeds `lateSeconds` (`much`).
 local unexplained =
-  function(by, missing, seen, most, most_in_all, ago) fit(|||
-    (
-      (
-        (
-          %(missing)s
-            and on (%(by)s)
-          (%(all)s <= on (%(by)s) %(most_in_all)s)
-          or on (%(by)s)
-          (%(most)s and on (%(by)s) %(missing)s)
-        )
-        and on (%(by)s)
-        %(before)s
-      )
-      or
-      (
-        (
-          (%(now)s <= on (%(by)s) %(most_in_all)s)
-            or on (%(by)s)
-          (%(most_in_all)s and on (%(by)s) %(now)s)
-        )
-        unless on (%(by)s)
-        %(before)s
-      )
-    )
-  |||, {
-    local much(at='') = fit(|||
-      (
-        sum by (%(by)s) (sum_over_time(%(missing)s[%(span10m)s]%(at)s))
-          > on (%(by)s)
-        %(lateSeconds)s / %(sloSeconds)s
-          * sum by (%(by)s) (max_over_time(%(seen)s[%(span10m)s]%(at)s))
-      )
-    |||, { by: by, missing: missing, seen: seen, at: at }),
-    by: by,
-    missing: 'sum by (' + by + ') (' + missing + ')',
-    all: 'sum by (' + by + ') (sum_over_time(' + missing + '[%(span10m)s]))',
-    now: much(),
-    // Whether the difference counted at the previous evaluation or in the ten minutes before it. The offset is needed
-    // because a subquery evaluates at multiples of its step, between the evaluations of the group.
-    before: fit(|||
-      (
-        %(ago)s
+  function(by, told, failures, record)
+    local missing = told + '{outcome="untold"}';
+    local late = '%(lateSeconds)s / %(sloSeconds)s * max_over_time(' + told + '{outcome="seen"}[%(span10m)s])';
+    local open = fit(|||
+      sum by (%(by)s) (
+        %(missing)s
         or
-        last_over_time(
-          %(much)s[%(span10m)s:%(sloInterval)s] offset %(sloInterval)s
-        )
+        (%(record)s{part="late"} and on (%(by)s) %(missing)s)
       )
-    |||, { ago: much(ago), much: std.rstripChars(much(), '\n') }),
-    most: most,
-    most_in_all: most_in_all,
-  });
+    |||, { by: by, missing: missing, record: record });
+    local failed = fit(|||
+      sum by (%(by)s) (
+        (%(failures)s and on (%(by)s) %(missing)s)
+        or
+        0 * %(missing)s
+      )
+    |||, { by: by, failures: failures, missing: missing });
+    local words = {
+      by: by,
+      open: open,
+      failed: failed,
+      late: late,
+      missing: missing,
+      record: record,
+      of_ten_minutes: told + '{outcome="untold"}[%(span10m)s]',
+    };
+    local now = fit(|||
+      (
+        %(open)s
+          <= on (%(by)s)
+        %(failed)s
+          or on (%(by)s)
+        %(failed)s
+      )
+    |||, words);
+    local kept = fit(|||
+      min by (%(by)s) (
+        (
+          %(open)s
+            - on (%(by)s)
+          %(failed)s
+        )
+        or
+        (%(late)s and on (%(by)s) %(missing)s)
+      ) > 0
+    |||, words);
+    local much = fit(|||
+      (
+        sum_over_time(%(of_ten_minutes)s)
+          > on (%(by)s)
+        %(late)s
+      )
+    |||, words);
+    local row(part, rows) = fit('label_replace(\n  sum by (%(by)s) (%(rows)s),\n  "part", "%(part)s", "", ""\n)', {
+      by: by,
+      rows: rows,
+      part: part,
+    });
+    {
+      rows: std.join('\nor\n', [row('untold', now), row('late', kept), row('much', much)]),
+      charged: fit(|||
+        (
+          (
+            %(now)s
+              and on (%(by)s)
+            %(counts)s
+          )
+          or
+          (
+            sum by (%(by)s) (
+              %(now)s
+              or
+              sum_over_time(%(record)s{part="untold"}[%(span10m)s])
+            )
+              and on (%(by)s)
+            %(much)s
+              unless on (%(by)s)
+            %(counts)s
+          )
+        )
+      |||, {
+        by: by,
+        record: record,
+        now: now,
+        much: much,
+        counts: 'last_over_time(' + record + '{part="much"}[%(span30m)s])',
+      }),
+    };
 { increase: increase, mean: mean, bounds: bounds, ensembles: ensembles, vendors: vendors, traced: traced, counted: counted, invalid: invalid, unexplained: unexplained }

@@ -8,12 +8,13 @@ function(config)
   local fit = import 'fit.libsonnet';
   local unexplained = (import 'counters.libsonnet').unexplained;
   local told = 'replica_model_version_outcome:tritonobs_requests_told:increase';
-  local seen = 'replica_model_version_seen_by:triton_requests_bad:increase';
+  local seen = 'replica_model_version_seen_by:triton_requests_bad:increase{part=""}';
   local calls = 'pipeline_stage_model:tritonobs_pipeline_calls:held';
   local rate = 'sum by (%(model)s) (model_version:triton_requests:rate%(short)s)';
   local caused = 'pipeline_model:tritonobs_requests_caused:ratio';
   local ends = 'model_outcome:tritonobs_pipeline_requests_told:increase';
   local unseen = 'model:tritonobs_pipeline_requests_untold:increase';
+  local beyond = unexplained('%(model)s', ends, ends + '{outcome="failed"}', unseen);
   local as_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "pipeline", "$1", "model", "(.*)"\n)', { rows: rows });
   local of_pipeline(rows) = fit('label_replace(\n  %(rows)s,\n  "model", "$1", "pipeline", "(.*)"\n)', { rows: rows });
   // Pipelines that report invalid requests. They are remembered for the longest gap, so that a pause of traffic changes
@@ -164,14 +165,7 @@ function(config)
         invalid: part('invalid', '-' + invalid(one)),
         failed: part('failed', '-' + failed(one)),
       })),
-      text.record(unseen, unexplained(
-        '%(model)s',
-        ends + '{outcome="untold"}',
-        ends + '{outcome="seen"}',
-        'sum by (%(model)s) (' + ends + '{outcome="failed"})',
-        'sum by (%(model)s) (sum_over_time(' + ends + '{outcome="failed"}[%(span10m)s]))',
-        text.settled,
-      )),
+      text.record(unseen, text.all([beyond.charged, beyond.rows])),
     ],
     // The share of its failures that a pipeline is charged for: failures in its members, and failures that no member
     // accounts for.
@@ -196,7 +190,7 @@ function(config)
       )
     |||, {
       failed: part('failed', failed(now)),
-      unseen: part('unseen', unseen),
+      unseen: part('unseen', unseen + '{part=""}'),
       // The first invalid requests are charged, because the members report them a flush later. This negative part returns
       // them.
       returned: part('returned', fit(|||

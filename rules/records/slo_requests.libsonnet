@@ -94,6 +94,8 @@ function(config)
       )
     |||, {});
     local own = told + '{outcome="bad"}';
+    local seen = 'replica_model_version_seen_by:triton_requests_bad:increase';
+    local beyond = unexplained('%(subject)s, %(replica)s', told, failures + '{reason=~"BACKEND|"}', seen);
     [
       text.record('target:triton_page_read:bool', text.page_read) + shards.kept,
     ] + (
@@ -170,8 +172,8 @@ function(config)
       // dead worker counts nothing, so for failures inside a model the larger count is used: the model's own, plus what
       // Triton counts beyond it. Other failures are only in Triton's counters. Reasons are empty before 24.07. Triton counts
       // an invalid request as a success or as a failure. So for a model that reports invalid requests, Triton's part is what
-      // the model reported nothing of (`unexplained`).
-      text.record('replica_model_version_seen_by:triton_requests_bad:increase', fit(|||
+      // the model reported nothing of (`unexplained`); rows with a `part` are for its next evaluation, and no requests.
+      text.record(seen, fit(|||
         label_replace(sum by (%(subject)s, %(replica)s) (%(own)s), "seen_by", "model", "", "")
         or
         label_replace(
@@ -199,18 +201,14 @@ function(config)
           ),
           "seen_by", "triton", "", ""
         )
+        or
+        %(parts)s
       |||, {
         backend: backend,
         own: own,
         untold: told + '{outcome="untold"}',
-        unseen: ended('unseen', unexplained(
-          '%(subject)s, %(replica)s',
-          told + '{outcome="untold"}',
-          told + '{outcome="seen"}',
-          backend,
-          'sum by (%(subject)s, %(replica)s) (\n  sum_over_time(replica_model_version_reason:triton_requests_failed:increase{reason=~"BACKEND|"}[%(span10m)s])\n)',
-          text.settled,
-        )),
+        unseen: ended('unseen', beyond.charged),
+        parts: beyond.rows,
       })) + shards.both,
       text.record(completed, fit(|||
         sum by (%(subject)s) (
@@ -225,11 +223,11 @@ function(config)
       ]),
       // Bad requests that are charged: pipelines without the requests that their members called invalid.
       text.record('model_version:triton_requests_bad:increase', fit(|||
-        sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase)
+        sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase{part=""})
           * on (%(model)s) group_left ()
         %(passed_on)s
         or
-        sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase)
+        sum by (%(subject)s) (replica_model_version_seen_by:triton_requests_bad:increase{part=""})
         or
         model_version:triton_requests:increase * 0
       |||, { passed_on: members.charged_share })),

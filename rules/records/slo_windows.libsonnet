@@ -124,7 +124,7 @@ function(config)
         sum by (%(subject)s) (
           sum_over_time(%(told)s[%(span5m)s])
           or
-          sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase[%(span5m)s])
+          sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase{part=""}[%(span5m)s])
           or
           (
             -sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s])
@@ -132,7 +132,7 @@ function(config)
             (
               sum_over_time(%(told)s[%(span5m)s])
               or
-              sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase[%(span5m)s])
+              sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase{part=""}[%(span5m)s])
             )
           )
         )

@@ -92,6 +92,20 @@ def test_what_models_tell_late_is_not_missing(engine, scrape, flush, dead):
     assert (lived.fired(FAST) != []) == (dead > 0)
 
 
+@pytest.mark.parametrize(("scrape", "flush"), [(5, 2.3), (15, 4.7), (15, 4.9), (60, 4.9)])
+@pytest.mark.parametrize("share", [0.02, 0.05])
+@pytest.mark.parametrize("how", ["invalid", "refused"])
+def test_few_real_failures_are_charged_though_models_tell_late(engine, scrape, flush, share, how):
+    """What is told late is as many requests as fail in minutes, and is neither charged nor taken off."""
+    fleet = one_model(scrape=scrape, flush=flush, dead=between(3300, 5100, share), **{how: damaged(0.1)})
+
+    lived = live(engine, fleet, BAD, phases=5)
+
+    # Where Triton counts bad input as failed, too, what is not told yet may be either.
+    untold = 20 * flush if how == "refused" else 0
+    assert charged(lived, fleet, model="nms") == pytest.approx(fleet.truth.bad(), rel=0.03, abs=untold)
+
+
 @pytest.mark.parametrize(("scrape", "flush"), [(5, 2.3), (15, 4.7), (60, 5.0)])
 def test_a_pipeline_waits_for_what_its_members_tell(engine, scrape, flush):
     """The first ones are given back as soon as they are told."""

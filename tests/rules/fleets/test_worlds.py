@@ -221,7 +221,24 @@ def test_a_rule_that_fails_for_a_while_is_counted_and_lives_on(engine):
     assert lived.value("count_over_time(a:join:sum[5m])", 299) == 20
 
 
-def test_rules_that_read_themselves_are_refused_by_name(engine):
+def test_a_record_that_reads_itself_is_computed_turn_by_turn(engine):
+    """What it recorded before Prometheus was away is too old afterwards, and what has ended is gone."""
+    fleet = Fleet(seconds=1200)
+    server = fleet.server(phase_seconds=0, scrape_seconds=10)
+    fleet.shows(server, "thing", 1, lives=[(100, 200), (300, 1200)])
+    fleet.away += [(500, 900)]
+    own = "thing + on (instance) (a:thing:sum or on (instance) thing * 0)"
+    groups = [group("one", "10s", ("a:thing:sum", own), ("a:calm:sum", "thing or a:calm:sum offset 1h"))]
+
+    lived = live(engine, fleet, "a:thing:sum", "a:calm:sum", groups=groups, phases=None)
+
+    seen = [lived.value("a:thing:sum", at) for at in (100, 110, 190, 205, 300, 490, 900, 990)]
+    assert seen == [1, 2, 10, None, 1, 20, 1, 10]
+    assert lived.value("a:calm:sum", 990) == 1
+    assert lived.value("count(a:calm:sum)", 205) is None
+
+
+def test_rules_that_read_each_other_are_refused_by_name(engine):
     """They cannot be computed one after the other."""
     groups = [group("one", "10s", ("a:x:sum", "a:y:sum"), ("a:y:sum", "a:x:sum"))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from support.fleet_sim.engine import QueryFailed
 from support.fleet_sim.episodes import Episode, alert_labels, as_sent, lives_between, states
 from support.fleet_sim.order import EVERY_ALERT, ordered, scheduled
-from support.fleet_sim.series import NAME, Series, with_ends
+from support.fleet_sim.series import NAME, STALE, Series, with_ends
 from support.fleet_sim.spans import after_each, among
 
 if TYPE_CHECKING:
@@ -68,10 +68,16 @@ def evaluate(
     episodes: dict[str, list[Episode]] = {}
     failures: dict[str, int] = {}
     for rule in chosen:
-        clock = _computed(engine, rule, start_ms + rule.phase_ms, end_ms, away_ms)
+        clock = _clock(rule, start_ms + rule.phase_ms, end_ms, away_ms)
+        if rule.reads_itself:
+            _compute_itself(engine, rule, clock)
+        else:
+            _compute(engine, rule.rule["expr"], clock, rule.interval_ms)
         failed = int((clock.lost & ~clock.away).sum())
         if failed:
             failures[rule.name] = failures.get(rule.name, 0) + failed
+        if rule.reads_itself:
+            continue
         if "record" in rule.rule:
             engine.write(_recorded(rule.rule, clock))
             continue
@@ -84,15 +90,17 @@ def evaluate(
     return Evaluated(episodes=episodes, failures=failures)
 
 
-def _computed(engine: Engine, rule: Scheduled, first_ms: int, end_ms: int, away_ms: Sequence[Span]) -> _Clock:
+def _clock(rule: Scheduled, first_ms: int, end_ms: int, away_ms: Sequence[Span]) -> _Clock:
     times = np.arange(first_ms, end_ms + 1, rule.interval_ms, dtype=np.int64)
-    clock = _Clock(times_ms=times, lost=np.zeros(len(times), dtype=bool), away=among(times, away_ms))
-    expr = rule.rule["expr"]
+    return _Clock(times_ms=times, lost=np.zeros(len(times), dtype=bool), away=among(times, away_ms))
 
+
+def _compute(engine: Engine, expr: str, clock: _Clock, interval_ms: int) -> None:
     def compute(low: int, high: int) -> None:
         """Places low to high, high not included; where some fail, the others all the same."""
+        first, last = (int(clock.times_ms[place]) for place in (low, high - 1))
         try:
-            clock.found += engine.steps(expr, int(times[low]), int(times[high - 1]), rule.interval_ms)
+            clock.found += engine.steps(expr, first, last, interval_ms)
         except QueryFailed as error:
             if high - low == 1:
                 if "many-to-many" not in str(error) and "labelset" not in str(error):
@@ -102,9 +110,57 @@ def _computed(engine: Engine, rule: Scheduled, first_ms: int, end_ms: int, away_
             compute(low, (low + high) // 2)
             compute((low + high) // 2, high)
 
-    if len(times):
-        compute(0, len(times))
-    return clock
+    if len(clock.times_ms):
+        compute(0, len(clock.times_ms))
+
+
+def _compute_itself(engine: Engine, rule: Scheduled, clock: _Clock) -> None:
+    """Compute and write a record that reads itself.
+
+    At first over all of time, as if it had recorded nothing. Where it would give the same after having
+    recorded that, this is what it gives. Otherwise turn by turn.
+    """
+    guess = f"{rule.name}:guess"
+    once, again = (replace(clock, lost=clock.lost.copy(), found=[]) for _ in range(2))
+    _compute(engine, rule.reading(guess), once, rule.interval_ms)
+    # A turn does not see what it records itself, so each guess is there a moment later.
+    engine.write(
+        replace(one, times_ms=one.times_ms + 1) for one in _recorded({**rule.rule, "record": guess}, once)
+    )
+    _compute(engine, rule.reading(guess), again, rule.interval_ms)
+    if _alike(rule.rule, once, again):
+        clock.lost |= once.lost
+        engine.write(_recorded(rule.rule, once))
+        return
+    last: dict[_Labels, float] = {}
+    for place in range(len(clock.times_ms)):
+        if clock.away[place]:
+            last = {}
+            continue
+        turn = replace(
+            clock, times_ms=clock.times_ms[place : place + 1], lost=np.zeros(1, bool), away=np.zeros(1, bool)
+        )
+        turn.found = []
+        _compute(engine, rule.rule["expr"], turn, rule.interval_ms)
+        now = {_key(one.labels): float(one.values[0]) for one in _recorded(rule.rule, turn)}
+        clock.lost[place] = turn.lost[0]
+        if turn.lost[0]:
+            continue
+        written = {**dict.fromkeys(last, STALE), **now}
+        engine.write(
+            Series(labels=dict(key), times_ms=turn.times_ms, values=np.array([value]))
+            for key, value in written.items()
+        )
+        last = now
+
+
+def _alike(rule: Mapping[str, Any], one: _Clock, other: _Clock) -> bool:
+    rows = [{_key(row.labels): row for row in _recorded(rule, each)} for each in (one, other)]
+    return rows[0].keys() == rows[1].keys() and all(
+        np.array_equal(row.times_ms, rows[1][key].times_ms)
+        and np.array_equal(row.values, rows[1][key].values, equal_nan=True)
+        for key, row in rows[0].items()
+    )
 
 
 def _gathered(clock: _Clock, relabelled: Iterable[dict[str, str]]) -> dict[_Labels, tuple[Array, Array]]:

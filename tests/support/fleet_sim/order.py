@@ -40,9 +40,21 @@ class Scheduled:
         alerts = {name or EVERY_ALERT for name in _ALERTS.findall(expr)}
         return frozenset(_RECORD.findall(_QUOTED.sub('""', expr))) | alerts
 
+    @property
+    def reads_itself(self) -> bool:
+        """Whether it reads what it recorded at the turns before."""
+        return "record" in self.rule and self.name in self.reads
+
+    def reading(self, name: str) -> str:
+        """Its expression, which reads `name` instead of what it records."""
+        return re.sub(rf"(?<![\w:]){re.escape(self.name)}(?![\w:])", name, str(self.rule["expr"]))
+
 
 class RulesReadThemselves(ValueError):  # noqa: N818 (what is so)
-    """Rules that read what they record cannot be computed one after the other; the text names them."""
+    """Rules that read each other in a circle cannot be computed one after the other; the text names them.
+
+    One that reads what it recorded itself can, turn by turn.
+    """
 
 
 def scheduled(groups: Iterable[Mapping[str, Any]], *, seed: int | None, default_ms: int) -> list[Scheduled]:
@@ -85,7 +97,7 @@ def ordered(rules: Sequence[Scheduled], names: Iterable[str], given: Iterable[st
         if name in path:
             raise RulesReadThemselves(" reads ".join((*path[path.index(name) :], name)))
         for rule in by_name[name]:
-            for read in sorted(rule.reads & {*by_name, EVERY_ALERT}):
+            for read in sorted((rule.reads - {rule.name}) & {*by_name, EVERY_ALERT}):
                 visit(read, (*path, name))
                 _above(rule, by_name[read])
         done[name] = by_name[name]
