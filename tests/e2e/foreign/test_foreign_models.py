@@ -111,8 +111,9 @@ def test_errors_of_three_kinds_are_each_counted_once(server: Server) -> None:
     assert look.grew(names.REQUESTS, model="leaf", outcome="ok") == 40
     assert look.grew(names.REQUESTS, model="leaf", outcome="error") == 12
     assert look.grew(f"{names.STAGE_DURATION}_count", model="leaf", stage="total") == 52
-    # Counts are exact, see above. Rates of workers are of the time between beats, Triton's of the whole look.
-    assert look.row("leaf").error_ratio == pytest.approx(12 / 52, rel=0.1)
+    # Counts are exact, see above. Rates of workers are of the time between beats, Triton's of the whole look:
+    # on a busy machine they differ by an eighth. One kind twice, or not at all, differs by more than a third.
+    assert look.row("leaf").error_ratio == pytest.approx(12 / 52, rel=0.25)
 
 
 def test_quantiles_are_those_the_model_itself_saw(server: Server) -> None:

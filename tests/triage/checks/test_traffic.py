@@ -29,6 +29,18 @@ def test_a_short_peak_above_the_limit_is_a_cause(fleet: Fleet) -> None:
     assert fleet.verdict().sentence == "inspect got 130 requests/s for a while, its limit is 100 requests/s"
 
 
+def test_what_arrives_above_the_limit_is_a_cause_though_servers_answer_less(fleet: Fleet) -> None:
+    """A busy machine answers 90 of 160 requests/s: its queue is long, and the rule pages for the limit."""
+    fleet.now.model("inspect", rate=90.0)
+    fleet.now.wait("detector", 0.300)
+    assert "qps_limit" not in fleet.checks()
+
+    fleet.now.put("offered", 160.0, model="inspect", version="")
+
+    assert fleet.verdict().sentence == "inspect got 160 requests/s for a while, its limit is 100 requests/s"
+    assert fleet.verdict().causes[0].check == "qps_limit"
+
+
 def test_bursts_are_a_cause_though_no_average_shows_them(fleet: Fleet) -> None:
     """Half as much again between two scrapes, and by a number that chance does not give."""
     fleet.now.put("burst", 160.0, model="inspect", version="1")
@@ -108,6 +120,15 @@ def test_the_fleet_has_a_limit_too(fleet: Fleet) -> None:
     assert fleet.verdict().sentence == "the fleet got 15 requests/s, its limit is 12 requests/s"
     fleet.model = "nms"
     assert "qps_limit" not in fleet.checks()
+
+
+def test_the_limit_of_the_fleet_is_passed_where_the_rule_says_so(fleet: Fleet) -> None:
+    """What arrives, not what is answered, as for a model."""
+    for window in (fleet.now, fleet.before):
+        window.put("limits", 12.0, model="", version="")
+    fleet.now.put("offered", 20.0, model="", version="")
+
+    assert fleet.verdict().sentence == "the fleet got 20 requests/s, its limit is 12 requests/s"
 
 
 def test_what_was_not_measured_is_not_shown_as_none(fleet: Fleet) -> None:

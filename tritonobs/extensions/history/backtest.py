@@ -42,8 +42,6 @@ LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
 _KEPT_SERIES = ("subject:tritonobs_limit_kept:info", "subject:tritonobs_limit_again:info")
 """Series that keep the alert firing, behind a full queue or when it recurs; they belong to the old limit."""
-_EXCEEDED_SERIES = "subject:tritonobs_limit_exceeded:rate"
-"""What the rule reads of the comparison; a replay puts the comparison itself in its place."""
 _NEAR_SERIES = "subject:tritonobs_qps_limit:near"
 """The limits of traffic that is near them: which those were under another limit was not recorded."""
 _RATES_SERIES = "subject:triton_requests_offered:near_limit"
@@ -98,13 +96,13 @@ def backtest_limit(
     step = step_seconds(span)
     seen = seen_seconds(prometheus, span, change.history)
     query = rule.query
-    if _EXCEEDED_SERIES in query:
-        compared = _found(prometheus, rules, _EXCEEDED_SERIES, "record").query
+    if names.LIMIT_EXCEEDED in query:
+        compared = _found(prometheus, rules, names.LIMIT_EXCEEDED, "record").query
         if _RATES_SERIES in compared:
             rates = _found(prometheus, rules, _RATES_SERIES, "record").query
             for rate, name in _RATE.findall(rates):
                 compared = compared.replace(f'{_RATES_SERIES}{{rate="{name}"}}', f"({rate})")
-        query = query.replace(_EXCEEDED_SERIES, f"({compared})").replace(_NEAR_SERIES, LIMIT_SERIES)
+        query = query.replace(names.LIMIT_EXCEEDED, f"({compared})").replace(_NEAR_SERIES, LIMIT_SERIES)
     found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(

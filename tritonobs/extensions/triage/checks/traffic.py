@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tritonobs import names
 from tritonobs.extensions.triage.case import Case
 from tritonobs.extensions.triage.check import (
     LATE,
@@ -19,9 +20,10 @@ from tritonobs.extensions.triage.check import (
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, labels_of, scrape_interval_seconds
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, scrape_interval_seconds
 from tritonobs.timings.questions import peak_seconds
 from tritonobs.timings.stages import stage_tables
+from tritonobs.units import format_duration
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
@@ -29,7 +31,14 @@ _BURST_REQUESTS = 10
 _HALF_MINUTE = 30.0
 
 
-@check(order=110, explains=LATE | {"batch_delay", "traffic_surge"})
+def _offered(scope: Scope, seconds: float) -> str:
+    # Rules look back as `peak` does: what began before the window is not of it.
+    span = format_duration(max(seconds - _HALF_MINUTE, _HALF_MINUTE))
+    judged = f"max_over_time({names.LIMIT_EXCEEDED}{scope.of()}[{span}])"
+    return f"max by ({', '.join(MODEL_VERSION)}) ({judged})"
+
+
+@check(order=110, explains=LATE | {"batch_delay", "traffic_surge"}, asks={"offered": _offered})
 def qps_limit(view: View) -> Iterator[Cause]:
     """Limits that were exceeded: all the time; those of models also for half a minute, or in bursts."""
     limits, interval = view.rows("limits", *MODEL_VERSION), scrape_interval_seconds(view.replica_targets())
@@ -49,7 +58,9 @@ def qps_limit(view: View) -> Iterator[Cause]:
         )
         # The busiest half minute, and the most that was answered between two scrapes, in requests a second.
         peak, burst = (_most(view, name, (model, version), subjects) for name in ("peak", "burst"))
-        longest = max(mean, peak or 0.0)
+        # What the rules found to be too much. They count what arrives: busy servers answer less, later.
+        offered = _judged(view, (model, version))
+        longest = max(mean, peak or 0.0, offered)
         # A burst is above the limit by more than chance, as the rule TritonQpsSpike has it.
         more = (burst or 0.0) - limit
         in_bursts = (burst or 0.0) > _BURST_RATIO * limit and more * interval >= _BURST_REQUESTS
@@ -69,6 +80,7 @@ def qps_limit(view: View) -> Iterator[Cause]:
                 Evidence("requests", before, mean, "per_second"),
                 Evidence(_busiest(interval), None, peak, "per_second"),
                 Evidence("between two scrapes", None, burst, "per_second"),
+                *([Evidence("arrived", None, offered, "per_second")] if offered else []),
                 Evidence("limit", None, limit, "per_second"),
             ),
             next_steps=(
@@ -78,13 +90,13 @@ def qps_limit(view: View) -> Iterator[Cause]:
             ),
             trend=trend,
             since=view.trends.exceeded(view.trends.points(*trend), limit),
-            asked=("requests", "peak", "burst", "limits"),
+            asked=("requests", "peak", "burst", "offered", "limits"),
         )
 
 
 def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
     """A limit of the fleet is about what clients ask, not about what pipelines call for them."""
-    rate, before = view.client_rate(), view.client_rate(before=True)
+    before, rate = view.client_rate(before=True), max(view.client_rate(), _judged(view, ("", "")))
     if rate <= limit:
         return
     yield Cause(
@@ -100,8 +112,13 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
             f"if there is room, raise the limit: {set_limit('', '', rate)}",
         ),
         trend=("requests", {}),
-        asked=("requests", "calls", "limits"),
+        asked=("requests", "calls", "offered", "limits"),
     )
+
+
+def _judged(view: View, limited: Subject) -> float:
+    """The most that arrived while a rule found it to be above the limit; 0 where none did."""
+    return view.value("offered", dict(zip(MODEL_VERSION, limited, strict=True))) or 0.0
 
 
 def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float | None:
