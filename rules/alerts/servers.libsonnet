@@ -42,6 +42,12 @@ function(config)
       )
       or on (%(replica_only)s)
       (
+        (changes(replica:triton_load_seconds:max[%(span15m)s]) >= %(restartsPerQuarterHour)s - 1)
+          and on (%(replica_only)s)
+        (changes(up{%(triton)s}[%(span15m)s]) >= 2 * %(restartsPerQuarterHour)s - 1)
+      )
+      or on (%(replica_only)s)
+      (
         count by (%(subject)s, %(replica)s, model_instance) (
           label_replace(
             (
@@ -116,7 +122,8 @@ function(config)
         board: on_model('tritonobs_flush_dropped_total'),
       }, keep='15m') + shards.parts([stage_metrics_failing]),
       // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows only
-      // as down, so with five changes of `up` one reset fewer is enough. New workers count only where their server was up
+      // as down, so with five changes of `up` one reset fewer is enough. Starts that answer as many requests as the one before
+      // show no reset, but other times of loads. New workers count only where their server was up
       // without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
         summary: 'A server or worker restarts again and again.',

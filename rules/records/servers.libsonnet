@@ -105,6 +105,10 @@ function(config)
       |||, { missing: parts.gone }))),
       // Successful requests since the server started. A gap in this record is a gap of successful scrapes.
       text.record('replica:triton_requests_succeeded:sum', succeeded) + shards.kept,
+      // The time of the longest load, to the microsecond: each start of a server has another one, and a lost scrape does not.
+      text.record('replica:triton_load_seconds:max', |||
+        max by (%(replica_only)s) (nv_model_load_duration_secs{%(triton)s} > 0)
+      |||) + shards.kept,
       // Replicas whose page equals that of another: one server under two addresses, whose requests count twice. Two servers
       // do not have the same sum of microseconds after twenty requests.
       text.record('replica:triton_request_microseconds:sum', fit(|||

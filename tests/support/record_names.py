@@ -107,6 +107,7 @@ _RECORDS: Final = (
     *(f"replica:triton_{what}:info" for what in ("silent", "starting", "down", "outage", "outage_begins")),
     "replica:triton_requests_succeeded:sum",
     *("replica:triton_requests_uncounted:sum", "model:tritonobs_limit_passed_on:info"),
+    "replica:triton_load_seconds:max",
     "replica:triton_restarted:bool",
     *(f"replica_model_version:triton_loaded:{when}_seconds" for when in ("timestamp", "last_seen")),
     "model_version:triton_servers_unreachable:count",

@@ -22,6 +22,15 @@ def born(*minutes, lost=(), until=60):
     return world.outage("triton-1", *lost)
 
 
+def brief(loads, levels=((20, 1), (20.25, 0), (23, 1), (23.25, 0), (26, 1), (26.25, 0), (99, 1))):
+    """A server whose starts answer the same few requests, so that no count falls, and are down in between."""
+    world = World(minutes=60).gauge("up", levels, **POD, instance="triton-1:8002")
+    count, since = [(20, 90), (23, 30), (26, 40), (99, 50)], [20, 23, 26, 99]
+    world.gauge("nv_inference_request_success", count, job="triton", replica="triton-1", **NMS)
+    steps = [*zip(since, loads, strict=True)]
+    return world.gauge("nv_model_load_duration_secs", steps, job="triton", replica="triton-1", **NMS)
+
+
 def silence(world, start, end):
     """Nothing is known between two minutes, not even that scrapes failed."""
     for name, values in world.series.items():
@@ -57,6 +66,24 @@ CASES = (
         ),
         rules=(LOOP,),
         checks=(silent(LOOP, 25.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
+    ),
+    Case(
+        says="starts that live for a scrape each are a loop: none counts less than the last, each loaded anew",
+        world=brief((2.1, 2.2, 2.3, 2.4)),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 22.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
+    ),
+    Case(
+        says="lost scrapes are no starts: the models are those that were loaded before",
+        world=brief((2.1, 2.1, 2.1, 2.2)),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 60),),
+    ),
+    Case(
+        says="models that are loaded again on a server that is always there do not restart it",
+        world=brief((2.1, 2.2, 2.3, 2.4), levels=((99, 1),)),
+        rules=(LOOP,),
+        checks=(silent(LOOP, 60),),
     ),
     Case(
         says="two starts are no loop, though scrapes were lost half an hour before",
