@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from support.incidents.serving import (
     Judged,
     alert,
     cause,
+    say,
     texts,
 )
 from tritonobs.extensions.incidents import part as module
@@ -113,6 +115,35 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
 
     assert texts(first)[0].startswith("a worker died")
     assert texts(second)[0].startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("apart", "begins"),
+    [
+        pytest.param(60.0, "Another cause than before: a worker died", id="just before"),
+        pytest.param(0.0, "It belongs to an incident that goes on", id="long before"),
+    ],
+)
+def test_a_young_incident_is_looked_at_again_and_the_next_alert_says_what_was_found(
+    begin, monkeypatch, apart, begins
+):
+    """A dead worker shows as errors first; what its own alert is about began before that alert."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.05)
+    judged = Judged(cause(sentence="inspect answers with errors"))
+
+    async def test(one, robots):
+        await say(one, robots, alert())
+        await asyncio.sleep(0.2)
+        judged.verdict.causes = (replace(cause(sentence="a worker died"), check="dead_worker"),)
+        await asyncio.sleep(1.0)
+        monkeypatch.setattr(module, "_PAUSE_SECONDS", apart)
+        judged.seconds = 2.0
+        return await say(one, robots, alert("TritonWorkerDead", began=time.time() + 1))
+
+    _, lines, _ = begin(judged, test)
+
+    assert lines[0].startswith(begins)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,9 @@ _LOOK_SECONDS = 5.0
 _PAUSE_SECONDS = 15.0
 """From the beginning of a look to that of the next; and from one reading of Alertmanager's list."""
 _LOOK_AGAIN_SECONDS = 60.0
-"""The same while nothing new was heard."""
+"""The same while nothing new was heard, of incidents that are older than this:"""
+_YOUNG_SECONDS = 180.0
+"""A dead worker shows first as errors, and half a minute later as what it is."""
 _SHORTEST_SECONDS, _LONGEST_SECONDS = 60.0, 3600.0
 """Of the span that a look compares with the time before it."""
 _LEAD_SECONDS = 30.0
@@ -243,7 +245,7 @@ class Incidents:
         """The causes of the incidents that these alerts belong to, as far as they are known in time."""
         step = await self._joined(alerts)
         firing = {alert.fingerprint for alert in alerts if alert.firing}
-        asks = [one for one in _of(step.incidents, firing) if one.cause is None or self._has_news(one)]
+        asks = [one for one in _of(step.incidents, firing) if one.cause is None or self._newer(one)]
         if asks and self._may_look():
             # A look that takes longer goes on, and its result is in the next message.
             await asyncio.wait({self._begin_look()}, timeout=_PATIENCE_SECONDS)
@@ -252,7 +254,7 @@ class Incidents:
         ended = [one for one in incidents if one.ended is not None and one.id not in bills]
         if ended:
             await self._add_up(ended[:_MOST_BILLS])
-        stale = frozenset(one.id for one in incidents if self._has_news(one))
+        stale = frozenset(one.id for one in incidents if self._newer(one, by=_PAUSE_SECONDS))
         self._talks = {name: telling(talk, incidents, stale) for name, talk in self._talks.items()}
         bills, plan, news = self.bills, self._plan, self._messages(robot.name)
         # Time zones are files.
@@ -261,9 +263,12 @@ class Incidents:
             seconds=_JOIN_SECONDS,
         )
 
-    def _has_news(self, one: Incident) -> bool:
-        """Whether an alert of it began after the last look: what that found need not explain it."""
-        return any(alert.firing and alert.latest > self._judged_at for alert in one.alerts)
+    def _newer(self, one: Incident, by: float = 0.0) -> bool:
+        """Whether an alert of it began after the last look: what that found need not explain it.
+
+        An alert tells late what it is about: the look may be older than the alert, `by` so many seconds.
+        """
+        return any(alert.firing and alert.latest > self._judged_at + by for alert in one.alerts)
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
@@ -303,9 +308,7 @@ class Incidents:
         if not self._state.alerts:
             return
         await self._heard(())
-        since = time.monotonic() - self._began_at
-        news = self._heard_at > self._began_at
-        if self._state.open and self._may_look() and (news or since > _LOOK_AGAIN_SECONDS):
+        if self._state.open and self._may_look() and self._wants_look():
             await self._begin_look()
         if self._speaking is None or self._speaking.done():
             self._speaking = asyncio.create_task(self._speak())
@@ -348,6 +351,12 @@ class Incidents:
             return False
         under_way = self._look is not None and not self._look.done()
         return under_way or time.monotonic() - self._began_at >= _PAUSE_SECONDS
+
+    def _wants_look(self) -> bool:
+        """Whether a look may find more than the last one: there is news, or something began lately."""
+        now, since = time.time(), time.monotonic() - self._began_at
+        young = any(one.ended is None and now < one.opened + _YOUNG_SECONDS for one in self.incidents)
+        return young or self._heard_at > self._began_at or since > _LOOK_AGAIN_SECONDS
 
     def _begin_look(self) -> asyncio.Task[None]:
         """The look under way, or a new one."""
