@@ -8,6 +8,7 @@ import pytest
 
 from tritonobs.clients.prometheus import Target
 from tritonobs.extensions.lab import faults
+from tritonobs.extensions.lab.drill import servers
 from tritonobs.extensions.lab.drill.rig import Rig
 from tritonobs.extensions.lab.drill.run import DRILLS
 from tritonobs.extensions.lab.stack import native
@@ -63,8 +64,11 @@ def _supervised(
         process.communicate()
 
 
-def test_a_crashing_server_stays_dead_at_last_and_runs_again_afterwards(supervised: Supervised) -> None:
+def test_a_crashing_server_stays_dead_at_last_and_runs_again_afterwards(
+    supervised: Supervised, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two restarts make three deaths, which is what the rule counts; the drill ends with a server."""
+    monkeypatch.setattr(servers, "_LIFE_SECONDS", 0.1)
     with DRILLS["restart-loop"].cause(supervised.rig):
         wait_for(lambda: (len(supervised.started) == 2 and not supervised.alive()) or None, "the end", 30.0)
         assert not supervised.alive()

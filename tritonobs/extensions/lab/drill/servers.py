@@ -23,7 +23,7 @@ _WORKER_FIRES, _WORKER_RESOLVES = Takes(fixed=85.0, scaled=15.0), Takes(fixed=40
 _SERVER_FIRES, _SERVER_RESOLVES = Takes(fixed=25.0, scaled=30.0), Takes(fixed=35.0)
 _CRASHES = 3
 _LIFE_SECONDS = 15.0
-"""Before 24.11 only counters that fall tell of a start: so the one before has to answer some requests."""
+"""Before 24.11 only counters that fall show a start: so the one before has to answer some requests."""
 _SEEN_SECONDS = 60.0
 
 
