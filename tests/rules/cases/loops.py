@@ -68,7 +68,7 @@ CASES = (
         checks=(silent(LOOP, 25.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
     ),
     Case(
-        says="starts that live for a scrape each are a loop: none counts less than the last, each loaded anew",
+        says="starts that live for a scrape each are a loop: no count falls, and all are loaded anew",
         world=brief((2.1, 2.2, 2.3, 2.4)),
         rules=(LOOP,),
         checks=(silent(LOOP, 22.5), fires(LOOP, 28, severity="warning", replica="triton-1")),
