@@ -23,6 +23,7 @@ OBJECTIVES = {
 }
 # Records that stay on shards: what they are made for is recorded there, too.
 KEPT = {
+    "replica:triton_load_seconds:max",
     "replica:triton_requests_succeeded:sum",
     "target:triton_requests:last",
     "cluster:tritonobs_evaluated:info",
