@@ -86,7 +86,7 @@ class Past:
             self._post("/internal/force_flush", "")
 
     def _turn_by_turn(self, rules: Sequence[Rule]) -> None:
-        """Evaluate records that read themselves, as a running vmalert does: a replay asks once for all times."""
+        """Evaluate records that read themselves, as vmalert does: a replay asks once for all."""
         for turn in range(int(self._world.minutes * 60 / self._world.scrape_seconds) + 1 if rules else 0):
             at = self._start + turn * self._world.scrape_seconds
             lines = [
