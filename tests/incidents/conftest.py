@@ -14,7 +14,7 @@ from support.incidents.serving import serving
 from tritonobs.extensions.incidents.incident import Fleet
 from tritonobs.extensions.incidents.part import Incidents
 from tritonobs.tasks import Supervisor
-from tritonobs.timings.cause import Cause
+from tritonobs.timings.cause import Area, Cause
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +58,13 @@ def life() -> Callable[..., Life]:
 def cause() -> Callable[..., Cause]:
     """Makes causes: the check, its place, since when; `since` is of the world of lives."""
 
-    def make(check: str, *place: str, since: float | None = None, confidence: float = 0.9) -> Cause:
+    def make(
+        check: str, *place: str, since: float | None = None, confidence: float = 0.9, area: Area = ""
+    ) -> Cause:
         return Cause(
             check=check,
             place=place,
+            area=area,
             sentence=f"{check} at {'/'.join(place)}",
             confidence=confidence,
             next_steps=(f"mend {check}", "or else"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
@@ -276,7 +274,6 @@ def test_two_causes_part_a_storm(life, fleet, cause, verdict) -> None:
 @pytest.mark.parametrize(
     ("alert", "place", "explains"),
     [
-        pytest.param({"name": ABOVE}, ("qps_limit", "", ""), True, id="the limit of the fleet"),
         pytest.param(
             {"name": FAST, "model": "ocr"}, ("qps_limit", "", ""), True, id="and what it does to models"
         ),
@@ -305,24 +302,33 @@ def test_a_cause_explains_what_is_at_its_place(
     assert bool(step.incidents[0].cause) is explains
 
 
+def test_the_limit_of_the_fleet_is_explained_by_its_traffic(life, fleet, cause, verdict) -> None:
+    """And by nothing that is about another part of the fleet."""
+    for area, explains in (("traffic", True), ("serve", False), ("accelerators", False)):
+        said = verdict(cause("qps_limit", "", "", area=area))
+        step = Listener(fleet=fleet).hear(60, [alert_of(life(ABOVE, 60), 60)], said)
+
+        assert bool(step.incidents[0].cause) is explains, area
+
+
 @pytest.mark.parametrize(
-    ("alert", "asked", "what"),
+    ("alert", "area", "what"),
     [
-        ("TritonobsRobotMuted", "robot_muted", "oncall"),
-        ("TritonobsDeliveryFailing", "delivery_errors", "oncall"),
-        ("TritonobsFleetFileInvalid", "config_valid", "fleet file on a:1"),
-        ("TritonobsServeDown", "up", "tritonobs"),
-        ("TritonobsRulesFailing", "rule_failures", "tritonobs.alerts.slo"),
+        ("TritonobsRobotMuted", "delivery", "oncall"),
+        ("TritonobsDeliveryFailing", "delivery", "oncall"),
+        ("TritonobsFleetFileInvalid", "serve", "fleet file on a:1"),
+        ("TritonobsServeDown", "serve", "tritonobs"),
+        ("TritonobsRulesFailing", "prometheus", "tritonobs.alerts.slo"),
     ],
 )
 def test_what_is_broken_on_the_way_explains_its_own_alert(
-    life, fleet, cause, verdict, *, alert, asked, what
+    life, fleet, cause, verdict, *, alert, area, what
 ) -> None:
     """The twins: neither the alert of a model, nor another one about the way."""
     other = "TritonobsRobotMuted" if alert != "TritonobsRobotMuted" else "TritonobsRulesFailing"
     if alert == "TritonobsDeliveryFailing":
         other = "TritonobsServeDown"
-    said = replace(cause("delivery", "", "", what), asked=(asked,))
+    said = cause("delivery", "", "", what, area=area)
     for name, labels, explains in ((alert, {}, True), (FAST, {"model": "ocr"}, False), (other, {}, False)):
         step = Listener(fleet=fleet).hear(60, [alert_of(life(name, 60, **labels), 60)], verdict(said))
 

@@ -25,6 +25,7 @@ def test_serve_that_does_not_answer_is_a_cause(fleet: Fleet, make_target: Callab
     fleet.targets[-1] = make_target("tritonobs", "c:9900", health="down", error="connection refused")
 
     assert fleet.verdict().sentence == "tritonobs at c:9900 does not answer: connection refused"
+    assert fleet.verdict().causes[0].area == "serve"
 
 
 def test_a_muted_robot_is_a_cause(fleet: Fleet) -> None:
@@ -55,6 +56,30 @@ def test_rules_that_cannot_be_evaluated_are_a_cause(fleet: Fleet) -> None:
     assert fleet.verdict().sentence == (
         "rules of tritonobs.alerts.slo cannot be evaluated: their alerts cannot fire"
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "area"),
+    [
+        (("robot_muted", 1.0, {"robot": "oncall"}), "delivery"),
+        (("delivery_errors", 4.0, {"robot": "oncall", "code": "310000"}), "delivery"),
+        (("config_valid", 0.0, {"instance": "c:9900"}), "serve"),
+        (("rule_failures", 5.0, {"rule_group": "/r.yml;tritonobs.alerts.slo"}), "prometheus"),
+        (("gpu_memory", 0.99, {"gpu_uuid": "GPU-1", "instance": "a:8002"}), "accelerators"),
+        (("limits", 12.0, {"model": "", "version": ""}), "traffic"),
+        (("peak", 130.0, {"model": "inspect"}), ""),
+    ],
+)
+def test_a_cause_says_what_of_the_fleet_it_is_about(
+    fleet: Fleet, answer: tuple[str, float, dict[str, str]], area: str
+) -> None:
+    """An incident joins it to the alerts about the same; what has a model needs no area."""
+    question, value, labels = answer
+    fleet.now.put(question, value, **labels)
+    if question == "limits":
+        fleet.now.model("nms", rate=15.0)
+
+    assert fleet.verdict().causes[0].area == area
 
 
 def test_a_robot_that_works_is_no_cause(fleet: Fleet) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from tritonobs.extensions.incidents.incident import QUIET_SECONDS, Episode, Fleet, Key, Where
+from tritonobs.extensions.incidents.incident import OF_HOSTS, QUIET_SECONDS, Episode, Fleet, Key, Where
 from tritonobs.timings.cause import Cause
 
 NEAR_SECONDS: Final = 900.0
@@ -47,19 +47,6 @@ _LEAD_SECONDS: Final = 120.0
 """An alert that began so long before a cause did has another one; causes are dated within seconds."""
 _OF_A_SERVER: Final = frozenset({"slow_replica"})
 """Checks whose causes name a model, its version and a replica; the third part of others' is a stage."""
-_AREAS: Final[Mapping[str, str]] = {
-    "qps_limit": "traffic",
-    "accelerator": "accelerators",
-}
-"""What causes without a model are about, where alerts without one can be about the same."""
-_ON_THE_WAY: Final[Mapping[str, str]] = {
-    "config_valid": "serve",
-    "rule_failures": "prometheus",
-    "robot_muted": "delivery",
-    "delivery_errors": "delivery",
-}
-"""The areas of what is broken between an alert and people, by the question that shows it."""
-_SERVE_JOB: Final = "tritonobs"
 _MORE: Final = frozenset(
     {
         "TritonQpsAboveLimit",
@@ -308,13 +295,11 @@ def places_of(cause: Cause) -> tuple[Where, ...]:
     model, version, third, *_ = (*cause.place, "", "", "")
     if model and cause.check not in _OF_A_SERVER:
         return (Where(model=model, version=version),)
-    if cause.check == "delivery":
-        asked = next((area for question in cause.asked if (area := _ON_THE_WAY.get(question))), "")
+    if cause.area and cause.area not in OF_HOSTS:
         # The third part is the name of a robot, a file, a job or a group of rules.
-        return (Where(area=asked or ("serve" if third == _SERVE_JOB else "prometheus")),)
-    area = "" if model else _AREAS.get(cause.check, "")
+        return (Where(area=cause.area),)
     names = third.split(", ")
-    return tuple(Where(model=model, version=version, replica=name, area=area) for name in names)
+    return tuple(Where(model=model, version=version, replica=name, area=cause.area) for name in names)
 
 
 def put_aside(alerts: Mapping[str, Episode], said: Sequence[Explanation], fleet: Fleet) -> dict[str, Episode]:

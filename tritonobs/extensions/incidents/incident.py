@@ -76,7 +76,7 @@ AREAS: Final[Mapping[str, str]] = {
     for name in alerts
 }
 """What alerts without a model are about. Alerts of one area can be of one fault."""
-_OF_HOSTS: Final = frozenset({"servers", "accelerators"})
+OF_HOSTS: Final = frozenset({"servers", "accelerators"})
 """Areas whose alerts are about the host in `instance` where they name no replica."""
 
 Key = tuple[str, str, str]
@@ -162,7 +162,7 @@ def where(labels: Mapping[str, str], fleet: Fleet) -> Where | None:
     if not ours and model not in fleet.edges and replica not in fleet.replicas:
         return None
     area = "" if model else AREAS.get(name, "servers" if replica else name[:_LONGEST])
-    if area in _OF_HOSTS and not replica:
+    if area in OF_HOSTS and not replica:
         replica = _short(labels, names.INSTANCE)
     return Where(
         cluster=_short(labels, fleet.cluster_label),

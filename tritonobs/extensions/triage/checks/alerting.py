@@ -14,11 +14,12 @@ from tritonobs.extensions.triage.check import (
     triage_command,
 )
 from tritonobs.extensions.triage.view import View
-from tritonobs.timings.cause import Cause, Evidence
+from tritonobs.timings.cause import Area, Cause, Evidence
 from tritonobs.timings.promql import Scope, summed
 from tritonobs.units import format_duration
 
-_ON_THE_WAY = frozenset({"tritonobs", "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
+_SERVE = "tritonobs"
+_ON_THE_WAY = frozenset({_SERVE, "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
 """Jobs of `prometheus.yml` as built."""
 
 
@@ -46,6 +47,7 @@ def delivery(view: View) -> Iterator[Cause]:
                 Evidence(f"up of {job}", None, 0.0),
                 "start it again; Alertmanager repeats alerts that were not delivered",
                 "up",
+                area="serve" if job == _SERVE else "prometheus",
             )
     for (group,), failures in view.rows("rule_failures", names.RULE_GROUP).items():
         if failures >= 1:
@@ -58,6 +60,7 @@ def delivery(view: View) -> Iterator[Cause]:
                 "Prometheus' page Status, Rules shows the error; "
                 "build the rules again: tritonobs build fleet.yaml -o built",
                 "rule_failures",
+                area="prometheus",
             )
     for (robot,), muted in view.rows("robot_muted", names.ROBOT).items():
         if muted:
@@ -67,6 +70,7 @@ def delivery(view: View) -> Iterator[Cause]:
                 Evidence("muted", None, muted),
                 "wait (ten minutes in DingTalk); find who else sends through it, or give alerts their own",
                 "robot_muted",
+                area="delivery",
             )
     for (robot, code), errors in view.rows("delivery_errors", names.ROBOT, "code").items():
         if errors >= 1:
@@ -77,6 +81,7 @@ def delivery(view: View) -> Iterator[Cause]:
                 f"send a test message: tritonobs notify test {robot}; "
                 "check webhook, secret and the robot's settings",
                 "delivery_errors",
+                area="delivery",
             )
     yield from _refused_files(view)
 
@@ -92,12 +97,14 @@ def _refused_files(view: View) -> Iterator[Cause]:
                 Evidence("fleet file in use", None, 0.0),
                 "see what is wrong with it: tritonobs validate fleet.yaml",
                 "config_valid",
+                area="serve",
             )
 
 
-def _break(what: str, sentence: str, evidence: Evidence, step: str, asked: str) -> Cause:
+def _break(what: str, sentence: str, evidence: Evidence, step: str, asked: str, *, area: Area) -> Cause:
     return Cause(
         place=("", "", what),
+        area=area,
         sentence=sentence,
         confidence=0.9,
         evidence=(evidence,),

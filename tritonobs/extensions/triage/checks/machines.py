@@ -101,6 +101,7 @@ def accelerator(view: View) -> Iterator[Cause]:
         if used >= _FULL:
             yield Cause(
                 place=("", "", *key),
+                area="accelerators",
                 sentence=f"the memory of GPU {key[1]} on {key[0]} is {used:.0%} full",
                 confidence=0.8 if slower or used > before.get(key, used) else 0.55,
                 evidence=(Evidence("GPU memory used", before.get(key), used, "ratio"),),
@@ -118,6 +119,7 @@ def accelerator(view: View) -> Iterator[Cause]:
         if clock < _SLOWED * was and busy.get((card,), 1.0) >= _BUSY:
             yield Cause(
                 place=("", "", card),
+                area="accelerators",
                 sentence=f"GPU {card} runs at {clock:.0f} MHz, was {was:.0f} MHz: it is throttled",
                 confidence=0.9,
                 evidence=(

@@ -101,6 +101,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
         return
     yield Cause(
         place=("", ""),
+        area="traffic",
         sentence=f"the fleet got {figure(rate)} requests/s, its limit is {figure(limit)} requests/s",
         confidence=0.96,
         evidence=(
