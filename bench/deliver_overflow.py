@@ -85,6 +85,8 @@ def _told(taken: list[dict[str, float]], explained: int, running: Running) -> st
     text = (
         f"{len(taken)} overflows of twice the limit, from no traffic at all; Prometheus scrapes every "
         f"{settings.scrape_interval_seconds} s and evaluates every {settings.evaluation_interval_seconds} s. "
+        "The first begins when the stack is ready, and its alert waits for the first record of owners, up to "
+        "30 s. "
         "Between two runs the alert ends and its window empties; for that its hold of a minute was cut to "
         "5 s.\n\n"
     )
