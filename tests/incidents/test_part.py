@@ -245,6 +245,28 @@ def test_the_end_says_how_long_it_was(begin):
     assert line.word == "incident"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "says"),
+    [
+        pytest.param(0.4, ["Its cause: inspect gets 12 requests/s, the limit is 8"], id="found too late"),
+        pytest.param(0.0, [], id="said at the beginning"),
+    ],
+)
+def test_the_end_says_the_cause_that_no_message_said(begin, monkeypatch, seconds, says):
+    """A ticket has two messages: what was found after the first is in the last."""
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.1)
+
+    async def test(one, robots):
+        await say(one, robots, alert())
+        await asyncio.sleep(2 * seconds)
+        return await say(one, robots, alert(status="resolved"))
+
+    _, lines, _ = begin(Judged(cause(), seconds=seconds), test)
+
+    assert lines[0].startswith("It is over after")
+    assert lines[1:] == says
+
+
 def test_an_incident_that_goes_on_after_its_end_has_another_bill(begin, monkeypatch):
     """Of the whole of it: the one of its first end is older than what failed since."""
     monkeypatch.setattr(module, "bill", lambda _prometheus, _plan, one, _fleet, _now, **_more: made(one))

@@ -53,6 +53,7 @@ class Words:
     took_over: str
     next_step: str
     over: str
+    was: str
     failed: str
     late: str
     only_late: str
@@ -97,6 +98,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         took_over="It may have been reported before: tritonobs serve has run since {} only",
         next_step="Next: {}",
         over="It is over after {}",
+        was="Its cause: {}",
         failed="{} requests failed",
         late="{} were later than promised",
         only_late="{} requests were later than promised",
@@ -139,6 +141,7 @@ LANGUAGES: Final[Mapping[str, Words]] = {
         took_over="此前可能已通知：tritonobs serve 自 {} 起运行",
         next_step="下一步：{}",
         over="已结束，历时 {}",
+        was="诊断：{}",
         failed="{} 个请求失败",
         late="{} 个超过承诺时间",
         only_late="{} 个请求超过承诺时间",
@@ -196,10 +199,13 @@ class _Voice:
         if one.ended is not None:
             bill = self.bills.get(one.id)
             parts = [words.over.format(lasted(one.since, one.ended)), *(counts(bill, words) if bill else ())]
-            end = Said(words.comma.join(parts), words.incident, url)
+            over = [Said(words.comma.join(parts), words.incident, url)]
+            if news and news.cause:
+                over.append(Said(words.was.format(news.cause.sentence)))
             found = [done for done in bill.done if done.at >= one.since] if bill else []
-            actions = [action(done, words) for done in found[-_MOST_ACTIONS:]]
-            return (end, Said(words.meanwhile.format(words.comma.join(actions)))) if actions else (end,)
+            if actions := [action(done, words) for done in found[-_MOST_ACTIONS:]]:
+                over.append(Said(words.meanwhile.format(words.comma.join(actions))))
+            return over
         notes = [Said(text) for text in self._notes(one, news)]
         if one.cause is None:
             return notes
