@@ -84,13 +84,14 @@ class Evidence(Part):
 class Cause(Part):
     """One explanation of what is wrong. `check` is the name of its page: `runbook` shows it.
 
-    `place` is model, version and the path to a stage, as far as they apply. `trend` names the numbers whose
-    change says `since` when, `ends` that they ended, `falls` that they fell. `asked` names questions of the
-    verdict.
+    `place` is model, version and the path to a stage, as far as they apply; `area` is which part of the fleet
+    it is about that has no model. `trend` names the numbers whose change says `since` when, `ends` that they
+    ended, `falls` that they fell. `asked` names questions of the verdict.
     """
 
     check: str = ""
     place: tuple[str, ...] = ()
+    area: str = ""
     sentence: str = ""
     confidence: Ratio
     evidence: tuple[Evidence, ...] = ()

@@ -159,8 +159,7 @@ def _after_death(worker: Worker) -> tuple[str, ...]:
         return (reason,)
     load = f"POST /v2/repository/models/{model}/load on {worker.replica}"
     return (
-        f"touch {model}'s model.py, or Triton sees nothing to load again",
-        f"load {model} for a new worker: {load}; Triton calls a model ready whose worker is dead",
+        f"load {model} again: touch its model.py, because Triton loads what changed, then {load}",
         reason,
     )
 
