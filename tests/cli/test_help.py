@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def _commands() -> Iterator[tuple[str, click.Command, click.Context]]:
-    outer = click.Context(group, info_name="tritonobs", terminal_width=80)
+    # click keeps the option of --help that it makes for the first context: the one that a user gets.
+    outer = click.Context(group, info_name="tritonobs", terminal_width=80, **group.context_settings)
     for name in COMMANDS:
         command = group.get_command(outer, name)
         assert command is not None
