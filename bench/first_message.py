@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 SPEED = 5.0
 WARM_SECONDS = 90.0
 WARNED_SECONDS = 240.0
+SOON_SECONDS = 60.0
 SETTLE_SECONDS = 20.0
 """After the end of a drill's alerts: until their end was delivered."""
 _BEGINNING = 4
@@ -75,6 +77,8 @@ class Heard:
     """What came of the drill, as `tritonobs drill --format json` says it."""
     texts: list[str]
     """Every message, in order."""
+    named_seconds: float | None = None
+    """From the first message to the one that names the cause, where one does."""
 
 
 def main() -> None:
@@ -175,6 +179,14 @@ def listen(drill: Drill) -> Heard:
         seconds=ended - began,
         outcome=outcome_values(outcome),
         texts=[each["text"] for each in told],
+        named_seconds=next(
+            (
+                each["received_at"] - told[0]["received_at"]
+                for each in told
+                if drill.check and _same(_above(each["text"]), outcome.sentence)
+            ),
+            None,
+        ),
     )
 
 
@@ -238,12 +250,16 @@ def report(heard: list[Heard]) -> str:
     ]
     faults = [one for one in heard if one.promised and one.first_seconds is not None]
     named = sum(one.named for one in faults)
+    soon = sum(one.named or (one.named_seconds or math.inf) <= SOON_SECONDS for one in faults)
     counts = [one.messages for one in heard if one.messages]
     return "\n".join(
         (
             f"{len(heard)} of {len(DRILLS)} drills, each by itself, with rules {SPEED:g} times as fast.",
             "",
-            f"The first message named the cause in {named} of {len(faults)} drills that made one.",
+            (
+                f"The first message named the cause in {named} of {len(faults)} drills that made one, "
+                f"a message within {SOON_SECONDS:g} s of it in {soon}."
+            ),
             f"Messages a drill: median {median(counts) if counts else 0:g}, most {max(counts, default=0)}.",
             "",
             table(("drill", "promised check", "messages", "first after", "begins with", "the cause"), rows),

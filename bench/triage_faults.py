@@ -138,10 +138,17 @@ def _right(scene: Scene, causes: tuple[Named, ...], began: float) -> dict:
     if scene.truth is None:
         right = dict.fromkeys(PARTS, not causes) if scene in (*SCENES, *OUTSIDE) else {"silent": not causes}
     else:
-        right = score(scene.truth, causes[0] if causes else None, began)
-        if scene.also and not any(_same(scene.also, each, began) for each in causes[1:3]):
-            right["headline"] = False
+        right = right_parts(scene, causes, began)
     return {"right": right, "said": [_said(cause, began) for cause in causes] or ["nothing"]}
+
+
+def right_parts(scene: Scene, causes: tuple[Named, ...], began: float) -> dict[str, bool]:
+    """What was right about the first cause; a scene with two faults wants the other one next."""
+    assert scene.truth is not None
+    right = score(scene.truth, causes[0] if causes else None, began)
+    if scene.also and not any(_same(scene.also, each, began) for each in causes[1:3]):
+        right["headline"] = False
+    return right
 
 
 def _said(cause: Named, began: float) -> str:
