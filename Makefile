@@ -79,6 +79,7 @@ bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two
 	$(BIN)/python bench/triage.py --write
 	$(BIN)/python bench/triage_models.py --write
 	$(BIN)/python bench/triage_faults.py --write
+	$(BIN)/python bench/triage_soon.py --write
 	$(BIN)/python bench/panels.py --write
 	$(BIN)/python bench/drills.py --write
 	$(BIN)/python bench/compared.py --write
