@@ -123,8 +123,7 @@ function(config)
       }, keep='15m') + shards.parts([stage_metrics_failing]),
       // A lost scrape is not a restart; a reset of the counters is. A server that dies before its first request shows only
       // as down, so with five changes of `up` one reset fewer is enough. Starts that answer as many requests as the one before
-      // show no reset, but other times of loads. New workers count only where their server was up
-      // without them.
+      // show no reset, but other times of loads. New workers count only where their server was up without them.
       text.alert('TritonRestartLoop', 'warning', restart_loop.here, {
         summary: 'A server or worker restarts again and again.',
         description: '{{ with $labels.model_instance }}Model instance {{ . }}{{ else }}The server{{ end }} on {{ $labels.%(replicaLabel)s }} was started at least %(restartsPerQuarterHour)s times in a quarter of an hour. Its log says what ends it, such as memory, a crash in native code or a failing probe.',
