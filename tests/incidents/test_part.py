@@ -101,13 +101,18 @@ def test_a_slow_look_delays_no_message_and_is_in_the_next(begin, monkeypatch):
 def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, seconds, begins):
     """One look more, also where a cause is known; without its answer nothing is claimed."""
     monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
-    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(module, "_PATIENCE_SECONDS", 10.0)
     judged = Judged(cause(sentence="a worker died"))
 
     async def test(one, robots):
+        # No look but those of the messages: one that a round began just before an alert would be older than it.
+        monkeypatch.setattr(module, "_ROUND_SECONDS", 60.0)
+        await asyncio.sleep(0.2)
         first = await one.above([alert()], robots["oncall"])
         judged.verdict.causes = (cause(sentence="replica triton-1 is gone"),)
         judged.seconds = seconds
+        if seconds:
+            monkeypatch.setattr(module, "_PATIENCE_SECONDS", seconds / 10)
         late = alert("TritonServerDown", began=time.time() + 5)
         return first, await one.above([late], robots["oncall"])
 
