@@ -40,6 +40,7 @@ SCRAPE_SECONDS = 15
 _MOST_SAMPLES = 2100
 _MOST_INDIRECT = 12
 _MARK = "Mutant"
+_WORD = re.compile(r"[A-Za-z_:][\w:]*")
 _KEPT = Path(__file__).with_name("mutants_kept.json")
 
 
@@ -123,14 +124,32 @@ def _with_copies(rule: Rule, copies: Mapping[str, Mutant]) -> Iterator[Rule]:
 
 
 def _shows(mutant: Mutant, folder: Path) -> bool:
-    """Whether a case notices the mutant in the place of the rule."""
+    """Whether a case notices the mutant in the place of the rule.
+
+    A case that asks neither for the rule nor for what reads it, directly or not, cannot.
+    """
     for case, original in relevant(mutant.name):
+        asked = {word for check in case.checks for word in _WORD.findall(check.expr)}
+        if asked.isdisjoint(_reached(mutant.name, original)):
+            continue
         groups = [
             {**group, "rules": [changed(rule, mutant) for rule in group["rules"]]} for group in original
         ]
         if run(programs.find("promtool"), groups, case, folder):
             return True
     return False
+
+
+def _reached(name: str, groups: Groups) -> set[str]:
+    """The rule and every rule that reads it, directly or through others."""
+    reads: dict[str, set[str]] = {}
+    for rule in (rule for group in groups for rule in group["rules"]):
+        reads.setdefault(rule_name(rule), set()).update(_WORD.findall(rule["expr"]))
+    reached, news = {name}, {name}
+    while news:
+        news = {one for one, read in reads.items() if one not in reached and read & news}
+        reached |= news
+    return reached
 
 
 class Kept:
