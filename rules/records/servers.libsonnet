@@ -59,15 +59,6 @@ function(config)
       // Servers with an unknown state: no two successful scrapes in a short window, or an empty page, or silent within the
       // hour. One or two lost scrapes are not enough. Servers of a missing shard or agent are added.
       text.record('replica:triton_unreachable:info', unreachable.here + where_shared(parts.blind)) + shards.parts([unreachable]),
-      // Servers that answer again after they were unreachable. They work off what has queued, in a burst that is not the
-      // present traffic.
-      text.record('replica:triton_returned:info', |||
-        group by (%(replica_only)s) (max_over_time(replica:triton_unreachable:info[%(returnWindow)s]))
-          and on (%(replica_only)s)
-        (up{%(triton)s} == 1)
-          and on (%(replica_only)s)
-        up{%(triton)s} offset %(span5m)s
-      |||) + shards.max,
       // Servers that are down; those that have been down for the whole `for` of the alert; and the beginnings of such
       // outages.
       text.record('replica:triton_down:info', down.down_of(config)) + shards.max,

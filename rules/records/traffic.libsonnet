@@ -12,6 +12,16 @@ function(config)
     local none(reason) =
       'label_replace(model_version:triton_requests_succeeded:rate%(short)s * 0, "reason", "' + reason + '", "", "")';
     [
+      // Servers that answer again after they were unreachable. They work off what has queued, in a burst that is not the
+      // present traffic. It precedes the rates that leave them out: in another group it would sometimes be late for their
+      // first two pages.
+      text.record('replica:triton_returned:info', |||
+        group by (%(replica_only)s) (max_over_time(replica:triton_unreachable:info[%(returnWindow)s]))
+          and on (%(replica_only)s)
+        (up{%(triton)s} == 1)
+          and on (%(replica_only)s)
+        up{%(triton)s} offset %(span5m)s
+      |||) + shards.max,
       text.record('replica_model_version:triton_requests_succeeded:rate%(short)s', |||
         sum by (%(subject)s, %(replica)s) (rate(nv_inference_request_success{%(triton)s}[%(short)s]))
       |||) + shards.sum,

@@ -105,7 +105,7 @@ def test_a_cause_from_before_an_alert_does_not_explain_it(begin, monkeypatch, se
     judged = Judged(cause(sentence="a worker died"))
 
     async def test(one, robots):
-        # No look but those of the messages: one that a round began just before an alert would be older than it.
+        # Only messages look: what a round began to look for just before an alert would be older than it.
         monkeypatch.setattr(module, "_ROUND_SECONDS", 60.0)
         await asyncio.sleep(0.2)
         first = await one.above([alert()], robots["oncall"])

@@ -152,3 +152,16 @@ def test_no_rule_compares_a_record_with_the_evaluation_before():
 def test_the_check_sees_those_that_do():
     """Where records are read at once some do."""
     assert {"replica:triton_pages_new:count", "replica:triton_restarted:bool"} <= compared(groups_for(15))
+
+
+@pytest.mark.parametrize("scrape", [5, 15, 60])
+def test_rates_that_leave_out_a_server_that_came_back_follow_that_record(scrape):
+    """Two of its pages may come between two evaluations of another group: its queue was a burst then."""
+    back = "replica:triton_returned:info"
+    readers = 0
+    for group in groups_for(scrape):
+        made = [rule.get("record") for rule in group["rules"]]
+        reading = [at for at, rule in enumerate(group["rules"]) if back in rule["expr"]]
+        assert all(back in made[:at] for at in reading)
+        readers += len(reading)
+    assert readers >= 2
