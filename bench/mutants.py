@@ -55,13 +55,33 @@ def _all() -> tuple[tuple[Case, Groups], ...]:
     )
 
 
+def _asked(case: Case) -> set[str]:
+    """Every word of what a case asks for."""
+    return {word for check in case.checks for word in _WORD.findall(check.expr)}
+
+
+def _reached(name: str, groups: Groups) -> set[str]:
+    """The rule and every rule that reads it, directly or through others."""
+    reads: dict[str, set[str]] = {}
+    for rule in (rule for group in groups for rule in group["rules"]):
+        reads.setdefault(rule_name(rule), set()).update(_WORD.findall(rule["expr"]))
+    reached, news = {name}, {name}
+    while news:
+        news = {one for one, read in reads.items() if one not in reached and read & news}
+        reached |= news
+    return reached
+
+
 @cache
 def relevant(name: str) -> list[tuple[Case, Groups]]:
-    """The cases that evaluate the rule called `name`: those about it first, short ones before long ones."""
+    """The cases that ask for the rule called `name`, or for what reads it, directly or not.
+
+    Those about it come first, short ones before long ones.
+    """
     direct, indirect = [], []
     for case, groups in _all():
         names = {rule_name(rule) for group in groups for rule in group["rules"]}
-        if name in names:
+        if name in names and not _asked(case).isdisjoint(_reached(name, groups)):
             cost = len(case.world.times) * len(names)
             (direct if name in case.rules else indirect).append((cost, case, groups))
     direct.sort(key=lambda entry: entry[0])
@@ -124,32 +144,14 @@ def _with_copies(rule: Rule, copies: Mapping[str, Mutant]) -> Iterator[Rule]:
 
 
 def _shows(mutant: Mutant, folder: Path) -> bool:
-    """Whether a case notices the mutant in the place of the rule.
-
-    A case that asks neither for the rule nor for what reads it, directly or not, cannot.
-    """
+    """Whether a case notices the mutant in the place of the rule."""
     for case, original in relevant(mutant.name):
-        asked = {word for check in case.checks for word in _WORD.findall(check.expr)}
-        if asked.isdisjoint(_reached(mutant.name, original)):
-            continue
         groups = [
             {**group, "rules": [changed(rule, mutant) for rule in group["rules"]]} for group in original
         ]
         if run(programs.find("promtool"), groups, case, folder):
             return True
     return False
-
-
-def _reached(name: str, groups: Groups) -> set[str]:
-    """The rule and every rule that reads it, directly or through others."""
-    reads: dict[str, set[str]] = {}
-    for rule in (rule for group in groups for rule in group["rules"]):
-        reads.setdefault(rule_name(rule), set()).update(_WORD.findall(rule["expr"]))
-    reached, news = {name}, {name}
-    while news:
-        news = {one for one, read in reads.items() if one not in reached and read & news}
-        reached |= news
-    return reached
 
 
 class Kept:
