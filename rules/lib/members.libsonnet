@@ -20,36 +20,44 @@ function(config)
   // Pipelines that report invalid requests. They are remembered for the longest gap, so that a pause of traffic changes
   // nothing.
   local believed = 'group by (%(model)s) (last_over_time(' + told + '{outcome="seen"}[%(gapWindow)s]))';
+  // Pipelines that do not report invalid requests themselves, while members of theirs did so within ten minutes.
+  local lately(offset='') = fit(|||
+    (
+      %(pipelines)s
+        unless on (%(model)s)
+      %(believed)s
+    )
+  |||, {
+    believed: believed,
+    pipelines: of_pipeline(fit(|||
+      group by (%(pipeline)s) (
+        %(calls)s
+          and on (%(model)s)
+        last_over_time(%(told)s{outcome="invalid"}[%(span10m)s]%(offset)s)
+      )
+    |||, { calls: calls, told: told, offset: offset })),
+  });
   // Requests of each pipeline that its members called invalid, without those of believed pipelines that call the same
   // member. `read` is the expression for a record over a time.
   local invalid(read) =
     local all = 'sum by (%(model)s) (' + read(told + '{outcome="invalid"}') + ')';
-    fit(|||
-      (
-        %(told)s
-          unless on (%(model)s)
-        %(believed)s
-      )
-    |||, {
-      believed: believed,
-      told: of_pipeline(fit(|||
-        sum by (%(pipeline)s) (
-          group by (%(pipeline)s, model) (%(calls)s)
-            * on (%(model)s) group_left ()
-          (
-            %(all)s
-              - on (%(model)s)
-            sum by (%(model)s) (
-              group by (%(pipeline)s, model) (%(calls)s)
-                * on (%(pipeline)s) group_left ()
-              %(believed)s
-            )
-            or
-            %(all)s
+    of_pipeline(fit(|||
+      sum by (%(pipeline)s) (
+        group by (%(pipeline)s, model) (%(calls)s)
+          * on (%(model)s) group_left ()
+        (
+          %(all)s
+            - on (%(model)s)
+          sum by (%(model)s) (
+            group by (%(pipeline)s, model) (%(calls)s)
+              * on (%(pipeline)s) group_left ()
+            %(believed)s
           )
+          or
+          %(all)s
         )
-      |||, { all: all, calls: calls, believed: as_pipeline(all) })),
-    });
+      )
+    |||, { all: all, calls: calls, believed: as_pipeline(all) }));
   // Failed requests of each model, as in `seen`.
   local own(read) = 'sum by (%(model)s) (' + read(seen) + ')';
   // Sums `rows` of pipelines over the members that they call, by member: of believed pipelines with `and`, of the others
@@ -80,8 +88,6 @@ function(config)
     )
   |||, { caused: caused, own: own(read), believed: caused_by('and', own(read)) }));
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
-  local ten(record) = 'sum_over_time(' + record + '[%(span10m)s])';
-  local ten_before(record) = 'sum_over_time(' + record + '[%(span10m)s]' + text.settled + ')';
   local now(record) = record;
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
   {
@@ -125,42 +131,34 @@ function(config)
       // Increases of pipelines with invalid requests in the last ten minutes: requests (`seen`), failures (`failed`), and
       // failures that the members do not account for (`untold`).
       text.record(ends, fit(|||
-        label_replace(
-          (
-            %(requests)s
-              and on (%(model)s)
-            %(lately)s
-          ),
-          "outcome", "seen", "", ""
-        )
-        or
-        label_replace(
-          (
-            %(own)s
-              and on (%(model)s)
-            %(lately)s
-          ),
-          "outcome", "failed", "", ""
-        )
-        or
-        label_replace(
-          (
+        (
+          label_replace(
+            %(requests)s,
+            "outcome", "seen", "", ""
+          )
+          or
+          label_replace(
+            %(own)s,
+            "outcome", "failed", "", ""
+          )
+          or
+          label_replace(
             sum by (%(model)s) (
               %(own_part)s
               or
               %(invalid)s
               or
               %(failed)s
-            )
-              and on (%(model)s)
-            %(lately)s
-          ),
-          "outcome", "untold", "", ""
+            ),
+            "outcome", "untold", "", ""
+          )
         )
+          and on (%(model)s)
+        %(lately)s
       |||, {
         requests: 'sum by (%(model)s) (' + one('model_version:triton_requests:increase') + ')',
         own: own(one),
-        lately: invalid(ten),
+        lately: lately(),
         own_part: part('own', own(one)),
         invalid: part('invalid', '-' + invalid(one)),
         failed: part('failed', '-' + failed(one)),
@@ -192,41 +190,38 @@ function(config)
       failed: part('failed', failed(now)),
       unseen: part('unseen', unseen + '{part=""}'),
       // The first invalid requests are charged, because the members report them a flush later. This negative part returns
-      // them.
+      // them: what its members report too much now, but no more than was charged before.
       returned: part('returned', fit(|||
-        (
-          (%(missing)s > on (%(model)s) -%(before)s)
-          or on (%(model)s)
-          (-%(before)s and on (%(model)s) %(missing)s)
-        )
-      |||, {
-        before: own(one),
-        missing: fit(|||
-          (
-            (
+        clamp_max(
+          max by (%(model)s) (
+            label_replace(
               sum by (%(model)s) (
                 %(own)s
                 or
                 %(invalid)s
                 or
                 %(failed)s
-              ) < 0
+              ),
+              "part", "missing", "", ""
             )
-              and on (%(model)s)
-            %(lately)s
-              unless on (%(model)s)
-            %(before)s
-          )
-        |||, {
-          own: part('own', own(now)),
-          invalid: part('invalid', '-' + invalid(now)),
-          failed: part('failed', '-' + failed(now)),
-          lately: invalid(ten),
-          before: invalid(ten_before),
-        }),
+            or
+            -%(before)s
+          ),
+          0
+        )
+          and on (%(model)s)
+        %(before)s
+          unless on (%(model)s)
+        %(lately)s
+      |||, {
+        own: part('own', own(now)),
+        invalid: part('invalid', '-' + invalid(now)),
+        failed: part('failed', '-' + failed(now)),
+        before: own(one),
+        lately: lately(text.settled),
       })),
       none: own(now) + ' * 0',
       own: own(now),
-      lately: invalid(ten),
+      lately: lately(),
     }),
   }

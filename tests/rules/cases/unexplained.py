@@ -12,6 +12,8 @@ from support.simulate import World
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
 FAILED = "replica_model_version_reason:triton_requests_failed:increase"
 SEEN = "replica_model_version_seen_by:triton_requests_bad:increase"
+OF_PIPELINES = "model_outcome:tritonobs_pipeline_requests_told:increase"
+UNTOLD = "model:tritonobs_pipeline_requests_untold:increase"
 # A scrape sees 20 requests, so 8 are much. What came at minute 2 does not count any more when it is asked.
 TRAFFIC, LONG_AGO, EARLIER, LATER, NOW = 20, 2, 54, 55, 61
 BEFORE, TWICE_BEFORE = NOW - 0.25, NOW - 0.5
@@ -103,7 +105,26 @@ def models():
     return world, rows
 
 
+def pipelines():
+    """The same of pipelines: failures that none of their members accounts for."""
+    world = World(minutes=NOW)
+    rows = []
+    for model, (untold, failures, traffic, counts) in MODELS.items():
+        usual = traffic.get(None, TRAFFIC)
+        others = {minute: value for minute, value in traffic.items() if minute is not None}
+        failed = {minute: sum(filter(None, values)) for minute, values in failures.items()}
+        for outcome, levels in (
+            ("seen", but_at(usual, others)),
+            ("untold", but_at(0, untold)),
+            ("failed", but_at(None, failed)),
+        ):
+            world.gauge(OF_PIPELINES, levels, model=model, outcome=outcome)
+        rows += [] if counts is None else [({"model": model}, counts)]
+    return world, rows
+
+
 WORLD, ROWS = models()
+PIPELINES, ROWS_OF_PIPELINES = pipelines()
 CASES = (
     Case(
         says="what a model that tells bad input left out counts when it is much, and Triton saw it fail",
@@ -111,5 +132,12 @@ CASES = (
         rules=(SEEN,),
         given=(TOLD, FAILED),
         checks=(reads(f'{SEEN}{{part=""}}', NOW, *ROWS),),
+    ),
+    Case(
+        says="what members of a pipeline left out counts when it is much, and the pipeline failed",
+        world=PIPELINES,
+        rules=(UNTOLD,),
+        given=(OF_PIPELINES,),
+        checks=(reads(f'{UNTOLD}{{part=""}}', NOW, *ROWS_OF_PIPELINES),),
     ),
 )
