@@ -52,6 +52,8 @@ local scrapes = 4;
     outageWindow: duration.text(config.outageSamples * evaluationSeconds - 0.001),
     // Two replicas whose pages are equal at two evaluations within this window (the alert asks for three) are one server.
     twinWindow: duration.text(std.max(4 * stepSeconds, std.max(60, std.ceil(120 / config.speed)))),
+    // The scrape before the latest two.
+    twoScrapes: duration.text(2 * config.scrapeSeconds),
     // How long a server is considered to be catching up after it hung: two minutes. One scrape interval is subtracted,
     // because a server counts as unreachable until its second answer.
     returnWindow: duration.text(std.max(60, std.ceil(120 / config.speed) - config.scrapeSeconds)),

@@ -172,7 +172,8 @@ function(config)
         ) / 3
       |||),
       // The rate between the last two scrapes, for bursts that longer windows average out. A server whose last scrape failed
-      // adds nothing, because its latest samples are old.
+      // adds nothing, because its latest samples are old; nor does one that failed the scrape before the last two, because
+      // it may have hung, and its first page may be from before it worked off what had queued.
       text.record('model_version:triton_requests_offered:irate%(short)s', |||
         sum by (%(subject)s) (
           (
@@ -184,7 +185,13 @@ function(config)
             )
           )
           unless on (%(replica_only)s)
-          ((up{%(triton)s} == 0) or replica:triton_returned:info)
+          (
+            (up{%(triton)s} == 0)
+            or
+            (up{%(triton)s} offset %(twoScrapes)s == 0)
+            or
+            replica:triton_returned:info
+          )
         )
       |||) + shards.sum,
       // This record and the next exist only for subjects with a limit.

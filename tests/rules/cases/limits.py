@@ -2,6 +2,7 @@
 
 from support.promtool import Case, fires, reads, silent
 from support.simulate import World
+from tritonobs import names
 
 LIMIT = "tritonobs_qps_limit"
 ABOVE, NEAR = "TritonQpsAboveLimit", "TritonQpsNearLimit"
@@ -21,6 +22,15 @@ def ramp(start, end, minutes):
     """Steps of a quarter of a minute from one rate to another, then on at the last."""
     steps = minutes * 4
     return [((step + 1) / 4, start + (end - start) * step / steps) for step in range(steps + 1)]
+
+
+def hung(scrapes, qps=5):
+    """A server that hangs for so many scrapes from minute 10 on; its first page is from before it goes on."""
+    back = 10 + (scrapes + 1) / 4
+    world = detector(qps, minutes=50).outage("triton-1", (10.25, back))
+    (done,) = (row for name, row in world.series.items() if name.startswith(names.TRITON_SUCCESS + "{"))
+    done[int(4 * back)] = done[40]
+    return world
 
 
 OWNED = {"model": "detector", "version": "1", "team": "vision", "tier": "critical"}
@@ -164,6 +174,21 @@ CASES = (
             silent(SPIKE, 50, since=42),
             silent(ABOVE, 50),
         ),
+    ),
+    *(
+        Case(
+            says=f"what queued while a server hung for {scrapes} scrapes is no spike",
+            world=hung(scrapes),
+            rules=(SPIKE, ABOVE),
+            checks=(silent(SPIKE, 50), silent(ABOVE, 50)),
+        )
+        for scrapes in (1, 2, 3, 5, 10)
+    ),
+    Case(
+        says="a burst is a spike soon after a server hung",
+        world=hung(1, [(11.5, 2), (11.75, 20), (99, 2)]),
+        rules=(SPIKE,),
+        checks=(fires(SPIKE, 13, severity="warning", **OWNED),),
     ),
     Case(
         says="a burst at a tiny limit is a handful of requests, no spike",
