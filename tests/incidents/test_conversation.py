@@ -134,10 +134,7 @@ def test_who_takes_over_asks_which_alerts_still_fire(begin, tmp_path, fires, wai
 
     async def second(one, robots):
         await resumed(one)
-        held = ManagedAlert(
-            fingerprint=page.fingerprint, state="active", starts_at="2026-05-28T20:26:40Z", ends_at="",
-            labels=page.labels, annotations={}, receivers=(), silenced_by=(), inhibited_by=(),
-        )  # fmt: skip
+        held = managed(page)
         asked = SimpleNamespace(alerts=lambda: (held,) if fires else (), close=lambda: None)
         one._asked = replace(one._asked, alertmanager=asked)
         return await say(one, robots, alert(TICKET, severity="warning"))
@@ -146,6 +143,37 @@ def test_who_takes_over_asks_which_alerts_still_fire(begin, tmp_path, fires, wai
     _, _, sifted = begin(Judged(cause()), second, "folder: kept")
 
     assert len(sifted.later) == waits
+
+
+@pytest.mark.parametrize("fires", [True, False])
+def test_who_takes_over_knows_what_is_silenced_without_a_call(begin, tmp_path, fires):
+    """Alertmanager calls for nothing that it mutes; without its word nothing goes on."""
+    page = alert()
+
+    async def first(one, robots):
+        await say(one, robots, page)
+        await kept(tmp_path)
+
+    async def second(one, robots):
+        held = managed(page, silenced_by=("s",))
+        asked = SimpleNamespace(alerts=lambda: (held,) if fires else (), close=lambda: None)
+        one._asked = replace(one._asked, alertmanager=asked)
+        await resumed(one)
+        await asyncio.sleep(0.3)
+        return [incident.ended for incident in one.incidents]
+
+    begin(Judged(cause()), first, "folder: kept")
+
+    assert begin(Judged(cause()), second, "folder: kept") == ([None] if fires else [])
+
+
+def managed(page, silenced_by=()):
+    """The alert as Alertmanager lists it."""
+    return ManagedAlert(
+        fingerprint=page.fingerprint, state="suppressed" if silenced_by else "active",
+        starts_at="2026-05-28T20:26:40Z", ends_at="", labels=page.labels, annotations={}, receivers=(),
+        silenced_by=silenced_by, inhibited_by=(),
+    )  # fmt: skip
 
 
 async def kept(folder):

@@ -112,7 +112,7 @@ class Incidents:
         self._speaking: asyncio.Task[None] | None = None
         self._listing = Listing()
         self._reading: asyncio.Task[None] | None = None
-        self._read_at = -_LIST_AGAIN_SECONDS
+        self._read_at = self._recalled_at = -_LIST_AGAIN_SECONDS
         self.apply(plan)
         supervisor.keep("incidents", self._round)
 
@@ -304,7 +304,12 @@ class Incidents:
             entries, now = await self._folder.changed(), time.time()
             if entries and not self._state.alerts:
                 self._state, self._talks = recorder.resumed(entries, now), chats.resumed(entries, now)
-        # What was kept waits for its alerts to be told again: without one, an incident would be over.
+        # What was kept waits for its alerts to be heard again: without one, an incident would be over. No
+        # call reports those that Alertmanager mutes.
+        since = time.monotonic() - self._recalled_at
+        if self._state.open and not self._state.alerts and self._leads() and since >= _LIST_AGAIN_SECONDS:
+            self._recalled_at = time.monotonic()
+            await self._recall()
         if not self._state.alerts:
             return
         await self._heard(())
