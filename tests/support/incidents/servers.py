@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from support.fleet_sim.spans import FOREVER
 from support.incidents.deploys import PAGES
 from support.incidents.incident import Incident
@@ -12,6 +14,7 @@ from support.incidents.shop import HOUR, MINUTE, USUAL, Shop, during
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from support.fleet_sim.series import Array
     from support.fleet_sim.spans import Span
 
 AT: Final = 2 * HOUR
@@ -101,6 +104,24 @@ def _slow_machine() -> Shop:
     return shop
 
 
+def _hangs(seconds: Sequence[float]) -> Shop:
+    """A server stands still again and again, and a second later works off what has queued."""
+    spans = [(AT + 601.4 * turn, AT + 601.4 * turn + long) for turn, long in enumerate(seconds)]
+
+    def traffic(at: Array) -> Array:
+        rate = np.full(len(at), 8.0)
+        for begin, end in spans:
+            rate[(at >= begin) & (at < end + 1)] = 0
+            rate[(at >= end + 1) & (at < end + 2)] = 8 * (end + 2 - begin)
+        return rate
+
+    shop = Shop(4.5, servers=0, scrape_seconds=5)
+    shop.servers = [shop.server("triton-1", silent=spans)]
+    shop.add("nms", qps=traffic, limit=10)
+    shop.add("ocr", qps=1)
+    return shop
+
+
 INCIDENTS: Final = (
     Incident(
         name="server-killed",
@@ -117,6 +138,14 @@ INCIDENTS: Final = (
         begins=AT,
         ends=_after(10),
         needs=(_DOWN,),
+    ),
+    Incident(
+        name="server-hangs-briefly",
+        says="the only server stands still six times for 4 to 25 s, at 80 % of the limit",
+        world=lambda: _hangs((4, 7, 10, 13, 17, 25)),
+        begins=AT,
+        ends=_after(51),
+        only=frozenset(),
     ),
     Incident(
         name="zone-down",
