@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -23,6 +24,17 @@ from tritonobs.render.rules import evaluate_mixin
 LONGER_THAN_THE_TESTS = 7200
 EXAMPLE = Path(__file__).parents[3] / "examples" / "language"
 EXPOSITIONS = Path(__file__).parents[2] / "dashboards" / "expositions"
+
+
+@pytest.fixture(name="stack", scope="session")
+def _stack(tmp_path_factory):
+    """The practice stack, its rules five times as fast: else the last panel has data after seven minutes."""
+    folders = Folders(root=tmp_path_factory.mktemp("stack"))
+    running = local.start(None, folders, lambda _: None, move_ports=True, drills_speed=5.0)
+    # A budget that nothing spends is not spent ever, and a panel says when.
+    folders.faults_file.write_text(json.dumps({"detector": {"infer": {"share": 0.02}}}), encoding="utf-8")
+    yield running
+    local.stop(running)
 
 
 @pytest.fixture(name="busy", scope="module")
