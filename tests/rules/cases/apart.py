@@ -12,6 +12,7 @@ AGE = "model_version:tritonobs_heartbeat_age_seconds:max"
 COMPUTE = "model_version:triton_compute_duration_seconds:rate1m"
 SPENT = "model_version_stage:tritonobs_stage_duration_seconds"
 SIZE = "model_version_stage_kind:tritonobs_stage_size:mean1m"
+BETWEEN_SCRAPES = "model_version:triton_requests_offered:irate1m"
 CLIENTS, SUBJECT = "model:triton_requests_from_clients:rate1m", "subject:triton_requests:rate1m"
 
 HELD = (
@@ -173,10 +174,23 @@ CASES = (
         .triton("nms", "2", replica="triton-2", qps=2)
         .outage("triton-1", (10, 12))
         .outage("triton-2", (10, 12)),
-        rules=("model_version:triton_requests_offered:irate1m",),
+        rules=(BETWEEN_SCRAPES,),
+        checks=(reads(BETWEEN_SCRAPES, 8, (NMS, 12), (NEW, 2)), absent(BETWEEN_SCRAPES, 12)),
+    ),
+    Case(
+        says="what came between the first two pages after a lost one is no burst, nor is what a load counts",
+        world=World(minutes=15)
+        .triton("nms", "1", qps=4, pending=[(10, 0), (12, None), (99, 3)])
+        .triton("loaded", "1", qps=[(10, 4), (12, None), (99, 4)], pending=[(10, 0), (12, None), (99, 3)])
+        .outage("triton-1", (6, 6.25)),
+        rules=(BETWEEN_SCRAPES,),
         checks=(
-            reads("model_version:triton_requests_offered:irate1m", 8, (NMS, 12), (NEW, 2)),
-            absent("model_version:triton_requests_offered:irate1m", 12),
+            *(absent(BETWEEN_SCRAPES, minute) for minute in (6, 6.5)),
+            *(
+                reads(f'{BETWEEN_SCRAPES}{{model="nms"}}', minute, (NMS, 4))
+                for minute in (6.25, 6.75, 7.5, 12)
+            ),
+            absent(f'{BETWEEN_SCRAPES}{{model="loaded"}}', 12),
         ),
     ),
     Case(

@@ -10,6 +10,9 @@ IN_TIME = "model_version_stage_le:tritonobs_requests_in_time:increase"
 SEEN = "replica_model_version_seen_by:triton_requests_bad:increase"
 BAD = "model_version:triton_requests_bad:increase"
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
+DONE, CHARGED = "model_version:triton_requests:increase", "subject_slo:tritonobs_slo_invalid_charged:held"
+COUNTED = "worker_stage_le:tritonobs_stage_duration_seconds_bucket:last"
+VALID, OF_SLO = "slo:sli_valid_requests:increase", "slo:sli_bad_requests:increase"
 GIVEN = (GREW, SEEN, BAD, TOLD, BOUND)
 BUCKETS, ANSWERED = "tritonobs_trace_duration_seconds_bucket", "tritonobs_trace_requests_total"
 SPANS = "tritonobs_trace_spans_total"
@@ -136,7 +139,36 @@ def of_workers():
     )
 
 
+def of_availability():
+    """Two versions with both kinds; SLOs of one and of the model, and one that charges for them."""
+    world = World(minutes=3)
+    for version, done, bad in (("1", 40, 2), ("2", 10, None)):
+        world.gauge(DONE, done, model="nms", version=version).gauge(BAD, bad, model="nms", version=version)
+    for version, replica, value in (("1", "r", 3), ("1", "s", 1), ("2", "r", 2)):
+        world.gauge(TOLD, value, model="nms", version=version, replica=replica, outcome="invalid")
+    for who, value in (("triton", 2), ("model", 1)):
+        world.gauge(SEEN, value, **of("nms"), replica="r", seen_by=who)
+    # Nothing is known of its requests.
+    world.gauge(TOLD, 5, **of("gone"), replica="r", outcome="invalid")
+    slos = ({**of("nms"), "slo": "a"}, {"model": "nms", "slo": "a"}, {"model": "nms", "slo": "strict"})
+    for slo in (*slos, {**of("gone"), "slo": "a"}):
+        world.gauge(COUNTED, 1, **slo, bound="counted")
+    world.gauge(CHARGED, 1, model="nms", slo="strict")
+    caused = 3 + 1 + (2 + 1) - 2, 2
+    return Case(
+        says="what is the caller's fault is no valid request, or a bad one where the SLO charges for it",
+        world=world,
+        rules=(VALID, OF_SLO),
+        given=(DONE, *GIVEN, COUNTED, CHARGED, TIMED, IN_TIME),
+        checks=(
+            reads(VALID, 2, *zip(slos, (40 - caused[0], 50 - sum(caused), 50), strict=True)),
+            reads(OF_SLO, 2, *zip(slos, (2, 2, 2 + sum(caused)), strict=True)),
+        ),
+    )
+
+
 CASES = (
+    of_availability(),
     of_workers(),
     of_traces(failed=False),
     of_traces(failed=True),

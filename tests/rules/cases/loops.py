@@ -1,10 +1,11 @@
 """Restart loops: what counts as a start, and what only looks like one; twins, and times of loads."""
 
-from support.promtool import Case, all_fire, fires, silent
+from support.promtool import Case, all_fire, fires, reads, silent
 from support.simulate import World
 
 LOOP, TWICE = "TritonRestartLoop", "TritonServerScrapedTwice"
 NMS = {"model": "nms", "version": "1"}
+LOADS, LONGEST = "nv_model_load_duration_secs", "replica:triton_load_seconds:max"
 POD = {"job": "triton", "replica": "triton-1"}
 INSTANCE = {**NMS, "replica": "triton-1", "model_instance": "nms_0_0"}
 
@@ -40,6 +41,15 @@ def silence(world, start, end):
 
 
 CASES = (
+    Case(
+        says="the time of the longest load of each server, however short",
+        world=World(minutes=2)
+        .gauge(LOADS, 2.5, **POD, **NMS)
+        .gauge(LOADS, 0.5, **POD, model="ocr", version="1")
+        .gauge(LOADS, 0.25, job="triton", replica="triton-2", **NMS),
+        rules=(LONGEST,),
+        checks=(reads(LONGEST, 1, ({"replica": "triton-1"}, 2.5), ({"replica": "triton-2"}, 0.25)),),
+    ),
     Case(
         says="a server that dies a third time before it answers a request restarts in a loop",
         # Of the three starts two follow on requests. The third shows as down only.
