@@ -45,44 +45,31 @@ _KEPT = Path(__file__).with_name("mutants_kept.json")
 
 
 @cache
-def _all() -> tuple[tuple[Case, Groups], ...]:
-    """Every case that is short enough, with the rules it evaluates."""
+def _all() -> tuple[tuple[Case, Groups, frozenset[str]], ...]:
+    """Every case that is short enough, the rules it evaluates, and the names of those it can notice."""
     return tuple(
-        (case, needed(generated(case.world.scrape_seconds), case.rules, case.given))
+        (case, groups, _noticed(case, groups))
         for cases in load_cases().values()
         for case in cases
         if len(case.world.times) <= _MOST_SAMPLES
+        for groups in [needed(generated(case.world.scrape_seconds), case.rules, case.given)]
     )
 
 
-def _asked(case: Case) -> set[str]:
-    """Every word of what a case asks for."""
-    return {word for check in case.checks for word in _WORD.findall(check.expr)}
-
-
-def _reached(name: str, groups: Groups) -> set[str]:
-    """The rule and every rule that reads it, directly or through others."""
-    reads: dict[str, set[str]] = {}
-    for rule in (rule for group in groups for rule in group["rules"]):
-        reads.setdefault(rule_name(rule), set()).update(_WORD.findall(rule["expr"]))
-    reached, news = {name}, {name}
-    while news:
-        news = {one for one, read in reads.items() if one not in reached and read & news}
-        reached |= news
-    return reached
+def _noticed(case: Case, groups: Groups) -> frozenset[str]:
+    """The rules that a case asks for, and all that these read."""
+    words = {word for check in case.checks for word in _WORD.findall(check.expr)}
+    asked = [name for group in groups for rule in group["rules"] if (name := rule_name(rule)) in words]
+    return frozenset(rule_name(rule) for group in needed(groups, asked) for rule in group["rules"])
 
 
 @cache
 def relevant(name: str) -> list[tuple[Case, Groups]]:
-    """The cases that ask for the rule called `name`, or for what reads it, directly or not.
-
-    Those about it come first, short ones before long ones.
-    """
+    """The cases that can notice the rule called `name`: those about it first, short ones before long ones."""
     direct, indirect = [], []
-    for case, groups in _all():
-        names = {rule_name(rule) for group in groups for rule in group["rules"]}
-        if name in names and not _asked(case).isdisjoint(_reached(name, groups)):
-            cost = len(case.world.times) * len(names)
+    for case, groups, noticed in _all():
+        if name in noticed:
+            cost = len(case.world.times) * sum(len(group["rules"]) for group in groups)
             (direct if name in case.rules else indirect).append((cost, case, groups))
     direct.sort(key=lambda entry: entry[0])
     indirect.sort(key=lambda entry: entry[0])

@@ -90,6 +90,20 @@ function(config)
   local one(record) = 'sum_over_time(' + record + '[%(sloSampleWindow)s]' + text.settled + ')';
   local now(record) = record;
   local part(name, rows) = fit('label_replace(\n  %(rows)s,\n  "part", "%(name)s", "", ""\n)', { rows: rows, name: name });
+  // Failures of each pipeline without what its members account for: below 0 where they account for more.
+  local unaccounted(read) = fit(|||
+    sum by (%(model)s) (
+      %(own)s
+      or
+      %(invalid)s
+      or
+      %(failed)s
+    )
+  |||, {
+    own: part('own', own(read)),
+    invalid: part('invalid', '-' + invalid(read)),
+    failed: part('failed', '-' + failed(read)),
+  });
   {
     // In a group of its own, an evaluation behind: what reads them spans ten minutes.
     records: [
@@ -143,13 +157,7 @@ function(config)
           )
           or
           label_replace(
-            sum by (%(model)s) (
-              %(own_part)s
-              or
-              %(invalid)s
-              or
-              %(failed)s
-            ),
+            %(unaccounted)s,
             "outcome", "untold", "", ""
           )
         )
@@ -159,9 +167,7 @@ function(config)
         requests: 'sum by (%(model)s) (' + one('model_version:triton_requests:increase') + ')',
         own: own(one),
         lately: lately(),
-        own_part: part('own', own(one)),
-        invalid: part('invalid', '-' + invalid(one)),
-        failed: part('failed', '-' + failed(one)),
+        unaccounted: unaccounted(one),
       })),
       text.record(unseen, text.all([beyond.charged, beyond.rows])),
     ],
@@ -195,13 +201,7 @@ function(config)
         clamp_max(
           max by (%(model)s) (
             label_replace(
-              sum by (%(model)s) (
-                %(own)s
-                or
-                %(invalid)s
-                or
-                %(failed)s
-              ),
+              %(unaccounted)s,
               "part", "missing", "", ""
             )
             or
@@ -214,9 +214,7 @@ function(config)
           unless on (%(model)s)
         %(lately)s
       |||, {
-        own: part('own', own(now)),
-        invalid: part('invalid', '-' + invalid(now)),
-        failed: part('failed', '-' + failed(now)),
+        unaccounted: unaccounted(now),
         before: own(one),
         lately: lately(text.settled),
       })),

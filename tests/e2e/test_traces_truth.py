@@ -81,11 +81,10 @@ def test_quantiles_are_within_five_percent_of_every_request(
         spans = _spans(bodies, model)
         roots = {trace: took for trace, took, outermost in spans if outermost}
         assert roots.keys() == {trace for trace, (asked, _) in waited.items() if asked == model}
-        # Triton ends a request when the model lets go of it, now and then after the answer left: by some
-        # milliseconds, and where five others run servers on two cores, for 55 of 240. Times that were wrong
-        # would be longer in half of them.
+        # Triton ends a request when the model lets go of it, now and then after the answer left: on a busy
+        # machine one in fifteen by some milliseconds. Times that were wrong would be longer in half of them.
         longer = [took - waited[trace][1] for trace, took in roots.items() if took > waited[trace][1]]
-        assert len(longer) <= REQUESTS // 3, (model, longer)
+        assert len(longer) <= REQUESTS // 5, (model, longer)
         times = sorted(took for _, took, _ in spans)
         true = [times[math.ceil(ratio * len(times)) - 1] for ratio in QUANTILES]
         assert _read(page, model) == pytest.approx(true, rel=0.05), model

@@ -35,6 +35,12 @@ def series_name(name: str, labels: Mapping[str, str]) -> str:
     return f"{name}{{{','.join(pairs)}}}"
 
 
+def but_at(base: float | None, others: Mapping[float, float | None]) -> Level:
+    """One value at all scrapes, 15 s apart, but those at these minutes."""
+    steps = [step for minute in sorted(others) for step in ((minute, base), (minute + 0.25, others[minute]))]
+    return [*steps, (999, base)]
+
+
 class World:
     """Series over `minutes`, one sample every `scrape_seconds`, the first at 0."""
 

@@ -5,20 +5,16 @@ sums are sums. Numbers are of the whole model.
 """
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, but_at
 
 FAILED = "replica_model_version_seen_by:triton_requests_bad:increase"
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
-CALLS, CAUSED = (
-    "pipeline_stage_model:tritonobs_pipeline_calls:held",
-    "pipeline_model:tritonobs_requests_caused:ratio",
-)
+CALLS = "pipeline_stage_model:tritonobs_pipeline_calls:held"
+CAUSED = "pipeline_model:tritonobs_requests_caused:ratio"
 UNTOLD = "model:tritonobs_pipeline_requests_untold:increase"
 REQUESTS = "model_version:triton_requests:increase"
-BAD, ENDS = (
-    "model_version:triton_requests_bad:increase",
-    "model_outcome:tritonobs_pipeline_requests_told:increase",
-)
+BAD = "model_version:triton_requests_bad:increase"
+ENDS = "model_outcome:tritonobs_pipeline_requests_told:increase"
 NOW = 75
 SERVERS_AND_VERSIONS = {("r", "1"): 0.5, ("s", "1"): 0.3, ("r", "2"): 0.2}
 # Failures: two scrapes ago and before, one scrape ago, now.
@@ -85,12 +81,6 @@ def scrapes(earlier, before, now):
     return [(NOW - 0.25, earlier), (NOW, before), (999, now)]
 
 
-def only_at(values):
-    """Values at single minutes."""
-    steps = [step for at in sorted(values) for step in ((at, None), (at + 0.25, values[at]))]
-    return [*steps, (999, None)]
-
-
 # What was called invalid.
 INVALID = {
     "half_a": scrapes(0.3, 0.1, 0.2),
@@ -100,17 +90,17 @@ INVALID = {
     "believed_too": scrapes(1, 0.25, 0.25),
     "less_than_believed": scrapes(1, 1, 1),
     "fails_more": scrapes(1, 1, 1),
-    "invalid_earlier": only_at({NOW - 11: 4}),
+    "invalid_earlier": but_at(None, {NOW - 11: 4}),
     "silent": scrapes(1, 1, 1),
-    "first_member": only_at({NOW - 12: 1, NOW: 6}),
-    "first_member_too": only_at({NOW: 0.5}),
-    "first_more": only_at({NOW: 20}),
-    "first_known": only_at({NOW: 5.5}),
-    "first_ever": only_at({NOW: 6}),
-    "told_twice": only_at({NOW - 0.25: 6, NOW: 6}),
-    "first_shared": only_at({NOW: 10}),
-    "first_believed": only_at({NOW: 3}),
-    "first_believed_too": only_at({NOW: 1}),
+    "first_member": but_at(None, {NOW - 12: 1, NOW: 6}),
+    "first_member_too": but_at(None, {NOW: 0.5}),
+    "first_more": but_at(None, {NOW: 20}),
+    "first_known": but_at(None, {NOW: 5.5}),
+    "first_ever": but_at(None, {NOW: 6}),
+    "told_twice": but_at(None, {NOW - 0.25: 6, NOW: 6}),
+    "first_shared": but_at(None, {NOW: 10}),
+    "first_believed": but_at(None, {NOW: 3}),
+    "first_believed_too": but_at(None, {NOW: 1}),
 }
 # Minutes until which pipelines told of what they call invalid themselves: believed within the hour.
 TELLING = {

@@ -7,7 +7,7 @@ these is kept for the next scrapes, at most six seconds of traffic.
 """
 
 from support.promtool import Case, reads
-from support.simulate import World
+from support.simulate import World, but_at
 
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"
 FAILED = "replica_model_version_reason:triton_requests_failed:increase"
@@ -82,10 +82,10 @@ MODELS = {
 }
 
 
-def but_at(base, others):
-    """One value at all scrapes but those at these minutes."""
-    steps = [step for minute in sorted(others) for step in ((minute, base), (minute + 0.25, others[minute]))]
-    return [*steps, (999, base)]
+def usual(traffic):
+    """All requests of a model, where they are not the usual ones."""
+    others = {minute: value for minute, value in traffic.items() if minute is not None}
+    return but_at(traffic.get(None, TRAFFIC), others)
 
 
 def models():
@@ -94,9 +94,7 @@ def models():
     rows = []
     for model, (untold, failures, traffic, counts) in MODELS.items():
         own = {"model": model, "version": "1", "replica": "r"}
-        usual = traffic.get(None, TRAFFIC)
-        others = {minute: value for minute, value in traffic.items() if minute is not None}
-        world.gauge(TOLD, but_at(usual, others), **own, outcome="seen")
+        world.gauge(TOLD, usual(traffic), **own, outcome="seen")
         world.gauge(TOLD, but_at(0, untold), **own, outcome="untold")
         for place, reason in enumerate(("BACKEND", "")):
             of_reason = {minute: values[place] for minute, values in failures.items()}
@@ -110,11 +108,9 @@ def pipelines():
     world = World(minutes=NOW)
     rows = []
     for model, (untold, failures, traffic, counts) in MODELS.items():
-        usual = traffic.get(None, TRAFFIC)
-        others = {minute: value for minute, value in traffic.items() if minute is not None}
         failed = {minute: sum(filter(None, values)) for minute, values in failures.items()}
         for outcome, levels in (
-            ("seen", but_at(usual, others)),
+            ("seen", usual(traffic)),
             ("untold", but_at(0, untold)),
             ("failed", but_at(None, failed)),
         ):
