@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from support.promtool import encode, needed
+from support.promtool import Case, encode, needed
+from support.simulate import World
 from tritonobs.spec.rules import ALERTS
 from tritonobs.units import format_duration
 
@@ -88,29 +89,31 @@ def test_every_annotation_is_filled(alert, cases, says):
     ],
     ids=["of the model's own", "else Triton's", "none", "a page about latency has none"],
 )
-def test_a_page_about_failures_names_the_most_frequent_reason(
-    says, generated, cases, *, rates, stage, reasons
-):
+def test_a_page_about_failures_names_the_most_frequent_reason(says, generated, *, rates, stage, reasons):
     """The reasons of the model's stages come first. `stage` is that of the SLO, which "" has not."""
-    case, minute = firing_case(cases, "TritonErrorBudgetBurnFast")
     own = {"model": "nms", "version": "1"}
+    world = World(minutes=3)
+    slo = {**own, "slo": "a"}
+    world.gauge("subject:tritonobs_owner:info", 1, **own).gauge("slo:error_budget:ratio", 0.01, **slo)
+    burns, near = "slo:error_budget_burn_fast:ratio", "slo:error_budget_burn_fast:near"
+    world.gauge(burns, 10, **slo).gauge(near, 100, **slo, near="bad").gauge(near, 10, **slo, sloth_window="1h")
     of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
-    groups = generated(case.world.scrape_seconds)
-    recorded = (rule.get("record", "") for group in groups for rule in group["rules"])
+    recorded = (rule.get("record", "") for group in generated(15) for rule in group["rules"])
     of_triton = next(
         name for name in recorded if name.startswith("model_version_reason:triton_requests_failed:rate")
     )
     counted = "slo:tritonobs_counted:info"
-    world = deepcopy(case.world)
-    world.gauge(counted, 1, **own, slo="a", **({"stage": stage} if stage else {}))
+    world.gauge(counted, 1, **slo, **({"stage": stage} if stage else {}))
     for reason, rate in rates.items():
         if reason.isupper():
             world.gauge(of_triton, rate, **own, reason=reason)
         else:
             world.gauge(of_stages, rate, **own, stage="decode", reason=reason)
-    given = (*case.given, of_stages, of_triton, counted)
+    given = tuple({name.partition("{")[0] for name in world.series} | {of_stages, of_triton})
+    alert = "TritonErrorBudgetBurnFast"
+    case = Case(says="one burns", world=world, rules=(alert,), given=given, checks=())
 
-    said = says(replace(case, world=world, given=given), "TritonErrorBudgetBurnFast", minute)
+    said = says(case, alert, 2)
 
     assert re.findall(r" Most fail[^.]*\.", said["description"]) == reasons
 
