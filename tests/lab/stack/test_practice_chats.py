@@ -61,3 +61,25 @@ def test_every_robot_of_a_fleet_is_the_local_one(tmp_path: Path, chat: str) -> N
     assert notify.routes[0].receivers == (f"{chat}/oncall", f"{chat}/other", "slack/vision")
     oncall = next(one for one in notify.robots if one.name == "oncall")
     assert (oncall.language, oncall.failover, bool(oncall.mentions)) == ("zh", ("other",), chat == "dingtalk")
+
+
+def test_a_stack_on_free_ports_uses_no_other(tmp_path: Path) -> None:
+    """Neither what the fleet file says nor, where it says nothing, what is usual."""
+    (tmp_path / "own.yaml").write_text(
+        'fleet: shop\nreplicas: [{name: a, url: "http://127.0.0.1:8000"}]\nmodels: {inspect: {}}\n'
+    )
+    plans = []
+    for name, move_ports in (("usual", False), ("moved", True)):
+        write_practice_fleet(tmp_path / "own.yaml", tmp_path / f"{name}.yaml", None, move_ports=move_ports)
+        plans.append(build_plan(load_fleet(tmp_path / f"{name}.yaml"), tmp_path))
+
+    usual, moved = (
+        {
+            *(plan.addresses.prometheus_url, plan.addresses.alertmanager_url, plan.addresses.serve_url),
+            *(plan.replicas[0].http_url, plan.replicas[0].metrics_url),
+        }
+        for plan in plans
+    )
+
+    assert len(usual) == len(moved) == 5
+    assert usual & moved == set()

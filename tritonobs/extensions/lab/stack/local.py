@@ -33,7 +33,9 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.render.artifact import write_artifacts
 from tritonobs.render.everything import render_fleet
 from tritonobs.spec.load import load_fleet
+from tritonobs.spec.schema import AddressesSpec
 
+_MOVED = ("prometheus", "alertmanager", "serve")
 _TOKEN = "practice"  # noqa: S105 (the same)
 _COMMON = frozenset(Delivered.model_fields) - {"mention", "messages_per_minute"}
 _ITS_OWN = frozenset(f"{secret}_{where}" for secret in ("webhook", "secret") for where in ("file", "env"))
@@ -223,10 +225,11 @@ def _move(document: Any) -> None:  # noqa: ANN401 (the same)
     addresses = document.setdefault("addresses", {})
     # Links have to follow the ports.
     addresses.pop("public", None)
-    names = [name for name in ("prometheus", "alertmanager", "serve") if name in addresses]
-    ports = iter(free_ports(len(names) + 2 * len(document["replicas"])))
-    for name in names:
-        addresses[name] = _with_port(addresses[name], next(ports))
+    ports = iter(free_ports(len(_MOVED) + 2 * len(document["replicas"])))
+    for name in _MOVED:
+        # What the file leaves out has a port of its own, too.
+        default = AddressesSpec.model_fields[name].default
+        addresses[name] = _with_port(addresses.get(name, default), next(ports))
     for replica in document["replicas"]:
         replica["url"] = _with_port(replica["url"], next(ports))
         replica["metrics_url"] = _with_port(
