@@ -13,21 +13,24 @@ import os
 import random
 import re
 import sys
-import tempfile
-import threading
 import time
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
+from itertools import chain
+from multiprocessing import get_context
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from results import publish, table
 from rule_mutants import Mutant, changed, mutants_of
 
+from support.case import Case, Groups, Rule, needed, rule_name
+from support.case_engine import UNCOMPUTED, CaseEngine
 from support.promql import GLOBAL, mixing
-from support.promtool import Case, Groups, Rule, needed, rule_name, run
 from support.rule_cases import generated, load_cases
 from tritonobs import programs
 
@@ -76,20 +79,30 @@ def relevant(name: str) -> list[tuple[Case, Groups]]:
     return [(case, groups) for _, case, groups in [*direct, *indirect[:_MOST_INDIRECT]]]
 
 
-def survivors(name: str, mutants: Sequence[Mutant]) -> list[Mutant]:
-    """The mutants of a rule that mix no clusters and with which every case passes."""
+class _Worker:
+    """What each process has: a Prometheus that computes cases. It ends with the process."""
+
+    engine: CaseEngine
+
+    @classmethod
+    def start(cls) -> None:
+        running = ExitStack()
+        cls.engine = running.enter_context(CaseEngine(programs.find("prometheus")))
+        Finalize(None, running.close, exitpriority=1)
+
+
+def survivors(name: str, mutants: Sequence[Mutant]) -> list[int]:
+    """The places of the mutants of a rule that mix no clusters and with which every case passes."""
     left = [mutant for mutant in mutants if name in GLOBAL or not any(mixing(mutant.rule["expr"]))]
-    with tempfile.TemporaryDirectory() as folder:
-        for case, groups in relevant(name):
-            if not left:
-                return left
-            killed = _side_by_side(case, groups, left, Path(folder))
+    for case, groups in relevant(name):
+        if left:
+            killed = _side_by_side(case, groups, left)
             left = [mutant for mutant in left if mutant not in killed]
-        # What is left may show in what other rules make of it; nothing reads an alert.
-        return [mutant for mutant in left if "alert" in mutant.rule or not _shows(mutant, Path(folder))]
+    # What is left may show in what other rules make of it; nothing reads an alert.
+    return [mutant.place for mutant in left if "alert" in mutant.rule or not _shows(mutant)]
 
 
-def _side_by_side(case: Case, groups: Groups, mutants: Sequence[Mutant], folder: Path) -> list[Mutant]:
+def _side_by_side(case: Case, groups: Groups, mutants: Sequence[Mutant]) -> list[Mutant]:
     """The mutants that fail a case which asks for the rule itself: all in one run, each by its own name."""
     name = mutants[0].name
     named = re.compile(rf"(?<![\w:]){re.escape(name)}(?![\w:])")
@@ -111,12 +124,12 @@ def _side_by_side(case: Case, groups: Groups, mutants: Sequence[Mutant], folder:
             for group in groups
         ]
         every = replace(case, checks=tuple(asked), rules=(*case.rules, *copies))
-        output = run(programs.find("promtool"), beside, every, folder)
+        output = _Worker.engine.wrong(beside, every)
         found = {copies[copy] for copy in copies if re.search(rf"{re.escape(copy)}(?!\d)", output)}
         killed += found
         left = [mutant for mutant in left if mutant not in found]
-        # Where a copy cannot be evaluated, promtool says so of the first and ends: once more without it.
-        if "expr:" in output or not found:
+        # Where a copy cannot be computed, the engine says so of the first and ends: once more without it.
+        if not output.startswith(UNCOMPUTED) or not found:
             break
     return killed
 
@@ -130,13 +143,13 @@ def _with_copies(rule: Rule, copies: Mapping[str, Mutant]) -> Iterator[Rule]:
             yield {**own[mutant.place], "record" if "record" in rule else "alert": copy}
 
 
-def _shows(mutant: Mutant, folder: Path) -> bool:
+def _shows(mutant: Mutant) -> bool:
     """Whether a case notices the mutant in the place of the rule."""
     for case, original in relevant(mutant.name):
         groups = [
             {**group, "rules": [changed(rule, mutant) for rule in group["rules"]]} for group in original
         ]
-        if run(programs.find("promtool"), groups, case, folder):
+        if _Worker.engine.wrong(groups, case):
             return True
     return False
 
@@ -147,20 +160,18 @@ class Kept:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._found: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.is_file() else {}
-        self._writing = threading.Lock()
 
-    def survivors(self, name: str, mutants: Sequence[Mutant]) -> list[Mutant]:
-        """As `survivors`, but for a rule that is as it was, with the same cases."""
-        digest = _digest(name, mutants)
+    def of(self, name: str, digest: str) -> list[int] | None:
+        """The places of the survivors of a rule that is as it was, with the same cases."""
         known = self._found.get(name, {})
-        if known.get("digest") != digest:
-            known = {"digest": digest, "left": [mutant.place for mutant in survivors(name, mutants)]}
-            with self._writing:
-                self._found[name] = known
-                new = self._path.with_suffix(".new")
-                new.write_text(json.dumps(dict(sorted(self._found.items())), indent=1) + "\n")
-                new.replace(self._path)
-        return [mutant for mutant in mutants if mutant.place in known["left"]]
+        return known["left"] if known.get("digest") == digest else None
+
+    def keep(self, name: str, digest: str, left: list[int]) -> None:
+        """Write down the places of the survivors of a rule."""
+        self._found[name] = {"digest": digest, "left": left}
+        new = self._path.with_suffix(".new")
+        new.write_text(json.dumps(dict(sorted(self._found.items())), indent=1) + "\n")
+        new.replace(self._path)
 
 
 def _digest(name: str, mutants: Sequence[Mutant]) -> str:
@@ -205,20 +216,36 @@ def main() -> int:
     by_name: dict[str, list[Mutant]] = {}
     for mutant in every:
         by_name.setdefault(mutant.name, []).append(mutant)
-    left: list[Mutant] = []
-    # A sample has other mutants of a rule than a whole run.
-    found = survivors if options.sample else Kept(options.kept).survivors
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number, (name, alive) in enumerate(
-            zip(by_name, pool.map(found, by_name, by_name.values()), strict=True), 1
-        ):
-            left += alive
-            print(
-                f"{number}/{len(by_name)} {name}: {len(alive)} of {len(by_name[name])} not noticed",
-                file=sys.stderr,
-            )
+    left = [mutant for alive in _each(by_name, options) for mutant in alive]
     ratio = _publish(every, left, time.monotonic() - started, options)
     return 0 if ratio >= REQUIRED_RATIO else 1
+
+
+def _each(by_name: Mapping[str, Sequence[Mutant]], options: argparse.Namespace) -> Iterator[list[Mutant]]:
+    """The survivors of each rule, as they are found."""
+    # A sample has other mutants of a rule than a whole run.
+    kept = None if options.sample else Kept(options.kept)
+    digests = {name: _digest(name, mutants) for name, mutants in by_name.items()} if kept else {}
+    known = {name: kept.of(name, digest) for name, digest in digests.items()} if kept else {}
+    # The process is forked: what it knows of cases and rules its children know, too.
+    with ProcessPoolExecutor(os.cpu_count(), get_context("fork"), _Worker.start) as pool:
+        asked = {
+            pool.submit(survivors, name, mutants): name
+            for name, mutants in by_name.items()
+            if known.get(name) is None
+        }
+        found = chain(
+            ((name, left) for name, left in known.items() if left is not None),
+            ((asked[done], done.result()) for done in as_completed(asked)),
+        )
+        for number, (name, left) in enumerate(found, 1):
+            if kept and known[name] is None:
+                kept.keep(name, digests[name], left)
+            print(
+                f"{number}/{len(by_name)} {name}: {len(left)} of {len(by_name[name])} not noticed",
+                file=sys.stderr,
+            )
+            yield [mutant for mutant in by_name[name] if mutant.place in left]
 
 
 def _publish(

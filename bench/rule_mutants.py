@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from support.promtool import Rule, rule_name
+from support.case import Rule, rule_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -84,7 +84,7 @@ _ALERT: Final[_Touches] = {
     ),
     "tests/rules/cases/full_moon.py": '''"""The moon."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 MOON, OWNER = "TritonFullMoon", "subject:tritonobs_owner:info"

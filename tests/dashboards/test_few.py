@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from support.promtool import Case, reads, run
+from support.case import Case, reads
+from support.promtool import run
 from support.simulate import World
 from tritonobs import programs
 

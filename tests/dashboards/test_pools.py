@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from support.promtool import Case, reads, run
+from support.case import Case, reads
+from support.promtool import run
 from support.simulate import World
 from tritonobs import programs
 

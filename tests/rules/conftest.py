@@ -6,7 +6,8 @@ from functools import cache
 import pytest
 
 from support import rule_cases
-from support.promtool import rule_name
+from support.case import rule_name
+from support.case_engine import CaseEngine
 from support.tiered import tiered_groups
 from tritonobs import programs
 from tritonobs.render.rules import evaluate_mixin
@@ -28,33 +29,42 @@ def _of_a_shard():
 
 
 def pytest_generate_tests(metafunc):
-    """Every test that asks for a `case` gets all of them."""
+    """Tests that ask for a `case` get all of them, for a `promtool_case` or `tiered_case` some."""
+    every = [(file, case) for file, cases in rule_cases.load_cases().items() for case in cases]
     if "case" in metafunc.fixturenames:
-        cases = [
-            pytest.param(case, id=f"{file}: {case.says}")
-            for file, cases in rule_cases.load_cases().items()
-            for case in cases
-        ]
-        metafunc.parametrize("case", cases)
+        metafunc.parametrize("case", [pytest.param(case, id=f"{file}: {case.says}") for file, case in every])
+    if "promtool_case" in metafunc.fixturenames:
+        chosen = _some([case for _, case in every], "TRITONOBS_CASES")
+        metafunc.parametrize("promtool_case", chosen, ids=lambda case: case.says)
     if "tiered_case" in metafunc.fixturenames:
-        every = [case for cases in rule_cases.load_cases().values() for case in cases]
         # Some records of one Prometheus are only steps to others, and what a shard records reaches the global
         # tier under another name: a case that brings it along is about one Prometheus.
         asked = [
             case
-            for case in every
+            for _, case in every
             if _of_two_tiers() >= set(case.rules) and not _of_a_shard().intersection(case.given)
         ]
-        # Of two tiers there are twice as many rules: some cases, of all files, none of which takes days.
-        short = [case for case in asked if case.world.minutes <= _SHORT_MINUTES]
-        chosen = asked if os.environ.get("TRITONOBS_TIERS") == "all" else short[::16]
-        metafunc.parametrize("tiered_case", chosen, ids=lambda case: case.says)
+        metafunc.parametrize("tiered_case", _some(asked, "TRITONOBS_TIERS"), ids=lambda case: case.says)
+
+
+def _some(cases, variable):
+    """A sixteenth of the cases, of all files, none of which takes days; all where the variable says `all`."""
+    if os.environ.get(variable) == "all":
+        return cases
+    return [case for case in cases if case.world.minutes <= _SHORT_MINUTES][::16]
 
 
 @pytest.fixture(scope="session")
 def promtool():
     """The promtool the stack uses."""
     return programs.find("promtool")
+
+
+@pytest.fixture(scope="session")
+def case_engine():
+    """A Prometheus that computes cases."""
+    with CaseEngine(programs.find("prometheus")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

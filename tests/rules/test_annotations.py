@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from support.promtool import Case, encode, needed
+from support.case import Case, needed
+from support.promtool import encode
 from support.simulate import World
 from tritonobs.spec.rules import ALERTS
 from tritonobs.units import format_duration
@@ -96,7 +97,9 @@ def test_a_page_about_failures_names_the_most_frequent_reason(says, generated, *
     slo = {**own, "slo": "a"}
     world.gauge("subject:tritonobs_owner:info", 1, **own).gauge("slo:error_budget:ratio", 0.01, **slo)
     burns, near = "slo:error_budget_burn_fast:ratio", "slo:error_budget_burn_fast:near"
-    world.gauge(burns, 10, **slo).gauge(near, 100, **slo, near="bad").gauge(near, 10, **slo, sloth_window="1h")
+    world.gauge(burns, 10, **slo).gauge(near, 100, **slo, near="bad").gauge(
+        near, 10, **slo, sloth_window="1h"
+    )
     of_stages = "model_version_stage_reason:tritonobs_stage_errors:rate5m"
     recorded = (rule.get("record", "") for group in generated(15) for rule in group["rules"])
     of_triton = next(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.promtool import _NAME, Case, absent, near, reads, run
+from support.case import RECORD, Case, absent, near, reads
+from support.promtool import run
 from support.simulate import World
 from tritonobs import names
 from tritonobs.extensions.kubernetes.autoscaling import needs
@@ -17,7 +18,7 @@ from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.spec.load import read_text
 
 if TYPE_CHECKING:
-    from support.promtool import Check
+    from support.case import Check
     from support.simulate import Level
 
 # Eight servers take 80 requests a second, and each may be offered 8 of its 10.
@@ -212,7 +213,7 @@ def test_the_prometheus_that_is_asked_has_the_records(tier: str) -> None:
     groups = evaluate_mixin({**clock_knobs(Decimal(15), Decimal(15)), "tier": tier})["records"]["groups"]
     there = {rule.get("record") for group in groups for rule in group["rules"]}
 
-    assert {name for query in QUERIES.values() for name in _NAME.findall(query)} - there == set()
+    assert {name for query in QUERIES.values() for name in RECORD.findall(query)} - there == set()
 
 
 def test_a_ramp_is_known_before_the_limit(promtool, generated, tmp_path) -> None:
@@ -232,6 +233,6 @@ def test_a_ramp_is_known_before_the_limit(promtool, generated, tmp_path) -> None
 def _said(world: World, checks: tuple[Check, ...], promtool, generated, tmp_path) -> str:
     groups = generated(world.scrape_seconds)
     known = {rule["record"] for group in groups for rule in group["rules"] if "record" in rule}
-    read = {name for check in checks for name in _NAME.findall(check.expr) if name in known}
+    read = {name for check in checks for name in RECORD.findall(check.expr) if name in known}
     case = Case(says="a pool", world=world, rules=tuple(read), checks=checks)
     return run(promtool, groups, case, tmp_path)

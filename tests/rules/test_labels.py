@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.promtool import Case, fires, run, silent
+from support.case import Case, fires, silent
+from support.promtool import run
 from support.simulate import World
 from tritonobs.render.rules import evaluate_mixin
 

@@ -6,8 +6,9 @@ promtool shows the same when the rules stand in reverse: what a rule reads is th
 import promql_parser
 import pytest
 
+from support.case import Case, absent, reads
 from support.promql import selectors
-from support.promtool import Case, absent, reads, run
+from support.promtool import run
 from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.promtool import Case, Check, seen
+from support.case import Case, Check
+from support.promtool import seen
 from support.simulate import World
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, PageSample

@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.promtool import Case, fires, reads, run, silent
+from support.case import Case, fires, reads, silent
+from support.promtool import run
 from support.rule_cases import groups_for
 from support.simulate import World
 from tritonobs import names

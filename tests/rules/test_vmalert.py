@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from support.promtool import Case, absent, rule_name, seen
+from support.case import Case, absent, rule_name
+from support.promtool import seen
 from support.rule_cases import groups_for
 from support.simulate import World, series_name
 from support.victoria import Past, victoria_metrics

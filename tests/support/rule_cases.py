@@ -14,7 +14,7 @@ from tritonobs.render.rules import clock_knobs, evaluate_mixin
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
-    from support.promtool import Case
+    from support.case import Case
 
 FOLDER = Path(__file__).parent.parent / "rules" / "cases"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import requests
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from support.promtool import rule_name
+from support.case import rule_name
 from support.simulate import series_name
 from tritonobs.units import format_duration
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from support.promtool import Groups, Rule, Samples
+    from support.case import Groups, Rule, Samples
     from support.simulate import World
 
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.promtool import Case, reads, run
+from support.case import Case, reads
+from support.promtool import run
 from support.simulate import World
 from tritonobs import programs
 from tritonobs.extensions.triage.checks import CHECKS

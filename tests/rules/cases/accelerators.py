@@ -1,6 +1,6 @@
 """Cards of every vendor under one name and unit."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 USE, USED, TOTAL = (

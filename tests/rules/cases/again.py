@@ -1,6 +1,6 @@
 """What comes and goes: it begins anew when its alert would, after its wait and the time that it is kept."""
 
-from support.promtool import Case, absent, fires, reads, silent
+from support.case import Case, absent, fires, reads, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

@@ -1,6 +1,6 @@
 """Rows that differ from their neighbours in every label, and values from those a window earlier."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 NMS, OCR = {"model": "nms", "version": "1"}, {"model": "ocr", "version": "1"}

@@ -1,6 +1,6 @@
 """What counters of requests did while they could not be read: for a scrape, or for more than an hour."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, of_model
 
 LAST, READ = "target:triton_requests:last", "target:triton_page_read:bool"

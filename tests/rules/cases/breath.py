@@ -1,6 +1,6 @@
 """How much traffic breathes, by what it was offered: how far it falls, beyond what it falls all the time."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 HELD = "subject:tritonobs_qps_limit:held"

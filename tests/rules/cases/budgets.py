@@ -1,6 +1,6 @@
 """Error budgets: burn tiers, guards, exhaustion, what is missing; labels that Sloth's boards select on."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 FAST, MEDIUM = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium"

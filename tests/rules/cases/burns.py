@@ -1,6 +1,6 @@
 """Every tier of burn by itself, from recorded shares: both windows, enough bad requests, the wait."""
 
-from support.promtool import Case, all_fire, reads, silent
+from support.case import Case, all_fire, reads, silent
 from support.simulate import World
 
 OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"

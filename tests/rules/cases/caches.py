@@ -1,6 +1,6 @@
 """Caches of language models: when a full one is told, for how long, and what is put back for want of room."""
 
-from support.promtool import Case, all_fire, silent
+from support.case import Case, all_fire, silent
 from support.simulate import World
 
 FULL, BACK = "TritonKvCacheFull", "TritonPreemptions"

@@ -1,6 +1,6 @@
 """What is the caller's fault is neither timed nor in time, by workers and by traces; what traces forget."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 BOUND = "model_stage_le:tritonobs_latency_bound:info"

@@ -1,6 +1,6 @@
 """Cards that are exported twice, cannot be read, or share a number with another host's."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 USE, USED, TOTAL = (

@@ -1,6 +1,6 @@
 """The share of a pipeline in what its members get, which is its share in what they fail."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 CALLS, RATE = "pipeline_stage_model:tritonobs_pipeline_calls:held", "model_version:triton_requests:rate1m"

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from support.promtool import Case, Check, absent, all_fire, silent
+from support.case import Case, Check, absent, all_fire, silent
 from support.simulate import World, series_name
 
 ABOVE, NEAR, SPIKE = "TritonQpsAboveLimit", "TritonQpsNearLimit", "TritonQpsSpike"

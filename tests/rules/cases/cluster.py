@@ -1,6 +1,6 @@
 """What a cluster runs of what it wants: pools, autoscalers, and which tritonobs serve delivers."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 SHORT, BLIND, FULL = "TritonPoolShort", "TritonAutoscalerBlind", "TritonAutoscalerAtMaximum"

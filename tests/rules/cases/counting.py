@@ -1,6 +1,6 @@
 """Requests and failures since the evaluation before, counter by counter: steps, gaps, new servers, resets."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World, of_model
 
 READ, NEW = "target:triton_page_read:bool", "replica:triton_pages_new:count"

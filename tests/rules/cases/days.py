@@ -3,7 +3,7 @@
 import math
 import random
 
-from support.promtool import Case, absent, near, reads
+from support.case import Case, absent, near, reads
 from support.simulate import World
 from tritonobs import names
 

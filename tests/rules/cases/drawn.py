@@ -2,7 +2,7 @@
 
 import re
 
-from support.promtool import Case, fires, near, reads, silent
+from support.case import Case, fires, near, reads, silent
 from support.simulate import World
 from tritonobs.render.grafana import load_boards
 

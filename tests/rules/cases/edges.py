@@ -1,6 +1,6 @@
 """The edges of thresholds, windows and waits: just on this side, just on the other."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

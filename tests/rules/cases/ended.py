@@ -1,6 +1,6 @@
 """Alerts about how requests fare end with the requests; and how much may go unmeasured."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 OWNER = "subject:tritonobs_owner:info"

@@ -1,6 +1,6 @@
 """How long alerts stay after their cause is gone: through a pause, and not for ever."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

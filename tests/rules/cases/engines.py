@@ -1,6 +1,6 @@
 """Two servers with engines of language models: what engines export adds up, and is of its window."""
 
-from support.promtool import Case, near, reads
+from support.case import Case, near, reads
 from support.simulate import World
 
 STEP, SOON, LATER = 20, 21.5, 26.75

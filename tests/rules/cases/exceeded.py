@@ -6,7 +6,7 @@ a hair above the limit.
 
 from typing import NamedTuple
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 OFFERED, HELD = "subject:triton_requests_offered", "subject:tritonobs_qps_limit:held"

@@ -1,6 +1,6 @@
 """What faster tiers have reported explains a burn of a slower one, unless the rest alone would burn, too."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, of_slo
 
 OVER, AGAIN = "slo:error_budget_burn:threshold_ratio", "slo:error_budget_burn:threshold_ratio_again"

@@ -1,6 +1,6 @@
 """Fast burns that page, and those that others explain: members, availability, versions, each as it begins."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 OWNER, BUDGET, PROMISED = "subject:tritonobs_owner:info", "slo:error_budget:ratio", "slo:objective:ratio"

@@ -1,6 +1,6 @@
 """Cards with faults of their own, and cards that slow themselves down."""
 
-from support.promtool import Case, all_fire, fires, reads, silent
+from support.case import Case, all_fire, fires, reads, silent
 from support.simulate import World
 
 FAULT, SLOWED = "TritonAcceleratorFault", "TritonAcceleratorThrottled"

@@ -1,6 +1,6 @@
 """Engines of language models on two servers: full caches, who waits and runs, and which promises are kept."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 USED, WAITING, RUNNING = (

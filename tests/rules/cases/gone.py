@@ -1,6 +1,6 @@
 """Who is there: clusters without targets, models that one server lost, versions that were replaced, twins."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 DOWN, UNCOUNTED = "TritonServerDown", "TritonRequestsUncounted"

@@ -2,7 +2,7 @@
 
 from math import sqrt
 
-from support.promtool import Case, Check, fires, silent
+from support.case import Case, Check, fires, silent
 from support.simulate import World, series_name
 
 WILL = "TritonQpsWillExceedLimit"

@@ -1,6 +1,6 @@
 """What is kept for an hour: what sources said last, and what the hour before was like."""
 
-from support.promtool import Case, absent, fires, reads, silent
+from support.case import Case, absent, fires, reads, silent
 from support.simulate import World
 
 NMS, OCR = {"model": "nms", "version": "1"}, {"model": "ocr", "version": "2"}

@@ -1,6 +1,6 @@
 """SLOs and bounds that are in force: one row each, and for an hour those of before while nobody says any."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 BUCKET = "tritonobs_stage_duration_seconds_bucket"

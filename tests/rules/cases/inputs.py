@@ -1,6 +1,6 @@
 """Bad input of a stage: told of who refused it, not of who passed it on, and not where it is usual."""
 
-from support.promtool import Case, absent, all_fire, fires, reads, silent
+from support.case import Case, absent, all_fire, fires, reads, silent
 from support.simulate import World
 
 SURGE, REASON = "TritonInvalidInputSurge", "TritonErrorReasonSurge"

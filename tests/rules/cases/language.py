@@ -1,6 +1,6 @@
 """Language models: what their engines export, whatever its name, and what goes wrong with them."""
 
-from support.promtool import Case, absent, fires, near, reads, silent
+from support.case import Case, absent, fires, near, reads, silent
 from support.simulate import World
 
 FULL, BACK, FAST = "TritonKvCacheFull", "TritonPreemptions", "TritonErrorBudgetBurnFast"

@@ -1,6 +1,6 @@
 """Budgets of latency: slow requests burn them, and a threshold that cannot be measured is said."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 FAST, MEDIUM = "TritonErrorBudgetBurnFast", "TritonErrorBudgetBurnMedium"

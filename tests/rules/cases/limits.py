@@ -1,6 +1,6 @@
 """Limits of requests: above, near, bursts, forecasts, and a source that went away."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 from tritonobs import names
 

@@ -1,6 +1,6 @@
 """Restart loops: what counts as a start, and what only looks like one; twins, and times of loads."""
 
-from support.promtool import Case, all_fire, fires, reads, silent
+from support.case import Case, all_fire, fires, reads, silent
 from support.simulate import World
 
 LOOP, TWICE = "TritonRestartLoop", "TritonServerScrapedTwice"
@@ -64,9 +64,8 @@ CASES = (
     ),
     Case(
         says="a pod that got another address before, and dies a third time, restarts in a loop",
-        world=flapping(
-            levels=[(20, 1), (20.5, None), (23, 1), (23.5, None), (26, 0), (26.5, None), (99, 1)],
-        )
+        world=World(minutes=60)
+        .triton("nms", qps=[(20, 1), (20.5, None), (23, 1), (23.5, None), (26, 0), (26.5, None), (99, 1)])
         .gauge("up", [(15, 1), (999, None)], **POD, instance="10.0.0.6:8002")
         .gauge(
             "up",

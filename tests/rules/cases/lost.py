@@ -1,6 +1,6 @@
 """Traffic, models and versions that are not there any more: who is told, and what explains it otherwise."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 CALLS = "pipeline_stage_model:tritonobs_pipeline_calls:held"

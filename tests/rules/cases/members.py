@@ -4,7 +4,7 @@ Every model has failures on two servers and in two versions, and what it told co
 sums are sums. Numbers are of the whole model.
 """
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, but_at
 
 FAILED = "replica_model_version_seen_by:triton_requests_bad:increase"

@@ -1,6 +1,6 @@
 """The health of models: waiting, saturation, batches, stages, errors by reason, the cache, reloads."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 QUEUE, SATURATED, BATCH = "TritonQueueWaitHigh", "TritonSaturated", "TritonBatchInefficient"

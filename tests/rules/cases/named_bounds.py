@@ -1,6 +1,6 @@
 """Latency thresholds whose bounds are named and taken back: each request counts once."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 VALID, BAD = "slo:sli_valid_requests:increase", "slo:sli_bad_requests:increase"

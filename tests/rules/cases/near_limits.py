@@ -1,6 +1,6 @@
 """Limits that traffic is near: the only ones of which it is worked out what an excess means."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 NEAR, LIMIT = "subject:tritonobs_qps_limit:near", "subject:tritonobs_qps_limit:held"

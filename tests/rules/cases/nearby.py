@@ -1,6 +1,6 @@
 """Near a limit: what is said of it beside a page, and for how long the warning stays."""
 
-from support.promtool import Case, all_fire, reads
+from support.case import Case, all_fire, reads
 from support.simulate import World
 
 OFFERED, HELD = "subject:triton_requests_offered", "subject:tritonobs_qps_limit:held"

@@ -1,6 +1,6 @@
 """What is offered: what ends and what the queues grow by, added over servers, versions and models."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 OFFERED, OF_VERSION = "subject:triton_requests_offered", "model_version:triton_requests_offered"

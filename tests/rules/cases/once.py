@@ -1,6 +1,6 @@
 """One overflow is one alert, of the model or of its version; and where limits come from."""
 
-from support.promtool import Case, all_fire, fires, silent
+from support.case import Case, all_fire, fires, silent
 from support.simulate import World
 
 LIMIT, TOKENS = "tritonobs_qps_limit", "tritonobs_tokens_per_second_limit"

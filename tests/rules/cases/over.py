@@ -1,6 +1,6 @@
 """What is over is forgotten when its window is; versions and targets that count only together."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

@@ -1,6 +1,6 @@
 """tritonobs itself: the daemon, its fleet file, its robots, its rules; and tokens against limits."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}

@@ -1,6 +1,6 @@
 """The page about a limit: of pipelines, not of their members; while it goes on; not of what counts twice."""
 
-from support.promtool import Case, absent, all_fire, reads
+from support.case import Case, absent, all_fire, reads
 from support.simulate import World
 
 OFFERED, HELD = "subject:triton_requests_offered", "subject:tritonobs_qps_limit:held"

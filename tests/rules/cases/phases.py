@@ -1,6 +1,6 @@
 """What Triton's traces tell of two servers: rates, samples, quantiles, and where a request's time is from."""
 
-from support.promtool import Case, near, reads
+from support.case import Case, near, reads
 from support.simulate import World
 from tritonobs.plan.objectives import BOUNDS
 

@@ -1,6 +1,6 @@
 """Pools and autoscalers as two copies of kube-state-metrics tell them, of which one is behind."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 SHORT, BLIND, FULL = "TritonPoolShort", "TritonAutoscalerBlind", "TritonAutoscalerAtMaximum"

@@ -1,6 +1,6 @@
 """Servers that are silent, unreachable, back, down or only starting, by what `up` says at minute 100."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World, series_name
 
 SILENT, UNREACHABLE = "replica:triton_silent:info", "replica:triton_unreachable:info"

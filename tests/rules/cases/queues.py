@@ -1,6 +1,6 @@
 """Queues of subjects with a limit: which are full, when one drained, and overflows that go on behind one."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 HELD, PENDING, ANSWERED = (

@@ -1,6 +1,6 @@
 """What records read is what happened, at any rate: a request in 100 s, one a second, a thousand."""
 
-from support.promtool import Case, absent, near, reads
+from support.case import Case, absent, near, reads
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

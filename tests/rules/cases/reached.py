@@ -1,6 +1,6 @@
 """Servers that cannot be reached and come back: when that begins, when it ends, and who is not judged."""
 
-from support.promtool import Case, absent, fires, reads, silent
+from support.case import Case, absent, fires, reads, silent
 from support.simulate import World
 
 LOST, BACK = "replica:triton_unreachable:info", "replica:triton_returned:info"

@@ -1,6 +1,6 @@
 """Errors of stages by reason: the first ones of a reason count, what a server had counted before does not."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 ERRORS = "tritonobs_stage_errors_total"

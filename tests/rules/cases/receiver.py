@@ -1,6 +1,6 @@
 """The receiver of traces: when it loses traces, and when it does not."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 LOST = "TritonobsTracesLost"

@@ -1,6 +1,6 @@
 """Bad requests that burn alerts have reported: those that came while one fired, and those that began it."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, of_slo
 
 TIERS = ("fast", "medium", "slow", "long")

@@ -1,6 +1,6 @@
 """What traces represent of each server: requests since the evaluation before, and their share of an hour."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 ANSWERED, SPANS = "tritonobs_trace_requests_total", "tritonobs_trace_spans_total"

@@ -1,6 +1,6 @@
 """The health of servers, of accelerators and of the measurement itself."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 STOPPED = "TritonTrafficStopped"

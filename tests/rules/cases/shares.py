@@ -1,6 +1,6 @@
 """Shares of bad requests: of all versions, of next to no traffic, of nothing before their window."""
 
-from support.promtool import Case, near, reads
+from support.case import Case, near, reads
 from support.simulate import World
 
 SHOWN = "model_version:triton_requests_bad_per_requests:ratio_rate5m"

@@ -1,6 +1,6 @@
 """No traffic, four causes: each has its alert, and the other three stay silent. And drops against history."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 STOPPED, DOWN, UNLOADED, DEAD = (

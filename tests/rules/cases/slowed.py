@@ -1,6 +1,6 @@
 """What cards tell of their state: why they slow down, whether they are well, errors of their memory."""
 
-from support.promtool import Case, absent, reads
+from support.case import Case, absent, reads
 from support.simulate import World
 
 SLOWED, WELL = "device:accelerator_throttled:bool", "device:accelerator_healthy:bool"

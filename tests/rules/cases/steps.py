@@ -1,6 +1,6 @@
 """Two replicas with two workers, and a step: every record adds up, and forgets the time before its window."""
 
-from support.promtool import Case, near
+from support.case import Case, near
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

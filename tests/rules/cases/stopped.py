@@ -1,6 +1,6 @@
 """When traffic stopped, and when something came last since."""
 
-from support.promtool import Case, absent, all_fire, fires, reads, silent
+from support.case import Case, absent, all_fire, fires, reads, silent
 from support.simulate import World
 
 STOPPED, BACK = (

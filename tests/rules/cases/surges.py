@@ -2,7 +2,7 @@
 
 import math
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 SURGE = "TritonErrorReasonSurge"

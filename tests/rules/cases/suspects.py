@@ -1,6 +1,6 @@
 """What slower tiers compare: SLOs near a threshold, bursts of faster tiers, bad requests of suspects."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, of_slo
 
 BUDGET, TIGHTEST = "slo:error_budget:ratio", "cluster:slo_error_budget:min"

@@ -1,6 +1,6 @@
 """When a burn begins, goes on and ends: shares, counts, samples and pauses, from records of them."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 BUDGET, TIGHTEST = "slo:error_budget:ratio", "cluster:slo_error_budget:min"

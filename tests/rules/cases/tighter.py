@@ -1,6 +1,6 @@
 """Which subject of a burn is told, the model or a version of it, each SLO apart; and one tier at a time."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 OWNER, BUDGET = "subject:tritonobs_owner:info", "slo:error_budget:ratio"

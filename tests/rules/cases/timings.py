@@ -1,6 +1,6 @@
 """Requests that were timed, and those in time, since the evaluation before: by workers, engines, traces."""
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World
 
 NEW, BOUND = "replica:triton_pages_new:count", "model_stage_le:tritonobs_latency_bound:info"

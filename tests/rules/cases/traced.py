@@ -2,7 +2,7 @@
 
 import math
 
-from support.promtool import Case, absent, fires, reads, silent
+from support.case import Case, absent, fires, reads, silent
 from support.simulate import World
 from tritonobs.plan.objectives import BOUNDS, middle
 

@@ -1,6 +1,6 @@
 """What records read is what happened: with twins, ensembles, restarts, rollouts, caches and replicas."""
 
-from support.promtool import Case, absent, near, reads
+from support.case import Case, absent, near, reads
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

@@ -6,7 +6,7 @@ back, until that was not so for half an hour. A scrape adds at most its failures
 these is kept for the next scrapes, at most six seconds of traffic.
 """
 
-from support.promtool import Case, reads
+from support.case import Case, reads
 from support.simulate import World, but_at
 
 TOLD = "replica_model_version_outcome:tritonobs_requests_told:increase"

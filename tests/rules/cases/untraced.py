@@ -1,6 +1,6 @@
 """What traces stand for, compared with what Triton counted: batches lost on their way, and chance."""
 
-from support.promtool import Case, absent, fires, near, silent
+from support.case import Case, absent, fires, near, silent
 from support.simulate import World
 
 LOST = "TritonobsTracesIncomplete"

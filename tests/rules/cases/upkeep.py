@@ -1,6 +1,6 @@
 """What tritonobs says of itself at the edges: tasks, rules, traces; and of versions that make tokens."""
 
-from support.promtool import Case, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
 
 TASK, LATE, LOST = "TritonobsTaskFailing", "TritonobsRulesLate", "TritonobsTracesLost"

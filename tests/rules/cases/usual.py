@@ -1,6 +1,6 @@
 """Traffic against the same time yesterday and last week, from what was recorded then."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 STOPPED, DROP = "TritonTrafficStopped", "TritonTrafficDrop"

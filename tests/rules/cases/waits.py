@@ -1,6 +1,6 @@
 """Alerts by themselves, at the edges of what was recorded for them: windows, offsets, counts and waits."""
 
-from support.promtool import Case, fires, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 NMS = {"model": "nms", "version": "1"}

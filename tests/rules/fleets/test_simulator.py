@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from support.case import Case, Check
 from support.fleet_sim.curves import between
 from support.fleet_sim.fleet import Fleet
 from support.fleet_sim.world import live, product_rules
-from support.promtool import Case, Check, seen
+from support.promtool import seen
 from support.simulate import series_name
 from tritonobs import programs
 

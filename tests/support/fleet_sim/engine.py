@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_MOST_POINTS: Final = 10_000
+_MOST_POINTS: Final = 2_500
 _SAMPLES_A_CALL: Final = 500_000
 _FIRST_MS: Final = 1_000_000_000_000
 _APART_MS: Final = 40 * 86_400_000
@@ -34,13 +34,16 @@ class QueryFailed(Exception):  # noqa: N818 (what happened, as elsewhere)
 
 
 class Engine(Program):
-    """Prometheus with an empty database in `folder`; a context manager that leaves nothing running."""
+    """Prometheus with an empty database in `folder`; a context manager that leaves nothing running.
 
-    def __init__(self, binary: Path, folder: Path) -> None:
+    Its first world begins at `first_ms` after 1970.
+    """
+
+    def __init__(self, binary: Path, folder: Path, *, first_ms: int = _FIRST_MS) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
         self._session = requests.Session()
         self._session.trust_env = False
-        self._worlds = 0
+        self._next_ms = first_ms
         config = folder / "prometheus.yml"
         config.write_text("global: {}\n", encoding="utf-8")
         argv = (
@@ -57,10 +60,14 @@ class Engine(Program):
         )
         super().__init__(argv, folder / "prometheus.log", f"{self.url}/-/ready")
 
-    def new_time(self) -> int:
-        """When the next world begins, in milliseconds: so far from all others that no rule looks across."""
-        self._worlds += 1
-        return _FIRST_MS + self._worlds * _APART_MS
+    def new_time(self, seconds: float = 0) -> int:
+        """When the next world begins, in milliseconds, and how long it lasts.
+
+        Worlds of up to a few days need not say it: they are so far apart that no rule looks across.
+        """
+        now = self._next_ms
+        self._next_ms += round(seconds * 1000) + _APART_MS
+        return now
 
     def write(self, series: Iterable[Series]) -> None:
         """Store samples; those of one series must come in the order of their times."""

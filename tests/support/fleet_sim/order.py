@@ -7,12 +7,12 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from support.case import RECORD
 from tritonobs.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_RECORD: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*(?::[a-zA-Z0-9_]+)+")
 _ALERTS: Final = re.compile(r'\bALERTS(?:_FOR_STATE)?\b(?:\{[^}]*?\balertname="(\w+)")?')
 EVERY_ALERT: Final = "ALERTS"
 _QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -38,7 +38,7 @@ class Scheduled:
         """Every record its expression reads, and the alerts whose state it asks for."""
         expr = self.rule["expr"]
         alerts = {name or EVERY_ALERT for name in _ALERTS.findall(expr)}
-        return frozenset(_RECORD.findall(_QUOTED.sub('""', expr))) | alerts
+        return frozenset(RECORD.findall(_QUOTED.sub('""', expr))) | alerts
 
     @property
     def reads_itself(self) -> bool:

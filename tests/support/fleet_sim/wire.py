@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from support.fleet_sim.series import Array, Series
 
-_LOWEST_MS: Final = 2**35
 _HIGHEST_MS: Final = 2**42
 _SAMPLE: Final = np.dtype([("head", "u1", 3), ("value", "<f8"), ("key", "u1"), ("time", "u1", 6)])
 
@@ -25,7 +24,7 @@ def write_request(series: Iterable[Series]) -> bytes:
     """The body of one call of `/api/v1/write`.
 
     Raises:
-        ValueError: a time is before 1971 or after 2109, where its length would be another.
+        ValueError: a time is before 1970 or after 2109, where its length would be another.
     """
     return _snappy(b"".join(_field(0x0A, _time_series(one)) for one in series))
 
@@ -43,12 +42,13 @@ def _labels(labels: Mapping[str, str]) -> bytes:
 
 
 def _samples(times_ms: Array, values: Array) -> bytes:
-    if len(times_ms) and not (times_ms.min() >= _LOWEST_MS and times_ms.max() < _HIGHEST_MS):
+    if len(times_ms) and not (times_ms.min() >= 0 and times_ms.max() < _HIGHEST_MS):
         raise ValueError(f"times from {times_ms.min()} to {times_ms.max()} ms")
     rows = np.empty(len(times_ms), dtype=_SAMPLE)
     rows["head"] = (0x12, 16, 0x09)
     rows["value"] = values
     rows["key"] = 0x10
+    # A short time takes six bytes, too: the last of them may be zeros.
     for place in range(6):
         more = 0x80 if place < 5 else 0
         rows["time"][:, place] = (times_ms >> (7 * place)) & 0x7F | more
