@@ -41,14 +41,18 @@ function(config)
   local waited_zh = (import '../lib/phrases.libsonnet').waited(cluster).chinese;
   local tiers = (import '../lib/burns.libsonnet').tiers(config);
   local reported = (import '../lib/burns.libsonnet').reported(config);
-  // Those versions in `of` that have nearly all bad requests of their model.
-  local fails(tier, of) = fit(|||
+  // Those versions that have nearly all bad requests of their model; with `of`, only those of them that are in it.
+  local fails(tier, of='') = fit(|||
     (
-      (%(bad)s and on (%(subject)s, slo) %(of)s)
+      %(bad)s
         >= on (%(model)s, slo) group_left ()
-      %(burnVersionShare)s * (%(all)s and on (%(model)s, slo) %(of)s)
+      %(burnVersionShare)s * %(all)s
     )
-  |||, { bad: reported.bad_of(tier, '!=""'), all: reported.bad_of(tier, '=""'), of: of });
+  |||, {
+    bad: if of == '' then reported.bad_of(tier, '!=""')
+    else '(' + reported.bad_of(tier, '!=""') + ' and on (%(subject)s, slo) ' + of + ')',
+    all: reported.bad_of(tier, '=""'),
+  });
   // One message for one incident: about the version that has nearly all bad requests of the long window, else about the
   // model. That share hardly changes while the windows run out, so the subject stays the same until the end. Any burning
   // version is reported where its model does not burn and did not lately; it waits one `interval` if the model has the same
@@ -58,7 +62,7 @@ function(config)
       (
         %(burns)s{version!=""}
           and on (%(subject)s, slo)
-        %(fails)s
+        %(failsNow)s
       )
       or
       (
@@ -85,6 +89,7 @@ function(config)
     burns: burns,
     interval: interval,
     memory: memory,
+    failsNow: fails(tier),
     fails: fails(tier, 'present_over_time(' + burns + '{version!=""}[' + memory + '])'),
   });
   // Restricts the computation to budgets that burn. Records of slower tiers hold only those anyway.
@@ -203,7 +208,7 @@ function(config)
         (
           %(spent)s{version!=""}
             and on (%(subject)s, slo)
-          %(fails)s
+          %(failsNow)s
         )
         or
         (
@@ -220,6 +225,7 @@ function(config)
       %(of_members)s%(not_of_failures)s
     |||, {
       spent: spent,
+      failsNow: fails(period),
       fails: fails(period, spent + '{version!=""}'),
       of_members: reported.explained(period, reported.members(spending), '%(model)s', only=spent),
       not_of_failures: not_of_failures(period, spent, reported.failures(spending)),
