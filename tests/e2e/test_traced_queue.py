@@ -58,10 +58,14 @@ def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 class _Clients:
-    """So many clients, each of which waits for its answer and `pause` seconds; while the block runs."""
+    """So many clients, each of which waits for its answer and `pause` seconds; while the block runs.
+
+    A request that fails is no queue: what Triton said of it ends the test.
+    """
 
     def __init__(self, url: str, clients: int, pause: float) -> None:
         self._url, self._pause = f"{url}/v2/models/ensemble/infer", pause
+        self._refused: list[str] = []
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._loop) for _ in range(clients)]
 
@@ -73,11 +77,19 @@ class _Clients:
         self._stopping.set()
         for thread in self._threads:
             thread.join()
+        assert self._refused == []
 
     def _loop(self) -> None:
-        tensor = {"name": "SECONDS", "datatype": "FP32", "shape": [1, 1], "data": [WORK_SECONDS]}
         while not self._stopping.wait(self._pause):
-            requests.post(self._url, json={"inputs": [tensor]}, timeout=60).raise_for_status()
+            self._refused += self._ask()
+
+    def _ask(self) -> list[str]:
+        tensor = {"name": "SECONDS", "datatype": "FP32", "shape": [1, 1], "data": [WORK_SECONDS]}
+        try:
+            answer = requests.post(self._url, json={"inputs": [tensor]}, timeout=60)
+        except requests.RequestException as error:
+            return [str(error)]
+        return [] if answer.ok else [answer.text]
 
 
 def _firing(prometheus: PrometheusClient) -> set[str]:
