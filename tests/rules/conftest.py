@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc):
     if "case" in metafunc.fixturenames:
         metafunc.parametrize("case", [pytest.param(case, id=f"{file}: {case.says}") for file, case in every])
     if "promtool_case" in metafunc.fixturenames:
-        chosen = _some([case for _, case in every], "TRITONOBS_CASES")
+        chosen = _some([case for _, case in every], "TRITONOBS_CASES", 16)
         metafunc.parametrize("promtool_case", chosen, ids=lambda case: case.says)
     if "tiered_case" in metafunc.fixturenames:
         # Some records of one Prometheus are only steps to others, and what a shard records reaches the global
@@ -44,14 +44,14 @@ def pytest_generate_tests(metafunc):
             for _, case in every
             if _of_two_tiers() >= set(case.rules) and not _of_a_shard().intersection(case.given)
         ]
-        metafunc.parametrize("tiered_case", _some(asked, "TRITONOBS_TIERS"), ids=lambda case: case.says)
+        metafunc.parametrize("tiered_case", _some(asked, "TRITONOBS_TIERS", 4), ids=lambda case: case.says)
 
 
-def _some(cases, variable):
-    """A sixteenth of the cases, of all files, none of which takes days; all where the variable says `all`."""
+def _some(cases, variable, every):
+    """One case in `every`, of all files, none of which takes days; all where the variable says `all`."""
     if os.environ.get(variable) == "all":
         return cases
-    return [case for case in cases if case.world.minutes <= _SHORT_MINUTES][::16]
+    return [case for case in cases if case.world.minutes <= _SHORT_MINUTES][::every]
 
 
 @pytest.fixture(scope="session")

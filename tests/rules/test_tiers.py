@@ -4,7 +4,6 @@ import promql_parser
 import pytest
 
 from support.promql import selectors, series_of
-from support.promtool import run
 from tritonobs.errors import RenderFailed
 from tritonobs.render.rules import evaluate_mixin, given_by_shards
 
@@ -173,9 +172,9 @@ def test_the_checks_see_a_rule_that_is_on_the_wrong_tier(shard, whole, given, se
     assert unknown([*shard, held], set()) == {"subject:tritonobs_qps_limit:held"}
 
 
-def test_two_tiers_say_what_one_prometheus_says(tiered_case, tiered, promtool, tmp_path):
+def test_two_tiers_say_what_one_prometheus_says(tiered_case, tiered, case_engine):
     """Every check of the case holds; with TRITONOBS_TIERS=all it is every case."""
-    assert run(promtool, tiered(tiered_case.world.scrape_seconds), tiered_case, tmp_path) == ""
+    assert case_engine.wrong(tiered(tiered_case.world.scrape_seconds), tiered_case) == ""
 
 
 def test_a_tier_that_is_none_is_refused():
