@@ -28,10 +28,10 @@ function(config)
       (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
     )
   |||, { failures: failures });
-  // Enough errors for a surge. Few reasons have them, so the comparison is computed for those only.
-  local many(mean) = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: mean });
-  local stage_errors(record) = 'sum by (%(subject)s, stage, reason) (' + record + ')';
-  local many_stage_errors(ago='') = many(stage_errors(errors + ':rate5m{outcome=""}' + ago));
+  // Enough errors for a surge, without those of the caller. Few reasons have them, so the comparison is computed for those
+  // only.
+  local stage_errors(record) = errors + ':' + record + '{outcome=""}';
+  local many_stage_errors = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: stage_errors('rate5m') });
   // Recorded beside the errors of stages.
   local many_failures = failures + ':mean5m';
   // Compared with the usual rate of the last hour, once there are ten minutes of traffic. A reason that is new to the model
@@ -100,13 +100,14 @@ function(config)
   |||, { calls: calls, refused: refused });
   local all = say.look('model_version:triton_requests:rate5m', ['model', 'version']);
   local of_requests = ', of ' + all + ' that it gets';
-  // Pipelines that fail at most 1.25 times as often as their members: the members are the cause.
+  // Pipelines that fail at most 1.25 times as often as their members: the members are the cause. Where no member fails, the
+  // errors are the pipeline's own.
   local failed = 'sum by (%(model)s) (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]))';
   local of_members = fit(|||
     (
       %(failed)s
         <= on (%(model)s)
-      1.25 * %(members)s
+      1.25 * (%(members)s > 0)
     )
   |||, { failed: failed, members: (import '../lib/burns.libsonnet').reported(config).members(failed) });
   // Versions with invalid requests and too few charged failures for a surge: their failures in Triton's counters are the
@@ -114,9 +115,7 @@ function(config)
   local callers_fault = fit(|||
     (
       (
-        group by (%(subject)s) (
-          model_version:triton_requests_invalid:increase5m > 0
-        )
+        model_version:triton_requests_invalid:increase5m
       )
       unless on (%(subject)s)
       (sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s]) >= %(surgeErrors)s)
@@ -244,7 +243,7 @@ function(config)
           unless
           (
             (
-              %(errors)s < 0.75 * %(errors_earlier)s
+              %(errors)s < 0.75 * %(errors)s offset %(span2m)s
               or
               %(failures)s < 0.75 * %(failures)s offset %(span2m)s
             )
@@ -262,12 +261,11 @@ function(config)
       |||, {
         ended: ended,
         paged: paged,
-        errors: many_stage_errors(),
-        errors_earlier: many_stage_errors(' offset %(span2m)s'),
+        errors: stage_errors('rate5m'),
         failures: many_failures,
         failing_now: failing_now,
         surges: text.all([
-          surges(many_stage_errors(), stage_errors(errors + ':mean1h'), 'stage, reason'),
+          surges(many_stage_errors, stage_errors('mean1h'), 'stage, reason'),
           fit(|||
             (
               %(surges)s

@@ -169,7 +169,8 @@ function(config)
         summary_zh: '{{ $labels.instance }} 上加速卡的显存即将用尽。',
         description_zh: cards_zh('已使用 ' + say.percent + ' 的显存', '已使用超过 {{ %(acceleratorMemoryRatio)s | humanizePercentage }} 的显存') + '：下一次加载或更大的批可能失败。请移走一个模型，或减少预留。',
         board: devices,
-      }, wait='10m'),
+        // When a fourth card joins, the alert of the host waits, and those of the cards go on until it has begun.
+      }, wait='10m', keep='10m'),
       // XID 13, 31, 43 and 45 are errors of programs, not of the card.
       text.alert('TritonAcceleratorFault', 'warning', of_host(|||
         (
@@ -209,7 +210,7 @@ function(config)
         summary_zh: '加速卡自行降频。',
         description_zh: cards_zh('', '') + '已有数分钟因过热或供电不足而低于应有的速度。查看温度、风扇、电源和机柜里的邻居。',
         board: devices,
-      }, wait='5m'),
+      }, wait='5m', keep='5m'),
       text.alert('TritonAcceleratorSaturated', 'info', |||
         avg_over_time(device:accelerator_utilization:ratio[%(span15m)s]) > %(acceleratorBusyRatio)s
       |||, {

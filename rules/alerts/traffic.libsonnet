@@ -261,7 +261,7 @@ function(config)
           (
             (subject:triton_requests:rate5m{model!="", version=""} > 0)
             or on (%(model)s)
-            sum by (%(model)s) (model_version:triton_requests_pending:sum > 0)
+            group by (%(model)s) (model_version:triton_requests_pending:sum > 0)
           )
           and on (%(model)s)
           %(stopped)s

@@ -83,7 +83,7 @@ function(config)
         (
           increase(tritonobs_trace_dropped_total{%(traces)s, reason="incomplete"}[%(span5m)s])
             > on (%(receiver)s) group_left ()
-          0.1 * sum by (%(receiver)s) (increase(tritonobs_trace_spans_total{%(traces)s}[%(span5m)s]))
+          0.1 * increase(tritonobs_trace_spans_total{%(traces)s}[%(span5m)s])
         )
         or
         label_replace(

@@ -155,7 +155,7 @@ local traced =
   local answered = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
   local spans = 'tritonobs_trace_spans_total{%(traces)s}';
   // Receivers whose page was not read before: their counters are history.
-  local fresh = 'on (%(receiver)s) (' + increase.now(spans) + ' unless ' + increase.before(spans) + ')';
+  local fresh = 'on (%(receiver)s) (' + spans + ' unless ' + increase.before(spans) + ')';
   local bounds = |||
     and on (%(model)s, le)
     model_stage_le:tritonobs_latency_bound:info{stage="traces:request", le!="+Inf"}

@@ -249,10 +249,14 @@ function(config)
       group by (%(subject)s, %(replica)s, stage, le) (
         %(timed)s{stage="total"}
           and on (%(subject)s, %(replica)s)
-        %(bad)s
+        (
+          %(bad)s
+        )
       )
         * on (%(subject)s, %(replica)s) group_left ()
-      %(bad)s
+      sum by (%(subject)s, %(replica)s) (
+        %(bad)s
+      )
     |||, {
       timed: timed,
       bad: bad,
@@ -260,11 +264,9 @@ function(config)
     // Failed requests minus `invalid` ones, which count neither as good nor as bad: they are subtracted from all requests, and
     // from those in time, as if they had been fast. Both are of one server and version, so the rows are read once.
     local without(sign, seen_by) = ended(fit(|||
-      sum by (%(subject)s, %(replica)s) (
-        %(sign)sreplica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
-        or
-        -replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}
-      )
+      %(sign)sreplica_model_version_seen_by:triton_requests_bad:increase{seen_by="%(seen_by)s"}
+      or
+      -replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}
     |||, { sign: sign, seen_by: seen_by }));
     local read = buckets('%(named_bounds)s');
     local bound = counts.bounds_now;

@@ -126,15 +126,7 @@ function(config)
           or
           sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase{part=""}[%(span5m)s])
           or
-          (
-            -sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s])
-              and on (%(subject)s)
-            (
-              sum_over_time(%(told)s[%(span5m)s])
-              or
-              sum_over_time(replica_model_version_seen_by:triton_requests_bad:increase{part=""}[%(span5m)s])
-            )
-          )
+          -sum_over_time(model_version:triton_requests_bad:increase[%(span5m)s])
         )
         > 0.001
       |||, { told: 'replica_model_version_outcome:tritonobs_requests_told:increase{outcome="invalid"}' }))],

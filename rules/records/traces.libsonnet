@@ -102,8 +102,6 @@ function(config)
     local rate = 'tritonobs_trace_rate{%(traces)s}';
     local steady = 'replica_model:tritonobs_trace_rate:steady';
     local spans = 'tritonobs_trace_spans_total{%(traces)s}';
-    // The traced requests of an hour; 0 without a row.
-    local known(offset='') = fit('(\n  %(now)s\n    or\n  %(due)s * 0\n)', { now: over(seen, offset), due: over(due) });
     {
       counted: [
         text.record(counted, text.given(counted, shards.grown, fit(
@@ -121,8 +119,8 @@ function(config)
             max by (%(model)s, replica) (max_over_time(%(rate)s[%(span5m)s])) > 0
               ==
             min by (%(model)s, replica) (min_over_time(%(rate)s[%(span5m)s]))
-              and
-            max by (%(model)s, replica) (%(rate)s offset %(span5m)s)
+              and on (%(model)s, replica)
+            %(rate)s offset %(span5m)s
           )
             unless on (%(cluster)s)
           (
@@ -161,17 +159,18 @@ function(config)
         text.record('replica_model:triton_requests_traceable:sum1h', over(due)),
         text.record('replica_model:tritonobs_requests_traced:ratio1h', fit(|||
           (
-            %(known)s
-              >=
-            %(before)s
+            %(now)s >= %(before)s
             or
             %(before)s
+            or
+            %(now)s
           )
-            /
-          (%(due)s > 0)
+            / (%(due)s > 0)
+          or
+          (%(due)s > 0) * 0
         |||, {
-          known: known(),
-          before: known(' offset %(sloFreshWindow)s'),
+          now: over(seen),
+          before: over(seen, ' offset %(sloFreshWindow)s'),
           due: over(due),
         })),
         text.record('replica_model:tritonobs_trace_rate:max1h', named(fit('max by (%(model)s, replica) (max_over_time(%(rate)s[%(span1h)s]))', { rate: rate }))),
