@@ -54,7 +54,7 @@ local reported =
       else if kept(tier) then near + only(['near="bad"'] + of_version)
       else 'slo:sli_bad_requests:sum' + tier.long + only(of_version);
     // Bad requests that the tiers `those` have reported within a window, by SLO.
-    local within(those, window) = 'sum without (burn_tier) (\n  ' + std.join('\n    or\n  ', [
+    local within(those, window) = (if std.length(those) == 1 then '(\n  ' else 'sum without (burn_tier) (\n  ') + std.join('\n    or\n  ', [
       fit('sum_over_time(%(reported)s[%(window)s])', { reported: one.named('reported'), window: text.span(window) })
       for one in those
     ]) + '\n)';
@@ -194,9 +194,11 @@ local reported =
         [
           text.record(during, fit(|||
             (
-              sum by (%(subject)s, slo) (%(bad)s and on (%(model)s, slo) %(ratio)s{version=""})
-              or
-              sum by (%(subject)s, slo) (%(bad)s and on (%(subject)s, slo) %(ratio)s)
+              sum by (%(subject)s, slo) (
+                %(bad)s and on (%(model)s, slo) %(ratio)s{version=""}
+                or
+                %(bad)s and on (%(subject)s, slo) %(ratio)s
+              )
               or
               sum by (%(model)s, slo) (%(bad)s and on (%(subject)s, slo) %(ratio)s{version!=""})
             )%(faster)s

@@ -190,26 +190,34 @@ local traced =
 // Until objectives are scraped again it uses those of before, from a record that is written seldom, because every evaluation
 // reads an hour of it. The smallest budget is of the same group as both records.
 local counted =
-  local as_before(info, kept, only) = fit(|||
+  local as_before(info, kept) = fit(|||
     (
-      %(info)s%(only)s
+      %(info)s
       or
       (
-        last_over_time(%(kept)s%(only)s[%(gapWindow)s])
+        %(kept)s
           unless on (%(cluster)s)
         cluster:slo_error_budget:min
       )
     )
-  |||, { info: info, kept: kept, only: only });
+  |||, { info: info, kept: kept });
+  local within(kept, only='') = fit('last_over_time(%(kept)s%(only)s[%(gapWindow)s])', { kept: kept, only: only });
   {
     slos: 'slo:tritonobs_counted:info',
     kept_slos: 'slo:tritonobs_counted:kept',
     bounds: 'model_stage_le:tritonobs_latency_bound:info',
     kept_bounds: 'model_stage_le:tritonobs_latency_bound:kept',
 
-    // All SLOs, or those that a matcher selects.
-    now(only=''):: as_before(self.slos, self.kept_slos, if only == '' then '' else '{' + only + '}'),
-    bounds_now:: as_before(self.bounds, self.kept_bounds, ''),
+    // All SLOs, or those that a matcher selects. Where the threshold of one changed within the hour, the latest holds, or its
+    // requests would count twice.
+    now(only='')::
+      local kept(selected='') = within(self.kept_slos, selected);
+      local selected = if only == '' then '' else '{' + only + '}';
+      as_before(self.slos + selected, fit('topk by (%(subject)s, slo) (1, %(kept)s) * 0 + 1%(chosen)s', {
+        kept: kept(),
+        chosen: if only == '' then '' else '\nand\n' + kept(selected),
+      })),
+    bounds_now:: as_before(self.bounds, within(self.kept_bounds)),
   };
 
 // Requests that are the caller's fault, increases by model version: those that models called invalid, and those failures of

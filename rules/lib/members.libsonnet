@@ -210,15 +210,16 @@ function(config)
           0
         )
           and on (%(model)s)
-        %(before)s
+        %(any)s
           unless on (%(model)s)
         %(lately)s
       |||, {
         unaccounted: unaccounted(now),
         before: own(one),
+        any: one(seen),
         lately: lately(text.settled),
       })),
-      none: own(now) + ' * 0',
+      none: 'group by (%(model)s) (' + seen + ') * 0',
       own: own(now),
       lately: lately(),
     }),

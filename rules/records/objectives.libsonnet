@@ -67,7 +67,8 @@ local objectives =
         text.record(name + ':last_hour', hold.last_hour(sources[name]))
         for name in std.objectFields(sources)
       ] + [
-        text.record(counts.kept_slos, counts.slos),
+        // Its value is when the SLO was so: after a change of the threshold, the latest holds.
+        text.record(counts.kept_slos, 'timestamp(' + counts.slos + ')'),
         text.record(counts.kept_bounds, counts.bounds),
       ],
       // The inputs of limits, which act within seconds.

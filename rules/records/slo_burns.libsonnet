@@ -42,7 +42,7 @@ function(config)
   // SLOs of a tier whose window exceeds `part` of its threshold, from that record where there is one.
   local above(tier, window, part='') =
     if !kept(tier) then exceeds(window, tier.factor, part)
-    else fit('sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (%(over)s > %(part)s)', {
+    else fit('group by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo) (%(over)s > %(part)s)', {
       over: reported.over_in(tier, window),
       part: if part == '' then '1' else std.strReplace(part, ' * ', ''),
     });
@@ -188,7 +188,7 @@ function(config)
   // The beginnings of burns: evaluations that did not continue a burn. It reads the previous evaluation, so that it can be
   // in another group, and vmalert has written that sample by now.
   local begins(tier, interval, fresh) = text.record(tier.named('begins'), fit(|||
-    present_over_time(%(begun)s[%(interval)s] offset %(interval)s)
+    %(begun)s offset %(interval)s
       unless
     present_over_time(%(begun)s[%(short_window)s] offset %(fresh)s)
   |||, {

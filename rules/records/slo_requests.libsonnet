@@ -385,7 +385,7 @@ function(config)
     // SLOs in force. One Prometheus that reads records at once takes them from the record of buckets (`timed`), where they
     // are of the same evaluation.
     local counted(stage) = if config.recordsAtOnce && config.tier == 'all' then fit(|||
-      sum by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo, stage, le) (
+      group by (%(subject)s, slo, sloth_id, sloth_service, sloth_slo, stage, le) (
         worker_stage_le:tritonobs_stage_duration_seconds_bucket:last{bound="counted", %(stage)s}
       )
     |||, { stage: stage }) else counts.now(stage);

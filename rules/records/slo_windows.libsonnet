@@ -137,7 +137,7 @@ function(config)
           slo:tritonobs_counted:info{stage!=""}
             * on (%(subject)s, stage) group_left ()
           (
-            sum by (%(subject)s, stage) (
+            (
               %(all)s
             )
             or

@@ -58,6 +58,30 @@ def bounds():
 CASES = (
     bounds(),
     Case(
+        says="of thresholds that changed within the hour the last one is in force, once",
+        world=World(minutes=NOW)
+        .gauge(KEPT_SLO, [(40, 40 * 60), (99, None)], **NMS, slo="a", stage="total", le="1")
+        .gauge(KEPT_SLO, [(45, None), (60, 60 * 60), (99, None)], **NMS, slo="a", **TOTAL)
+        .gauge(KEPT_SLO, [(45, 45 * 60), (99, None)], **NMS, slo="b", stage="total", le="1"),
+        rules=(LAST,),
+        given=(BOUND, KEPT_BOUND, SLO, KEPT_SLO, BUDGET),
+        checks=(
+            reads(
+                LAST,
+                NOW,
+                ({**NMS, **TOTAL, "slo": "a", "bound": "counted"}, 1),
+                ({**NMS, "stage": "total", "le": "1", "slo": "b", "bound": "counted"}, 1),
+            ),
+        ),
+    ),
+    Case(
+        says="when an SLO was in force last is kept",
+        world=World(minutes=2).gauge(SLO, 1, **NMS, **TOTAL, slo="a"),
+        rules=(KEPT_SLO,),
+        given=(SLO,),
+        checks=(reads(f"time() - {KEPT_SLO}", 1.75, ({**NMS, **TOTAL, "slo": "a"}, 0)),),
+    ),
+    Case(
         says="an SLO in force is one, with its stage and bound if it has them",
         world=World(minutes=2)
         .gauge(OBJECTIVE, 0.9, **NMS, slo="fast", sloth_id="nms-fast")

@@ -105,7 +105,7 @@ def bursts():
             if seen is not None:
                 world.gauge(samples, counted(seen[1], seen[0]), **own)
             if what in {"burns", "sampled"}:
-                rows.append(({**own, "burn_tier": tier}, 1.1))
+                rows.append(({**own, "burn_tier": tier}, 1))
     return Case(
         says="a short window burns fast enough for its tier where enough bad requests were seen in it",
         world=world,
