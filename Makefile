@@ -57,7 +57,7 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 test-unit: setup ## the tests of the code: four minutes on two cores
 	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
-test-rules: setup ## the tests of the rules, by promtool, vmalert and simulated fleets: six minutes
+test-rules: setup ## the tests of the rules, by Prometheus, promtool, vmalert and simulated fleets
 	tools/pytest_twice.sh $(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
@@ -111,7 +111,7 @@ fuzz: setup ## the nightly round: 10,000 examples of all that is read, 50 interr
 extensions: setup ## take each extension out of a copy: layers, types and unit tests of the rest, an hour on two cores
 	$(BIN)/python tools/without.py --each --all
 
-mutants: setup ## flip comparators, windows, thresholds and labels of the rules: which changes does no test notice?
+mutants: setup ## flip comparators, windows, thresholds and labels of the rules, which changes does no test notice: ten minutes
 	$(BIN)/python bench/mutants.py --write
 
 check: setup ## format, lint, types, layers, spelling, rules, documentation
