@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MOST_POINTS: Final = 2_500
+"""With four times as many, a week of 20 servers takes 20 GB instead of 3.5."""
 _SAMPLES_A_CALL: Final = 500_000
 _FIRST_MS: Final = 1_000_000_000_000
 _APART_MS: Final = 40 * 86_400_000
