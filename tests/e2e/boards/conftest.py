@@ -43,7 +43,7 @@ def _busy(stack):
     url, stop = stack.plan.replicas[0].http_url, threading.Event()
     mix = parse_mix("1280x720=8,640x480=4,corrupt=1,unsupported=1")
     plans = (
-        LoadPlan(segments=(Segment(qps=14, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), mix=mix),
+        LoadPlan(segments=(Segment(qps=12, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), mix=mix),
         LoadPlan(
             segments=(Segment(qps=2, seconds=LONGER_THAN_THE_TESTS),), urls=(url,), model="inspect_ensemble"
         ),
