@@ -28,9 +28,9 @@ function(config)
       (sum by (%(subject)s) (sum_over_time(%(failures)s:rate%(short)s[%(span2m)s])) > 0)
     )
   |||, { failures: failures });
-  // Enough errors for a surge, without those of the caller. Few reasons have them, so the comparison is computed for those
-  // only.
+  // Errors of stages, without those that are the caller's fault.
   local stage_errors(record) = errors + ':' + record + '{outcome=""}';
+  // Enough errors for a surge. Few reasons have them, so the comparison is computed for those only.
   local many_stage_errors = fit('(%(mean)s >= %(surgeErrors)s / %(seconds5m)s)', { mean: stage_errors('rate5m') });
   // Recorded beside the errors of stages.
   local many_failures = failures + ':mean5m';
