@@ -189,10 +189,10 @@ class Fleet(Requests):
         self.at(self.now + wait, send)
 
     # --- scrapes ---
-    def scrape_all(self, until: float) -> None:
+    def scrape_all(self, until: float, *, since: float = 0.0) -> None:
         """Plan the scrapes of every replica."""
         for number, replica in enumerate(self.replicas):
-            time = 0.5 + number * 1.7
+            time = since + 0.5 + number * 1.7
             while time < until:
                 self.at(time, lambda replica=replica: self._scrape(replica))  # type: ignore[misc]
                 time += SCRAPE_SECONDS

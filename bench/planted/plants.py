@@ -163,7 +163,7 @@ def both(*plants: Callable[[Fleet], None]) -> Callable[[Fleet], None]:
 BREATH, BREATH_SECONDS = 0.15, 10.0
 
 
-def breathing(fleet: Fleet, seed: int, until: float = 2 * FAULT) -> None:
+def breathing(fleet: Fleet, seed: int, until: float = 2 * FAULT, *, since: float = 0.0) -> None:
     """Traffic that varies by itself: another rate every ten seconds, their coefficient of variation 0.15."""
     chance = random.Random(seed)  # noqa: S311 (a simulation, no secret)
     sigma = math.sqrt(math.log(1 + BREATH**2))
@@ -172,8 +172,8 @@ def breathing(fleet: Fleet, seed: int, until: float = 2 * FAULT) -> None:
         for name in fleet.rates:
             fleet.breath[name] = chance.lognormvariate(-sigma * sigma / 2, sigma)
 
-    for step in range(int(until / BREATH_SECONDS)):
-        later(fleet, breathe, step * BREATH_SECONDS)
+    for step in range(int((until - since) / BREATH_SECONDS)):
+        later(fleet, breathe, since + step * BREATH_SECONDS)
 
 
 def ramp(fleet: Fleet, model: str, qps: float, at: float, seconds: float) -> None:

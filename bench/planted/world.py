@@ -177,7 +177,7 @@ def look(url: str, scene: Scene, servers: list[Server], zero: float) -> Snapshot
     """What triage sees of a scene that began at `zero`."""
     client = Recorded(url, timeout_seconds=30.0)
     client.then = tuple(
-        _target(
+        target(
             each.address,
             answers=each.answers,
             error=scene.errors.get(each.address, "connection refused"),
@@ -198,7 +198,8 @@ def look(url: str, scene: Scene, servers: list[Server], zero: float) -> Snapshot
     return replace(snapshot, replicas=replicas, targets=client.then)
 
 
-def _target(address: str, *, answers: bool, error: str) -> Target:
+def target(address: str, *, answers: bool, error: str) -> Target:
+    """A server as Prometheus lists it."""
     return Target(
         url=f"http://{address}/metrics",
         health="up" if answers else "down",

@@ -27,19 +27,19 @@ EPOCH: Final = 1_800_000_000.0
 TICK_SECONDS: Final = 15.0
 
 
-def alert_of(life: Life, at: float) -> Alert:
-    """The alert as Alertmanager posts it at a moment of its world."""
+def alert_of(life: Life, at: float, zero: float = EPOCH) -> Alert:
+    """The alert as Alertmanager posts it at a moment of its world, which began at `zero`."""
     over = life.until is not None and life.until <= at
     return Alert(
         status="resolved" if over else "firing",
         labels=dict(life.labels),
-        startsAt=_moment(life.since),
-        endsAt=_moment(life.until) if over and life.until is not None else "0001-01-01T00:00:00Z",
+        startsAt=_moment(zero + life.since),
+        endsAt=_moment(zero + life.until) if over and life.until is not None else "0001-01-01T00:00:00Z",
     )
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(EPOCH + seconds, timezone.utc).isoformat()
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,6 +42,7 @@ class Shop(Fleet):
         super().__init__(seconds=hours * HOUR, seed=seed, **how)
         self.servers = [self.server(f"triton-{number}") for number in range(1, servers + 1)]
         self._models: dict[str, dict[str, Any]] = {}
+        self.slos: Mapping[str, Any] = _SLOS
 
     def add(
         self,
@@ -69,7 +70,7 @@ class Shop(Fleet):
         own |= {"qps_limit": limit} if limit else {}
         own |= {"pipeline": pipeline, "calls": dict(calls)} if calls else {}
         own |= {"tokens_per_second_limit": dict(tokens)} if tokens else {}
-        own |= {} if promised else {"slos": dict.fromkeys(_SLOS, "none")}
+        own |= {} if promised else {"slos": dict.fromkeys(self.slos, "none")}
         share = part(qps, len(servers) * len(versions))
         for number, server in enumerate(servers):
             for version in versions:
@@ -87,7 +88,7 @@ class Shop(Fleet):
         said = {
             "fleet": "shop",
             "replicas": [{"name": "triton-1", "url": "http://10.0.0.1:8000"}],
-            "defaults": {"slos": _SLOS},
+            "defaults": {"slos": self.slos},
             "models": self._models,
             "notify": {"dingtalk": {"oncall": {"webhook_env": "WEBHOOK"}}},
         }

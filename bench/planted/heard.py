@@ -1,0 +1,267 @@
+"""What a chat hears of a planted fault: rules, Alertmanager, incidents and triage, all in virtual time.
+
+The incidents are those of `serve` itself, with its looks for the cause. What it asks over the network is
+answered here: Prometheus really, at the time of the world; the rest from what is known of the scene.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+from unittest import mock
+
+import yaml
+
+from planted.fault import Named
+from planted.world import Recorded, target
+from support.alertmanager_sim.alertmanager import Alertmanager, Life
+from support.fleet_sim.order import EVERY_ALERT
+from support.fleet_sim.world import live, product_rules
+from support.incidents.incident import COUNTED
+from support.incidents.shop import CHAT
+from support.incidents.spoken import Conversation, listed
+from support.virtual_time import run_virtual
+from tritonobs.clients.triton import RepositoryEntry
+from tritonobs.errors import ClientError
+from tritonobs.extensions.incidents import part
+from tritonobs.extensions.triage import snapshot
+from tritonobs.extensions.triage.snapshot import alerts_question, alerts_then
+from tritonobs.render.alertmanager import render_alertmanager
+from tritonobs.tasks import Supervisor
+from tritonobs.timings import promql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from planted.lived import Planted
+    from support.fleet_sim.engine import Engine
+    from tritonobs.delivery.payload import Alert
+    from tritonobs.plan.notify import Robot
+
+EVALUATION_SECONDS: Final = 15.0
+_LOOK_SECONDS: Final = 1.0
+"""What a look takes where it is quick; a message waits for 1.7 s."""
+_LAST_SECONDS: Final = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """A message of warnings or pages, at a second of the world, and the cause that it names, if any."""
+
+    at: float
+    alerts: tuple[str, ...]
+    said: tuple[str, ...]
+    named: Named | None
+    more: tuple[Named, ...]
+    """Further causes, which it may name or not."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """A fault lived through: the alerts that count and the messages; `zero` is when its world began."""
+
+    zero: float
+    lives: tuple[Life, ...]
+    messages: tuple[Message, ...]
+
+
+def heard(engine: Engine, world: Planted) -> Heard:
+    """Live through it with the rules of production, and deliver as `serve` does."""
+    groups = product_rules(world.scrape_seconds, EVALUATION_SECONDS)
+    names = tuple(rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule)
+    lived = live(engine, world, *names, EVERY_ALERT, groups=groups)
+    lives = sorted(
+        (
+            Life(labels=one.labels, since=one.since, until=one.until)
+            for fired in lived.all_fired().values()
+            for one in fired
+        ),
+        key=lambda life: life.since,
+    )
+    zero = lived.start_ms / 1000
+    messages = run_virtual(_delivered(engine.url, world, lives, zero))
+    return Heard(
+        zero=zero,
+        lives=tuple(one for one in lives if one.labels.get("severity") in COUNTED),
+        messages=tuple(messages),
+    )
+
+
+async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: float) -> list[Message]:
+    loop = asyncio.get_running_loop()
+    manager = Alertmanager(yaml.safe_load(render_alertmanager(world.plan)[0].text))
+    calls = [one for one in manager.calls(lives, until=world.seconds) if one.receiver == CHAT]
+
+    def now() -> float:
+        return zero + loop.time()
+
+    with _serving(url, world, manager, lives, zero, now):
+        supervisor = Supervisor()
+        incidents = part.Incidents(world.plan, supervisor)
+
+        async def above(alerts: Sequence[Alert], robot: Robot) -> list[object]:
+            lines = [one.text for one in await incidents.above(alerts, robot)]
+            keys = {one.fingerprint for one in alerts}
+            causes = [one.cause for one in incidents.incidents if one.keys & keys and one.cause]
+            told = [one for one in causes if any(one.sentence in line for line in lines)]
+            others = [one for each in incidents.incidents for one in each.causes if one not in told]
+            return [lines, [_named(one) for one in told], [_named(one) for one in others]]
+
+        chat = Conversation(incidents, zero=zero, above=above)
+
+        async def say(_robot: str, alerts: Sequence[Alert]) -> None:
+            chat.say(alerts)
+
+        incidents.may_say(say, lambda: True)
+        chat.expect(calls)
+        await asyncio.sleep(world.seconds + _LAST_SECONDS)
+        supervisor.close()
+        chat.close()
+        incidents.close()
+    return [
+        Message(
+            at=one.at,
+            alerts=tuple(f"{alert.labels['alertname']} {alert.status}" for alert in one.alerts),
+            said=tuple(one.above[0]),
+            named=next(iter(one.above[1]), None),
+            more=(*one.above[1][1:], *one.above[2]),
+        )
+        for one in chat.said
+        if one.severities & COUNTED
+    ]
+
+
+def _named(cause: Any) -> Named:  # noqa: ANN401 (the answer of an extension)
+    return Named(
+        check=cause.check,
+        place=cause.place,
+        sentence=cause.sentence,
+        since=cause.since,
+        steps=cause.next_steps,
+    )
+
+
+@contextmanager
+def _serving(
+    url: str,
+    world: Planted,
+    manager: Alertmanager,
+    lives: Sequence[Life],
+    zero: float,
+    now: Callable[[], float],
+) -> Iterator[None]:
+    """The clock, the threads and the servers of `serve` are those of the world."""
+    clock = SimpleNamespace(time=now, monotonic=now)
+    asked = part._Asked(  # noqa: SLF001 (its servers are simulated)
+        prometheus=_Prometheus(url, world, zero, now),
+        alertmanager=_Listing(manager, lives, zero, now),
+        replicas=tuple(_Server(world, one.address, zero, now) for one in world.targets),
+        called={one.address: one.address for one in world.targets},
+    )
+    with (
+        mock.patch.object(part, "time", clock),
+        mock.patch.object(snapshot, "time", clock),
+        mock.patch.object(part, "Threads", _Inline),
+        mock.patch.object(part, "_clients", lambda _: asked),
+    ):
+        yield
+
+
+class _Inline:
+    """Work that is done at once; a look takes a while."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def run(self, call: Callable[[], Any], *, seconds: float) -> Any:  # noqa: ANN401 (as the work)
+        """What the call gives."""
+        del seconds
+        if self._name == "cause":
+            result = call()
+            await asyncio.sleep(_LOOK_SECONDS)
+            return result
+        return call()
+
+
+class _Prometheus(Recorded):
+    """One that lives at the time of the world."""
+
+    def __init__(self, url: str, world: Planted, zero: float, now: Callable[[], float]) -> None:
+        super().__init__(url, timeout_seconds=60.0)
+        self._world, self._zero, self._time = world, zero, now
+
+    def targets(self) -> tuple[Any, ...]:
+        """Those of now."""
+        scene = self._world.scene
+        states = ((one.address, one.at(self._time() - self._zero)) for one in self._world.targets)
+        return tuple(
+            target(address, answers=up, error=scene.errors.get(address, "connection refused"))
+            for address, up in states
+            if up is not None
+        )
+
+    def alerts(self) -> tuple[Any, ...]:
+        """Those of now."""
+        return alerts_then(self.query(alerts_question(promql.Scope()), at=self._time()))
+
+
+class _Listing:
+    """What Alertmanager lists."""
+
+    address = "http://alertmanager"
+
+    def __init__(
+        self, manager: Alertmanager, lives: Sequence[Life], zero: float, now: Callable[[], float]
+    ) -> None:
+        self._manager, self._lives, self._zero, self._time = manager, lives, zero, now
+
+    def alerts(self) -> tuple[Any, ...]:
+        """Those of now."""
+        return listed(self._manager, self._lives, self._time() - self._zero)
+
+    def status(self) -> SimpleNamespace:
+        """It is never restarted."""
+        return SimpleNamespace(uptime="1")
+
+    def ready(self) -> bool:
+        """It always is."""
+        return True
+
+    def silences(self) -> tuple[()]:
+        """Nobody silences anything."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Server:
+    """A Triton server: its index of models, as long as it answers."""
+
+    def __init__(self, world: Planted, name: str, zero: float, now: Callable[[], float]) -> None:
+        self.address = f"http://{name}"
+        self._world, self._name, self._zero, self._time = world, name, zero, now
+
+    def ready(self) -> bool:
+        """Whether it is.
+
+        Raises:
+            ClientError: it does not answer.
+        """
+        second = self._time() - self._zero
+        up = next(one.at(second) for one in self._world.targets if one.address == self._name)
+        if not up:
+            raise ClientError(f"{self.address} does not answer")
+        return True
+
+    def repository_index(self) -> tuple[RepositoryEntry, ...]:
+        """The models that are not loaded while the fault lasts."""
+        self.ready()
+        during = self._world.begins <= self._time() - self._zero < self._world.ends
+        return self._world.scene.entries if during else ()
+
+    def close(self) -> None:
+        """Nothing is open."""

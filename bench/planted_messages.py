@@ -1,0 +1,209 @@
+"""What a chat hears of each planted fault, and whether its first messages name the cause.
+
+    python bench/planted_messages.py [--scene NAME …] [--show] [--json] [--write]
+
+Every fault of bench/triage_faults.py is lived through with the rules of production: 40 minutes of calm,
+a quarter of an hour of the fault, 20 minutes after it. Traffic breathes all the time. Alertmanager is simulated, its
+calls are delivered as `serve` does, and its incidents look for the cause as in production.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, Final
+
+from planted.heard import heard
+from planted.lived import Planted
+from planted.scenes import OUTSIDE, SCENES
+from results import publish, table
+from triage_faults import PARTS, right_parts
+
+from support.fleet_sim.engine import Engine
+from tritonobs import programs
+
+if TYPE_CHECKING:
+    from planted.heard import Heard
+    from planted.scene import Scene
+
+SOON_SECONDS: Final = 60.0
+MEDIAN_MESSAGES, MOST_MESSAGES = 2, 4
+_WORKERS: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """Times are seconds since the fault began, but `named_after`, which is since the first alert."""
+
+    scene: str
+    promised: bool
+    alerts: tuple[str, ...]
+    first: float | None
+    messages: tuple[float, ...]
+    before: int
+    """Messages before the fault: false ones."""
+    said: str
+    right: dict[str, bool]
+    named_after: float | None
+    others: tuple[str, ...]
+    """Other causes that messages named within the minute."""
+    shown: tuple[str, ...]
+
+
+def main() -> int:
+    """Live through all of them; 1 where a target is missed."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--scene", nargs="*", default=[])
+    options.add_argument("--show", action="store_true", help="print every alert and every message")
+    options.add_argument("--json", action="store_true")
+    options.add_argument("--write", action="store_true")
+    chosen = options.parse_args()
+    names = [one.name for one in (*SCENES, *OUTSIDE) if not chosen.scene or one.name in chosen.scene]
+    results = []
+    # The runtime of jsonnet does not survive a fork.
+    with ProcessPoolExecutor(_WORKERS, mp_context=get_context("spawn")) as pool:
+        for result, seconds in pool.map(_lived, names):
+            print(f"{seconds:5.1f} s  {_line(result)}", file=sys.stderr, flush=True)
+            if chosen.show:
+                print(*(f"    {line}" for line in result.shown), sep="\n", file=sys.stderr, flush=True)
+            results.append(result)
+    missed = _missed(results)
+    values = {one.scene: asdict(one) for one in results}
+    publish("planted messages", _text(results, missed), values, as_json=chosen.json, write=chosen.write)
+    return 1 if missed else 0
+
+
+def _lived(name: str) -> tuple[Result, float]:
+    (scene,) = (one for one in (*SCENES, *OUTSIDE) if one.name == name)
+    began = time.monotonic()
+    world = Planted(scene)
+    with tempfile.TemporaryDirectory() as folder, Engine(programs.find("prometheus"), Path(folder)) as engine:
+        found = heard(engine, world)
+    return _result(scene, world, found), time.monotonic() - began
+
+
+def _result(scene: Scene, world: Planted, found: Heard) -> Result:
+    begins = world.begins
+    alerts = [one for one in found.lives if one.since >= begins]
+    messages = [one for one in found.messages if one.at >= begins]
+    first = alerts[0].since if alerts else None
+    soon = [one for one in messages if first is not None and one.at <= first + SOON_SECONDS and one.named]
+    right = dict.fromkeys(PARTS, False)
+    named_after = None
+    others = []
+    for one in soon:
+        assert one.named is not None
+        parts = (
+            right_parts(scene, (one.named, *one.more), found.zero + begins)
+            if scene.truth
+            else dict.fromkeys(PARTS, False)
+        )
+        if parts["headline"] and parts["place"] and named_after is None:
+            right, named_after = parts, one.at - (first or 0.0)
+        elif not (parts["headline"] and parts["place"]):
+            others.append(f"{one.named.check} {' / '.join(filter(None, one.named.place))}")
+    return Result(
+        scene=scene.name,
+        promised=scene.truth is not None,
+        alerts=tuple(f"{one.labels['alertname']} {_place(one.labels)}".strip() for one in alerts),
+        first=None if first is None else first - begins,
+        messages=tuple(one.at - begins for one in messages),
+        before=len(found.messages) - len(messages),
+        said=next((one.named.sentence for one in messages if one.named), ""),
+        right=right,
+        named_after=named_after,
+        others=tuple(dict.fromkeys(others)),
+        shown=tuple(_shown(world, found)),
+    )
+
+
+def _shown(world: Planted, found: Heard) -> list[str]:
+    zero = world.begins
+    lines = [
+        f"alert {one.since - zero:7.0f} to {'…' if one.until is None else f'{one.until - zero:.0f}':>7} "
+        f"{one.labels['severity']:8} {one.labels['alertname']} {_place(one.labels)}"
+        for one in found.lives
+    ]
+    for one in found.messages:
+        lines.append(f"message {one.at - zero:7.0f} {', '.join(one.alerts)}")
+        lines += [f"    {line}" for line in one.said]
+    return lines
+
+
+def _place(labels: Any) -> str:  # noqa: ANN401 (a mapping of labels)
+    return " ".join(labels[key] for key in ("model", "version", "slo", "replica", "stage") if labels.get(key))
+
+
+def _missed(results: list[Result]) -> list[str]:
+    told = [one for one in results if one.promised and one.messages]
+    if not told:
+        return ["nobody was told anything"]
+    counts = [len(one.messages) for one in told]
+    named = sum(one.named_after is not None for one in told)
+    return [
+        said
+        for said, is_missed in (
+            (f"median of messages {median(counts):g}", median(counts) > MEDIAN_MESSAGES),
+            (f"{max(counts)} messages", max(counts) > MOST_MESSAGES),
+            (f"named {named} of {len(told)}", named < 0.9 * len(told)),
+            ("messages before the fault", any(one.before for one in results)),
+        )
+        if is_missed
+    ]
+
+
+def _text(results: list[Result], missed: list[str]) -> str:
+    told = [one for one in results if one.promised and one.messages]
+    counts = [len(one.messages) for one in told]
+    named = [one for one in told if one.named_after is not None]
+    parts = ", ".join(f"{part} {sum(one.right[part] for one in told)}" for part in PARTS)
+    rows = [
+        [
+            one.scene,
+            "." if one.first is None else f"{one.first:.0f} s",
+            str(len(one.messages)),
+            "." if not one.messages else f"{one.messages[0]:.0f} s",
+            "." if one.named_after is None else f"{one.named_after:.0f} s",
+            "; ".join(one.others) or ".",
+            one.said or ".",
+        ]
+        for one in results
+    ]
+    header = [
+        "fault",
+        "first alert",
+        "messages",
+        "first message",
+        "named after",
+        "another cause",
+        "first cause said",
+    ]
+    return (
+        f"{len(results)} faults, of {len(told)} the chat heard. Messages: median {median(counts):g}, "
+        f"most {max(counts)} (wanted {MEDIAN_MESSAGES} and {MOST_MESSAGES}), "
+        f"{sum(one.before for one in results)} before a fault.\n"
+        f"Within {SOON_SECONDS:g} s of the first alert a message named the cause of {len(named)} of {len(told)} "
+        f"({100 * len(named) / len(told):.0f} %, wanted 90 %): {parts} right of {len(told)}; "
+        f"of {sum(bool(one.others) for one in told)} another cause was named as well or instead.\n"
+        f"Missed: {'; '.join(missed) or 'nothing'}.\n\n{table(header, rows)}"
+    )
+
+
+def _line(one: Result) -> str:
+    first = "no alert" if one.first is None else f"first alert {one.first:.0f} s"
+    named = "not named" if one.named_after is None else f"named {one.named_after:.0f} s after"
+    also = f", also {'; '.join(one.others)}" if one.others else ""
+    return f"{one.scene}: {first}, {len(one.messages)} messages, {named}{also}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
