@@ -171,6 +171,29 @@ def test_a_look_begins_with_what_still_fires(begin, monkeypatch, status, seconds
     assert judged.spans[-1].seconds == pytest.approx(seconds, abs=30)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "seconds"),
+    [
+        pytest.param(200.0, 320.0, id="a release"),
+        pytest.param(0.0, 120.0, id="with the alert"),
+        pytest.param(2000.0, 120.0, id="another one's"),
+    ],
+)
+def test_what_explains_an_incident_stays_in_the_span_of_its_looks(begin, monkeypatch, earlier, seconds):
+    """Half a minute before it, so that what was before is there to compare with."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    began = BEGAN - 30
+    judged = Judged(cause(since=began - earlier))
+
+    async def test(one, robots):
+        await one.above([alert(began=began)], robots["oncall"])
+        await asyncio.sleep(0.3)
+
+    begin(judged, test)
+
+    assert judged.spans[-1].seconds == pytest.approx(seconds, abs=10)
+
+
 def test_a_cause_explains_what_began_before_it_was_found(begin):
     """The twin: two alerts of one moment, of which the second comes later; no other look is needed."""
     judged = Judged(cause())

@@ -27,6 +27,7 @@ from tritonobs.extensions.incidents.bill import bill
 from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, telling, unasked
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.ends import Listing, ended, firing
+from tritonobs.extensions.incidents.groups import NEAR_SECONDS
 from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
@@ -374,10 +375,7 @@ class Incidents:
         assert self._judge is not None  # noqa: S101 (`_may_look`)
         asked, judge = self._asked, self._judge
         now = time.time()
-        # What is over must not explain what began after it.
-        alerts = [alert for one in self.incidents if not one.closed for alert in one.alerts if alert.firing]
-        began = min((alert.latest for alert in alerts), default=now) - _LEAD_SECONDS
-        span = Span(start=max(now - _LONGEST_SECONDS, min(began, now - _SHORTEST_SECONDS)), end=now)
+        span = _span(self.incidents, now)
 
         def look() -> Any:  # noqa: ANN401 (what the answer gives)
             assert asked is not None  # noqa: S101 (made by `apply`)
@@ -407,6 +405,20 @@ class Incidents:
         if self._folder:
             self._folder.note(step.changes)
         return step
+
+
+def _span(incidents: Iterable[Incident], now: float) -> Span:
+    """What a look compares with the time before it.
+
+    What is over must not explain what began after it, so the span begins with what still fires. But what
+    explains an incident, a release some minutes before the first alert, must not slip out of it meanwhile.
+    """
+    goes_on = [one for one in incidents if one.ended is None and not one.closed]
+    fired = min((alert.latest for one in goes_on for alert in one.alerts if alert.firing), default=now)
+    explained = [one.cause.since for one in goes_on if one.cause and one.cause.since is not None]
+    began = min([fired, *(since for since in explained if since >= fired - NEAR_SECONDS)])
+    start = min(began - _LEAD_SECONDS, now - _SHORTEST_SECONDS)
+    return Span(start=max(now - _LONGEST_SECONDS, start), end=now)
 
 
 def _clients(plan: Plan) -> _Asked:
