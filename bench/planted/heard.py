@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
@@ -165,7 +166,7 @@ def _serving(
         mock.patch.object(part, "time", clock),
         mock.patch.object(snapshot, "time", clock),
         mock.patch.object(part, "Threads", _Inline),
-        mock.patch.object(part, "_clients", lambda _: asked),
+        mock.patch.object(part, "_clients", return_value=asked),
     ):
         yield
 
@@ -205,7 +206,15 @@ class _Prometheus(Recorded):
 
     def alerts(self) -> tuple[Any, ...]:
         """Those of now."""
-        return alerts_then(self.query(alerts_question(promql.Scope()), at=self._time()))
+        now = self._time()
+        since = {
+            frozenset(one.labels.items()): datetime.fromtimestamp(one.value, timezone.utc).isoformat()
+            for one in self.query("ALERTS_FOR_STATE", at=now)
+        }
+        return tuple(
+            replace(one, active_at=since.get(frozenset(one.labels.items()), ""))
+            for one in alerts_then(self.query(alerts_question(promql.Scope()), at=now))
+        )
 
 
 class _Listing:

@@ -20,6 +20,8 @@ from support.incidents.serving import (
     say,
     texts,
 )
+from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
+from tritonobs.errors import ClientError
 from tritonobs.extensions.incidents import part as module
 from tritonobs.extensions.incidents.cost import Requests, cost
 from tritonobs.extensions.incidents.incident import Fleet
@@ -192,6 +194,46 @@ def test_what_explains_an_incident_stays_in_the_span_of_its_looks(begin, monkeyp
     begin(judged, test)
 
     assert judged.spans[-1].seconds == pytest.approx(seconds, abs=10)
+
+
+@pytest.mark.parametrize(
+    ("labels", "seconds"),
+    [
+        pytest.param({}, 720.0, id="the same"),
+        pytest.param({"model": "nms"}, 120.0, id="another model's"),
+        pytest.param({"alertname": "TritonReplicaSlow"}, 120.0, id="another alert"),
+    ],
+)
+def test_a_look_begins_when_the_alert_began_to_wait(begin, monkeypatch, labels, seconds):
+    """An alert that waits for ten minutes is about what began before them."""
+    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
+    judged, fired = Judged(cause()), alert(began=BEGAN - 30)
+    pending = FiringAlert(state="firing", activeAt="", labels={**fired.labels, **labels})
+
+    async def test(one, robots):
+        monkeypatch.setattr(module, "_active", lambda _: [(BEGAN - 630, pending)])
+        await one.above([fired], robots["oncall"])
+
+    begin(judged, test)
+
+    assert judged.spans[0].seconds == pytest.approx(seconds, abs=10)
+
+
+def test_since_when_alerts_wait_is_what_prometheus_says(monkeypatch):
+    """An alert without a moment is left out, and without an answer a look begins with what fires."""
+    alerts = [
+        FiringAlert(state="firing", activeAt=at, labels={"alertname": "A"})
+        for at in ("2026-05-28T20:00:00Z", "", "soon")
+    ]
+    prometheus = PrometheusClient("http://127.0.0.1:2")
+    monkeypatch.setattr(PrometheusClient, "alerts", lambda _: tuple(alerts))
+    assert [since for since, _ in module._active(prometheus)] == [1_779_998_400.0]
+
+    def refuses(_):
+        raise ClientError("nobody there")
+
+    monkeypatch.setattr(PrometheusClient, "alerts", refuses)
+    assert module._active(prometheus) == []
 
 
 def test_a_cause_explains_what_began_before_it_was_found(begin):

@@ -80,6 +80,8 @@ def serving(judged: Judged | None, folder: Path, incidents: str = "") -> Iterato
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "answer", lambda question: judged if question == "verdict" else None)
         patched.setattr(module, "_ROUND_SECONDS", 0.05)
+        # Nobody is at Prometheus' address.
+        patched.setattr(module, "_active", lambda _: [])
         patched.setattr(time, "time", lambda: real() + shift)
         yield build_plan(read_text(FLEET.format(incidents=incidents), "fleet.yaml").spec, folder)
 

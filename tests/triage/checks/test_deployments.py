@@ -87,6 +87,25 @@ def test_slow_first_requests_are_a_warm_up(fleet: Fleet) -> None:
     assert [cause.check for cause in _verdict(fleet).causes] == ["reload"]
 
 
+@pytest.mark.parametrize(
+    ("levels", "first"),
+    [
+        pytest.param([0.050] * 57 + [0.045, 0.035, 0.020], "reload", id="it falls"),
+        pytest.param([0.050] * 50 + [0.005] * 10, "reload", id="nearly as before"),
+        pytest.param([0.050] * 59 + [0.030], "bad_deploy", id="one point lower"),
+        pytest.param([0.050] * 57 + [0.049, 0.048, 0.047], "bad_deploy", id="a little lower"),
+        pytest.param([0.300] * 4 + [0.019] * 56, "bad_deploy", id="steady after the first requests"),
+    ],
+)
+def test_what_settles_is_not_rolled_back(fleet: Fleet, levels: list[float], first: str) -> None:
+    """Forty slow requests of a model that gets one a second are slow for most of a minute."""
+    _deploy(fleet)
+    fleet.now.slow(0.015, "nms", "suppress")
+    _trend(fleet, "request", 0.004, *levels)
+
+    assert _verdict(fleet).causes[0].check == first
+
+
 def test_a_load_into_trouble_did_not_cause_it(fleet: Fleet) -> None:
     """It was as slow for minutes before somebody loaded it again."""
     _deploy(fleet)

@@ -7,6 +7,7 @@ or fails leaves the message as it would be without.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -17,10 +18,11 @@ from urllib.parse import urlsplit
 from starlette.routing import Route
 
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.errors import ClientError
 from tritonobs.extensions.incidents import chats, ends, recorder
 from tritonobs.extensions.incidents.account import said
 from tritonobs.extensions.incidents.bill import bill
@@ -40,6 +42,7 @@ from tritonobs.registry import answer
 from tritonobs.serve.parts import Say
 from tritonobs.tasks import Supervisor, Threads
 from tritonobs.timings.promql import Span
+from tritonobs.units import parse_moment
 
 _log = logging.getLogger(__name__)
 _ROUND_SECONDS = 5.0
@@ -375,10 +378,11 @@ class Incidents:
         assert self._judge is not None  # noqa: S101 (`_may_look`)
         asked, judge = self._asked, self._judge
         now = time.time()
-        span = _span(self.incidents, now)
+        incidents = self.incidents
 
         def look() -> Any:  # noqa: ANN401 (what the answer gives)
             assert asked is not None  # noqa: S101 (made by `apply`)
+            span = _span(incidents, now, _active(asked.prometheus))
             return judge(
                 asked.prometheus, asked.alertmanager, asked.replicas, incident=span, called=asked.called
             )
@@ -407,18 +411,42 @@ class Incidents:
         return step
 
 
-def _span(incidents: Iterable[Incident], now: float) -> Span:
+def _span(
+    incidents: Iterable[Incident], now: float, active: Sequence[tuple[float, FiringAlert]] = ()
+) -> Span:
     """What a look compares with the time before it.
 
-    What is over must not explain what began after it, so the span begins with what still fires. But what
-    explains an incident, a release some minutes before the first alert, must not slip out of it meanwhile.
+    What is over must not explain what began after it, so the span begins with what still fires. But an alert
+    may have waited for ten minutes until it fired, and what explains an incident must not slip out of the
+    span while it lasts.
     """
     goes_on = [one for one in incidents if one.ended is None and not one.closed]
-    fired = min((alert.latest for one in goes_on for alert in one.alerts if alert.firing), default=now)
-    explained = [one.cause.since for one in goes_on if one.cause and one.cause.since is not None]
-    began = min([fired, *(since for since in explained if since >= fired - NEAR_SECONDS)])
+    alerts = [alert for one in goes_on for alert in one.alerts if alert.firing]
+    fired = min((alert.latest for alert in alerts), default=now)
+    earlier = [one.cause.since for one in goes_on if one.cause and one.cause.since is not None]
+    earlier += [since for since, pending in active if any(_same(pending, one.alert) for one in alerts)]
+    began = min([fired, *(since for since in earlier if since >= fired - NEAR_SECONDS)])
     start = min(began - _LEAD_SECONDS, now - _SHORTEST_SECONDS)
     return Span(start=max(now - _LONGEST_SECONDS, start), end=now)
+
+
+def _active(prometheus: PrometheusClient) -> list[tuple[float, FiringAlert]]:
+    """Since when the expression of each alert has held, where Prometheus says so."""
+    try:
+        alerts = prometheus.alerts()
+    except ClientError as error:
+        _log.info("since when alerts wait is not known: %s", error)
+        return []
+    found = []
+    for one in alerts:
+        with contextlib.suppress(ValueError):
+            found.append((parse_moment(one.active_at).timestamp(), one))
+    return found
+
+
+def _same(pending: FiringAlert, alert: Alert) -> bool:
+    """Whether Prometheus sent this one; Alertmanager may have got further labels with it."""
+    return bool(pending.labels) and pending.labels.items() <= alert.labels.items()
 
 
 def _clients(plan: Plan) -> _Asked:

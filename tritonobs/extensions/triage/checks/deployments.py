@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tritonobs import names
 from tritonobs.extensions.triage.check import (
@@ -196,10 +198,28 @@ def _grown(view: View, arrival: Arrival, points: Points, seconds: float) -> tupl
     soon = view.trends.level(points, arrival.settled, arrival.soon)
     if soon is not None and soon - levels[0] < (levels[1] - levels[0]) / 2:
         return None
+    if _settles([value for time, value in points if time >= arrival.settled], levels[0]):
+        return None
     request = view.trends.points("request", labels_of(arrival.subject))
     late = view.trends.level(request, arrival.late, arrival.end)
     usual = view.usual.request(arrival.subject)
     return None if usual is not None and late is not None and late <= usual else levels
+
+
+def _settles(values: Sequence[float], before: float) -> bool:
+    """Whether what a load added is nearly gone, or falls: first requests are slow, and nothing to roll back.
+
+    What a bad one adds is steady from the first window on that holds no requests of before.
+    """
+    finite = [value for value in values if math.isfinite(value)]
+    if len(finite) < _FALLING:
+        return False
+    left = (finite[-1] - before) / (max(finite) - before)
+    last = finite[-_FALLING:]
+    return left < _GONE or (left < _FALLS and all(one > other for one, other in pairwise(last)))
+
+
+_FALLING, _FALLS, _GONE = 3, 0.75, 0.25
 
 
 def _traffic(view: View, arrival: Arrival) -> float:
