@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -208,10 +209,10 @@ def test_a_look_begins_when_the_alert_began_to_wait(begin, monkeypatch, labels, 
     """An alert that waits for ten minutes is about what began before them."""
     monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
     judged, fired = Judged(cause()), alert(began=BEGAN - 30)
-    pending = FiringAlert(state="firing", activeAt="", labels={**fired.labels, **labels})
+    since = datetime.fromtimestamp(BEGAN - 630, timezone.utc).isoformat()
+    judged.alerts = (FiringAlert(state="firing", activeAt=since, labels={**fired.labels, **labels}),)
 
     async def test(one, robots):
-        monkeypatch.setattr(module, "_active", lambda _: [(BEGAN - 630, pending)])
         await one.above([fired], robots["oncall"])
 
     begin(judged, test)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.applications import Starlette
 
+from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.delivery.payload import Alert
 from tritonobs.extensions.incidents import part as module
 from tritonobs.extensions.incidents.pages import routes
@@ -47,13 +48,17 @@ STEP = "find out who sends so much"
 
 
 class Judged:
-    """A verdict that says what a test wants; `saved` are the files it was asked to write."""
+    """A verdict that says what a test wants; `saved` are the files it was asked to write.
+
+    `alerts` are what Prometheus says of them.
+    """
 
     def __init__(self, *causes: Cause, seconds: float = 0.0, error: Exception | None = None) -> None:
         self.verdict = type("Verdict", (), {"causes": causes, "following": ()})()
         self.asked = 0
         self.saved: list[str] = []
         self.spans: list[Span] = []
+        self.alerts: tuple[FiringAlert, ...] = ()
         self.seconds, self._error = seconds, error
 
     def __call__(self, *_servers: object, incident: Span, called: Mapping[str, str]) -> Judged:
@@ -80,8 +85,8 @@ def serving(judged: Judged | None, folder: Path, incidents: str = "") -> Iterato
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(module, "answer", lambda question: judged if question == "verdict" else None)
         patched.setattr(module, "_ROUND_SECONDS", 0.05)
-        # Nobody is at Prometheus' address.
-        patched.setattr(module, "_active", lambda _: [])
+        # Nobody is at its address.
+        patched.setattr(PrometheusClient, "alerts", lambda _: judged.alerts if judged else ())
         patched.setattr(time, "time", lambda: real() + shift)
         yield build_plan(read_text(FLEET.format(incidents=incidents), "fleet.yaml").spec, folder)
 
