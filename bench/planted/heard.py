@@ -109,7 +109,7 @@ async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: floa
             causes = [one.cause for one in incidents.incidents if one.keys & keys and one.cause]
             told = [one for one in causes if any(one.sentence in line for line in lines)]
             others = [one for each in incidents.incidents for one in each.causes if one not in told]
-            return [lines, [_named(one) for one in told], [_named(one) for one in others]]
+            return [lines, [_named(one, world) for one in told], [_named(one, world) for one in others]]
 
         chat = Conversation(incidents, zero=zero, above=above)
 
@@ -135,10 +135,12 @@ async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: floa
     ]
 
 
-def _named(cause: Any) -> Named:  # noqa: ANN401 (the answer of an extension)
+def _named(cause: Any, world: Planted) -> Named:  # noqa: ANN401 (the answer of an extension)
+    # Scenes name servers by their addresses.
+    addresses = {one.name: one.address for one in world.fleet.replicas}
     return Named(
         check=cause.check,
-        place=cause.place,
+        place=tuple(addresses.get(part, part) for part in cause.place),
         sentence=cause.sentence,
         since=cause.since,
         steps=cause.next_steps,
@@ -160,7 +162,7 @@ def _serving(
         prometheus=_Prometheus(url, world, zero, now),
         alertmanager=_Listing(manager, lives, zero, now),
         replicas=tuple(_Server(world, one.address, zero, now) for one in world.targets),
-        called={one.address: one.address for one in world.targets},
+        called={one.address: one.name for one in world.fleet.replicas},
     )
     with (
         mock.patch.object(part, "time", clock),

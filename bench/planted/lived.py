@@ -66,6 +66,7 @@ class Planted(Shop):
         self.slos = _SLOS
         self.scene = scene
         self.fleet = self._played()
+        self.replicas = {one.name: f"http://{one.name}:8000" for one in self.fleet.replicas}
         for name, model in self.fleet.models.items():
             calls = {part: 1 for part in model.parts.values() if isinstance(part, str)}
             self.add(

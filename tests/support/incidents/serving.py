@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.delivery.payload import Alert
 from tritonobs.extensions.incidents import part as module
+from tritonobs.extensions.incidents.groups import NEAR_SECONDS
 from tritonobs.extensions.incidents.pages import routes
 from tritonobs.plan.build import build_plan
 from tritonobs.spec.load import read_text
@@ -61,9 +62,12 @@ class Judged:
         self.alerts: tuple[FiringAlert, ...] = ()
         self.seconds, self._error = seconds, error
 
-    def __call__(self, *_servers: object, incident: Span, called: Mapping[str, str]) -> Judged:
+    def __call__(
+        self, *_servers: object, incident: Span, called: Mapping[str, str], reach_seconds: float
+    ) -> Judged:
         """A look, as triage answers it."""
         assert incident.end > incident.start
+        assert reach_seconds == NEAR_SECONDS
         assert called["127.0.0.1:1"] == "triton-1"
         self.asked += 1
         self.spans.append(incident)

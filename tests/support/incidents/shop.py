@@ -43,6 +43,7 @@ class Shop(Fleet):
         self.servers = [self.server(f"triton-{number}") for number in range(1, servers + 1)]
         self._models: dict[str, dict[str, Any]] = {}
         self.slos: Mapping[str, Any] = _SLOS
+        self.replicas = {"triton-1": "http://10.0.0.1:8000"}
 
     def add(
         self,
@@ -87,7 +88,7 @@ class Shop(Fleet):
         """
         said = {
             "fleet": "shop",
-            "replicas": [{"name": "triton-1", "url": "http://10.0.0.1:8000"}],
+            "replicas": [{"name": name, "url": url} for name, url in self.replicas.items()],
             "defaults": {"slos": self.slos},
             "models": self._models,
             "notify": {"dingtalk": {"oncall": {"webhook_env": "WEBHOOK"}}},

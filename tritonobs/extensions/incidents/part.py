@@ -384,7 +384,13 @@ class Incidents:
             assert asked is not None  # noqa: S101 (made by `apply`)
             span = _span(incidents, now, _active(asked.prometheus))
             return judge(
-                asked.prometheus, asked.alertmanager, asked.replicas, incident=span, called=asked.called
+                asked.prometheus,
+                asked.alertmanager,
+                asked.replicas,
+                incident=span,
+                called=asked.called,
+                # Few errors in a hundred need some minutes until their alert fires.
+                reach_seconds=NEAR_SECONDS,
             )
 
         try:

@@ -45,10 +45,12 @@ def verdict(
     incident: Span,
     baseline: Span | None = None,
     called: Mapping[str, str] | None = None,
+    reach_seconds: float = 0.0,
 ) -> Looked:
     """What is wrong in `incident`, compared with `baseline`, or with the time right before.
 
-    `called` are names of replicas by the host and port of their addresses.
+    `called` are names of replicas by the host and port of their addresses. An incident that began before
+    `incident` is looked at from its beginning on, at most `reach_seconds` earlier.
 
     Raises:
         ClientError: Prometheus did not answer.
@@ -57,5 +59,5 @@ def verdict(
     sources = Sources(
         prometheus=prometheus, alertmanager=alertmanager, replicas=tuple(replicas), called=called or {}
     )
-    snapshot = take_snapshot(sources, incident=incident, baseline=before)
+    snapshot = take_snapshot(sources, incident=incident, baseline=before, reach_seconds=reach_seconds)
     return Looked(verdict=triage(snapshot), save=partial(save_snapshot, snapshot))

@@ -41,7 +41,7 @@ _TREND_SECONDS = 6 * 3600.0
 _LEAD_SECONDS = 120.0
 # A rate needs two samples in its window; four scrapes have them also when some are lost.
 _SCRAPES = 4
-_OF_BASELINE, _TREND = "question {} of the baseline", "trend of {}"
+_OF_INCIDENT, _OF_BASELINE, _TREND = "question {}", "question {} of the baseline", "trend of {}"
 
 _ALL_UP_TO = 15
 _CLOSE = 5
@@ -91,9 +91,18 @@ class Snapshot:
 
 
 def take_snapshot(
-    sources: Sources, *, incident: Span, baseline: Span, model: str = "", version: str = ""
+    sources: Sources,
+    *,
+    incident: Span,
+    baseline: Span,
+    model: str = "",
+    version: str = "",
+    reach_seconds: float = 0.0,
 ) -> Snapshot:
     """Read everything once: first sums of all of it, then details of what changed.
+
+    Where the time right before had problems itself, the incident begins with them, up to `reach_seconds`
+    before the one that is asked about. With 0 it is taken as given, and only the baseline is another.
 
     Raises:
         ClientError: Prometheus cannot be asked at all.
@@ -119,9 +128,13 @@ def take_snapshot(
     calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
     if calm.span != baseline:
         baseline = calm.span
+        if 0 < incident.start - baseline.end <= reach_seconds:
+            incident, calm = Span(start=baseline.end, end=incident.end), replace(calm, note="")
+            asked = _questions(wide, incident.seconds, scrape_seconds)
+            now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
         asks = _questions(wide, baseline.seconds, scrape_seconds)
         before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
-        before["calls"] = calls
+        now["calls"] = before["calls"] = calls
     later, earlier, asked_close = _both(
         prometheus,
         readings,
@@ -187,7 +200,7 @@ def _both(
 ) -> tuple[dict[str, tuple[Reading, ...]], dict[str, tuple[Reading, ...]], dict[str, str]]:
     """The answers of the incident, those of the baseline, and what was asked about the incident."""
     (incident, asked), (baseline, asked_before) = asks.items()
-    now = _answers(prometheus, readings, incident, asked, called="question {}")
+    now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
     before = _answers(prometheus, readings, baseline, asked_before, called=_OF_BASELINE)
     return now, before, dict(asked)
 
