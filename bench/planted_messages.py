@@ -3,7 +3,7 @@
     python bench/planted_messages.py [--scene NAME …] [--show] [--json] [--write]
 
 Every fault of bench/triage_faults.py is lived through with the rules of production: 40 minutes of calm,
-a quarter of an hour of the fault, 20 minutes after it. Traffic breathes all the time. Alertmanager is
+a quarter of an hour of the fault, a quarter of an hour after it. Traffic breathes all the time. Alertmanager is
 simulated, its calls are delivered as `serve` does, and its incidents look for the cause as in production.
 """
 
@@ -166,6 +166,7 @@ def _text(results: list[Result], missed: list[str]) -> str:
     counts = [len(one.messages) for one in told]
     named = [one for one in told if one.named_after is not None]
     parts = ", ".join(f"{part} {sum(one.right[part] for one in told)}" for part in PARTS)
+    share = f"{len(named)} of {len(told)}, {100 * len(named) / len(told):.0f} %"
     rows = [
         [
             one.scene,
@@ -191,8 +192,8 @@ def _text(results: list[Result], missed: list[str]) -> str:
         f"{len(results)} faults, of {len(told)} the chat heard. Messages: median {median(counts):g}, "
         f"most {max(counts)} (wanted {MEDIAN_MESSAGES} and {MOST_MESSAGES}), "
         f"{sum(one.before for one in results)} before a fault.\n"
-        f"Within {SOON_SECONDS:g} s of the first alert a message named the cause "
-        f"of {len(named)} of {len(told)} ({100 * len(named) / len(told):.0f} %, wanted 90 %): {parts} right of {len(told)}; "
+        f"Within {SOON_SECONDS:g} s of the first alert a message named the cause of {share} (wanted 90 %): "
+        f"{parts} right of {len(told)}; "
         f"of {sum(bool(one.others) for one in told)} another cause was named as well or instead.\n"
         f"Missed: {'; '.join(missed) or 'nothing'}.\n\n{table(header, rows)}"
     )

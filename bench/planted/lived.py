@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CALM_SECONDS: Final = 1800.0
 """Before the ten minutes of calm that every scene has."""
 LASTS_SECONDS: Final = 900.0
-_AFTER_SECONDS: Final = 1200.0
+_AFTER_SECONDS: Final = 900.0
 _BREATH: Final = 7
 _SLOS: Final = {
     "availability": {"objective": "99.9%"},
