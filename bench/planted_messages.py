@@ -1,15 +1,17 @@
 """What a chat hears of each planted fault, and whether its first messages name the cause.
 
-    python bench/planted_messages.py [--scene NAME …] [--show] [--json] [--write]
+    python bench/planted_messages.py [--scene NAME …] [--pieces FILE] [--show] [--json] [--write]
 
 Every fault of bench/triage_faults.py is lived through with the rules of production: 40 minutes of calm,
-a quarter of an hour of the fault, a quarter of an hour after it. Traffic breathes all the time. Alertmanager is
+a quarter of an hour of the fault, and as long after it. Traffic breathes all the time. Alertmanager is
 simulated, its calls are delivered as `serve` does, and its incidents look for the cause as in production.
+With --pieces what was lived through is kept in FILE, and not lived through again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import time
@@ -63,19 +65,23 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--scene", nargs="*", default=[])
+    options.add_argument("--pieces", type=Path, metavar="FILE", help="results of this and earlier runs")
     options.add_argument("--show", action="store_true", help="print every alert and every message")
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     chosen = options.parse_args()
     names = [one.name for one in (*SCENES, *OUTSIDE) if not chosen.scene or one.name in chosen.scene]
-    results = []
+    kept = json.loads(chosen.pieces.read_text()) if chosen.pieces and chosen.pieces.exists() else {}
     # The runtime of jsonnet does not survive a fork.
     with ProcessPoolExecutor(_WORKERS, mp_context=get_context("spawn")) as pool:
-        for result, seconds in pool.map(_lived, names):
+        for result, seconds in pool.map(_lived, [name for name in names if name not in kept]):
             print(f"{seconds:5.1f} s  {_line(result)}", file=sys.stderr, flush=True)
             if chosen.show:
                 print(*(f"    {line}" for line in result.shown), sep="\n", file=sys.stderr, flush=True)
-            results.append(result)
+            kept[result.scene] = asdict(result)
+            if chosen.pieces:
+                chosen.pieces.write_text(json.dumps(kept, indent=1))
+    results = [Result(**kept[name]) for name in names]
     missed = _missed(results)
     values = {one.scene: asdict(one) for one in results}
     publish("planted messages", _text(results, missed), values, as_json=chosen.json, write=chosen.write)

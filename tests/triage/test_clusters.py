@@ -140,6 +140,30 @@ def test_each_is_judged_by_its_own_numbers(url: str, cluster: str, status: str) 
     assert [cause.check for cause in verdict.causes][:1] == ["error_surge"] * (status == "wrong")
 
 
+@pytest.mark.parametrize(
+    ("reach", "seconds"),
+    [
+        pytest.param(900.0, 300.0, id="to where it began"),
+        pytest.param(60.0, 60.0, id="not so far"),
+        pytest.param(0.0, 60.0, id="not at all"),
+    ],
+)
+def test_a_look_reaches_back_to_where_the_trouble_began(url: str, reach: float, seconds: float) -> None:
+    """East is ill since five minutes, and an alert that needs four began a moment ago."""
+    now = time.time()
+    incident, baseline = Span(start=now - 60, end=now), Span(start=now - 360, end=now - 60)
+    sources = Sources(prometheus=PrometheusClient(url, cluster="east"))
+
+    snapshot = take_snapshot(sources, incident=incident, baseline=baseline, reach_seconds=reach)
+    verdict = triage(snapshot)
+
+    assert snapshot.incident.seconds == pytest.approx(seconds, abs=seconds / 4)
+    assert snapshot.baseline.end <= now - 290
+    # Where the incident begins with the trouble, nothing was wrong right before it.
+    assert bool(snapshot.baseline_note) == (seconds == incident.seconds)
+    assert verdict.causes[0].check == "error_surge"
+
+
 @pytest.mark.parametrize(("past", "told"), [(True, True), (False, False)], ids=["then", "now"])
 def test_an_incident_that_is_over_is_judged_by_what_was_then(url: str, *, past: bool, told: bool) -> None:
     """A server was down at its end and is up now; Prometheus' own pages know only of now."""
