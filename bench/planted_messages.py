@@ -42,10 +42,14 @@ _WORKERS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Times are seconds since the fault began, but `named_after`, which is since the first alert."""
+    """Times are seconds since the fault began, but `named_after`.
+
+    That is since the first alert where the first message is a page, and since that message where it is not.
+    """
 
     scene: str
     promised: bool
+    page: bool
     alerts: tuple[str, ...]
     first: float | None
     messages: tuple[float, ...]
@@ -102,7 +106,10 @@ def _result(scene: Scene, world: Planted, found: Heard) -> Result:
     alerts = [one for one in found.lives if one.since >= begins]
     messages = [one for one in found.messages if one.at >= begins]
     first = alerts[0].since if alerts else None
-    soon = [one for one in messages if first is not None and one.at <= first + SOON_SECONDS and one.named]
+    page = bool(messages) and messages[0].page
+    # Alertmanager keeps warnings back for three minutes.
+    begin = (first if page else messages[0].at) if messages and first is not None else 0.0
+    soon = [one for one in messages if one.at <= begin + SOON_SECONDS and one.named]
     right = dict.fromkeys(PARTS, False)
     named_after = None
     others = []
@@ -114,12 +121,13 @@ def _result(scene: Scene, world: Planted, found: Heard) -> Result:
             else dict.fromkeys(PARTS, False)
         )
         if parts["headline"] and parts["place"] and named_after is None:
-            right, named_after = parts, one.at - (first or 0.0)
+            right, named_after = parts, one.at - begin
         elif not (parts["headline"] and parts["place"]):
             others.append(f"{one.named.check} {' / '.join(filter(None, one.named.place))}")
     return Result(
         scene=scene.name,
         promised=scene.truth is not None,
+        page=page,
         alerts=tuple(f"{one.labels['alertname']} {_place(one.labels)}".strip() for one in alerts),
         first=None if first is None else first - begins,
         messages=tuple(one.at - begins for one in messages),
@@ -198,7 +206,9 @@ def _text(results: list[Result], missed: list[str]) -> str:
         f"{len(results)} faults, of {len(told)} the chat heard. Messages: median {median(counts):g}, "
         f"most {max(counts)} (wanted {MEDIAN_MESSAGES} and {MOST_MESSAGES}), "
         f"{sum(one.before for one in results)} before a fault.\n"
-        f"Within {SOON_SECONDS:g} s of the first alert a message named the cause of {share} (wanted 90 %): "
+        f"Within {SOON_SECONDS:g} s of the first alert, where that is a page, or of the first message, where it "
+        f"is a warning, which Alertmanager keeps back, a message named the cause of {share} (wanted 90 %), "
+        f"of pages {sum(one.page for one in named)} of {sum(one.page for one in told)}: "
         f"{parts} right of {len(told)}; "
         f"of {sum(bool(one.others) for one in told)} another cause was named as well or instead.\n"
         f"Missed: {'; '.join(missed) or 'nothing'}.\n\n{table(header, rows)}"

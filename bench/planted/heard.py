@@ -37,7 +37,7 @@ from tritonobs.timings import promql
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from planted.lived import Planted
+    from planted.lived import Planted, Target
     from support.fleet_sim.engine import Engine
     from tritonobs.delivery.payload import Alert
     from tritonobs.plan.notify import Robot
@@ -53,6 +53,7 @@ class Message:
     """A message of warnings or pages, at a second of the world, and the cause that it names, if any."""
 
     at: float
+    page: bool
     alerts: tuple[str, ...]
     said: tuple[str, ...]
     named: Named | None
@@ -92,14 +93,10 @@ def heard(engine: Engine, world: Planted) -> Heard:
 
 
 async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: float) -> list[Message]:
-    loop = asyncio.get_running_loop()
+    clock = _Clock(zero)
     manager = Alertmanager(yaml.safe_load(render_alertmanager(world.plan)[0].text))
     calls = [one for one in manager.calls(lives, until=world.seconds) if one.receiver == CHAT]
-
-    def now() -> float:
-        return zero + loop.time()
-
-    with _serving(url, world, manager, lives, zero, now):
+    with _serving(url, world, _Listing(manager, lives, clock), clock):
         supervisor = Supervisor()
         incidents = part.Incidents(world.plan, supervisor)
 
@@ -125,6 +122,7 @@ async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: floa
     return [
         Message(
             at=one.at,
+            page="critical" in one.severities,
             alerts=tuple(f"{alert.labels['alertname']} {alert.status}" for alert in one.alerts),
             said=tuple(one.above[0]),
             named=next(iter(one.above[1]), None),
@@ -147,21 +145,26 @@ def _named(cause: Any, world: Planted) -> Named:  # noqa: ANN401 (the answer of 
     )
 
 
+class _Clock:
+    """The time of the world, in place of the module `time`. Made inside the event loop."""
+
+    def __init__(self, zero: float) -> None:
+        self._zero, self.second = zero, asyncio.get_running_loop().time
+
+    def time(self) -> float:
+        """The Unix time."""
+        return self._zero + self.second()
+
+    monotonic = time
+
+
 @contextmanager
-def _serving(
-    url: str,
-    world: Planted,
-    manager: Alertmanager,
-    lives: Sequence[Life],
-    zero: float,
-    now: Callable[[], float],
-) -> Iterator[None]:
+def _serving(url: str, world: Planted, listing: _Listing, clock: _Clock) -> Iterator[None]:
     """The clock, the threads and the servers of `serve` are those of the world."""
-    clock = SimpleNamespace(time=now, monotonic=now)
     asked = part._Asked(  # noqa: SLF001 (its servers are simulated)
-        prometheus=_Prometheus(url, world, zero, now),
-        alertmanager=_Listing(manager, lives, zero, now),
-        replicas=tuple(_Server(world, one.address, zero, now) for one in world.targets),
+        prometheus=_Prometheus(url, world, clock),
+        alertmanager=listing,
+        replicas=tuple(_Server(world, one, clock) for one in world.targets),
         called={one.address: one.name for one in world.fleet.replicas},
     )
     with (
@@ -192,23 +195,23 @@ class _Inline:
 class _Prometheus(Recorded):
     """One that lives at the time of the world."""
 
-    def __init__(self, url: str, world: Planted, zero: float, now: Callable[[], float]) -> None:
+    def __init__(self, url: str, world: Planted, clock: _Clock) -> None:
         super().__init__(url, timeout_seconds=60.0)
-        self._world, self._zero, self._time = world, zero, now
+        self._world, self._clock = world, clock
 
     def targets(self) -> tuple[Any, ...]:
         """Those of now."""
-        scene = self._world.scene
-        states = ((one.address, one.at(self._time() - self._zero)) for one in self._world.targets)
+        errors, second = self._world.scene.errors, self._clock.second()
+        states = ((one.address, one.at(second)) for one in self._world.targets)
         return tuple(
-            target(address, answers=up, error=scene.errors.get(address, "connection refused"))
+            target(address, answers=up, error=errors.get(address, "connection refused"))
             for address, up in states
             if up is not None
         )
 
     def alerts(self) -> tuple[Any, ...]:
         """Those of now."""
-        now = self._time()
+        now = self._clock.time()
         since = {
             frozenset(one.labels.items()): datetime.fromtimestamp(one.value, timezone.utc).isoformat()
             for one in self.query("ALERTS_FOR_STATE", at=now)
@@ -220,29 +223,30 @@ class _Prometheus(Recorded):
 
 
 class _Listing:
-    """What Alertmanager lists."""
+    """What Alertmanager lists. It is never restarted, and nobody silences anything."""
 
     address = "http://alertmanager"
 
-    def __init__(
-        self, manager: Alertmanager, lives: Sequence[Life], zero: float, now: Callable[[], float]
-    ) -> None:
-        self._manager, self._lives, self._zero, self._time = manager, lives, zero, now
+    def __init__(self, manager: Alertmanager, lives: Sequence[Life], clock: _Clock) -> None:
+        self._manager, self._lives, self._clock = manager, lives, clock
 
     def alerts(self) -> tuple[Any, ...]:
         """Those of now."""
-        return listed(self._manager, self._lives, self._time() - self._zero)
+        return listed(self._manager, self._lives, self._clock.second())
 
-    def status(self) -> SimpleNamespace:
-        """It is never restarted."""
+    @staticmethod
+    def status() -> SimpleNamespace:
+        """Always the same."""
         return SimpleNamespace(uptime="1")
 
-    def ready(self) -> bool:
+    @staticmethod
+    def ready() -> bool:
         """It always is."""
         return True
 
-    def silences(self) -> tuple[()]:
-        """Nobody silences anything."""
+    @staticmethod
+    def silences() -> tuple[()]:
+        """None."""
         return ()
 
     def close(self) -> None:
@@ -252,9 +256,9 @@ class _Listing:
 class _Server:
     """A Triton server: its index of models, as long as it answers."""
 
-    def __init__(self, world: Planted, name: str, zero: float, now: Callable[[], float]) -> None:
-        self.address = f"http://{name}"
-        self._world, self._name, self._zero, self._time = world, name, zero, now
+    def __init__(self, world: Planted, seen: Target, clock: _Clock) -> None:
+        self.address = f"http://{seen.address}"
+        self._world, self._seen, self._clock = world, seen, clock
 
     def ready(self) -> bool:
         """Whether it is.
@@ -262,16 +266,14 @@ class _Server:
         Raises:
             ClientError: it does not answer.
         """
-        second = self._time() - self._zero
-        up = next(one.at(second) for one in self._world.targets if one.address == self._name)
-        if not up:
+        if not self._seen.at(self._clock.second()):
             raise ClientError(f"{self.address} does not answer")
         return True
 
     def repository_index(self) -> tuple[RepositoryEntry, ...]:
         """The models that are not loaded while the fault lasts."""
         self.ready()
-        during = self._world.begins <= self._time() - self._zero < self._world.ends
+        during = self._world.begins <= self._clock.second() < self._world.ends
         return self._world.scene.entries if during else ()
 
     def close(self) -> None:
