@@ -16,7 +16,7 @@ from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, format_bound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from planted.model import Key, Labels, Model
+    from planted.model import Key, Labels, Model, Points
 
 SCRAPE_SECONDS = 5.0
 _LES = tuple(format_bound(bound) for bound in (*DEFAULT_BOUNDS_SECONDS, math.inf))
@@ -49,7 +49,7 @@ class Fleet(Requests):
         self.rates: dict[str, float] = {}
         self.breath: dict[str, float] = {}
         self.limits: dict[str, float] = {}
-        self.series: dict[Key, list[tuple[float, float]]] = {}
+        self.series: dict[Key, Points] = {}
         self._serial = 0
         for replica in self.replicas:
             for model in models:
@@ -198,33 +198,52 @@ class Fleet(Requests):
                 time += SCRAPE_SECONDS
 
     def _scrape(self, replica: Replica) -> None:
-        target = (("instance", replica.address), ("job", "triton"), ("replica", replica.name))
         if not replica.listed:
             return
-        self._keep("up", target, float(replica.answers))
+        self._keep(replica, ("up", ()), float(replica.answers))
         if not replica.answers:
             return
-        page = {} if replica.empty else dict(self._page(replica))
+        lines = 0 if replica.empty else self._scrape_page(replica)
         for name in ("scrape_samples_scraped", "scrape_samples_post_metric_relabeling"):
-            self._keep(name, target, float(len(page)))
-        for (name, labels), value in page.items():
-            self._keep(name, (*labels, *target), value)
+            self._keep(replica, (name, ()), float(lines))
 
-    def _page(self, replica: Replica) -> Iterator[tuple[Key, float]]:
-        yield from replica.cells.items()
-        yield (names.TRITON_CPU_UTILIZATION, ()), replica.cpu
+    def _scrape_page(self, replica: Replica) -> int:
+        """Keep each line of its page; how many there are."""
+        for key, value in replica.cells.items():
+            self._keep(replica, key, value)
+        self._keep(replica, (names.TRITON_CPU_UTILIZATION, ()), replica.cpu)
         for worker, (model, version, last) in replica.beats.items():
             beat = last if last is not None else self.now - self.random.random()
-            yield (names.HEARTBEAT, (("model", model), ("version", version), ("worker", worker))), beat
+            labels = (("model", model), ("version", version), ("worker", worker))
+            self._keep(replica, (names.HEARTBEAT, labels), beat)
         for labels, counts in replica.histograms.items():
+            *buckets, whole = self._buckets(replica, labels)
             total = 0
-            for le, count in zip(_LES, counts, strict=True):
+            for points, count in zip(buckets, counts, strict=True):
                 total += count
-                yield (f"{names.STAGE_DURATION}_bucket", (*labels, ("le", le))), float(total)
-            yield (f"{names.STAGE_DURATION}_count", labels), float(total)
+                points.append((self.now, float(total)))
+            whole.append((self.now, float(total)))
+        return len(replica.cells) + 1 + len(replica.beats) + (len(_LES) + 1) * len(replica.histograms)
 
-    def _keep(self, name: str, labels: Labels, value: float) -> None:
-        self.series.setdefault((name, labels), []).append((self.now, value))
+    def _keep(self, replica: Replica, key: Key, value: float) -> None:
+        points = replica.kept.get(key)
+        if points is None:
+            points = replica.kept[key] = self._points(replica, key)
+        points.append((self.now, value))
+
+    def _buckets(self, replica: Replica, labels: Labels) -> list[Points]:
+        """Where the buckets of a histogram are kept, and its count."""
+        found = replica.kept_buckets.get(labels)
+        if found is None:
+            keys = [(f"{names.STAGE_DURATION}_bucket", (*labels, ("le", le))) for le in _LES]
+            keys.append((f"{names.STAGE_DURATION}_count", labels))
+            found = replica.kept_buckets[labels] = [self._points(replica, key) for key in keys]
+        return found
+
+    def _points(self, replica: Replica, key: Key) -> Points:
+        name, labels = key
+        target = (("instance", replica.address), ("job", "triton"), ("replica", replica.name))
+        return self.series.setdefault((name, (*labels, *target)), [])
 
     def fleet_rows(self) -> Iterator[Key]:
         """What the fleet file says: calls, limits, kinds."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 Key: TypeAlias = tuple[str, Labels]
+Points: TypeAlias = list[tuple[float, float]]
 Process: TypeAlias = "Generator[float | Instances, int, bool | None]"
 """A request; it ends with whether it went well, None where it was refused as bad input."""
 
@@ -87,3 +88,6 @@ class Replica:
         self.empty = False
         self.weight = 1.0
         self.cpu = 0.4
+        # Where the samples of its page are kept: by line, and by histogram.
+        self.kept: dict[Key, Points] = {}
+        self.kept_buckets: dict[Labels, list[Points]] = {}
