@@ -49,8 +49,8 @@ def verdict(
 ) -> Looked:
     """What is wrong in `incident`, compared with `baseline`, or with the time right before.
 
-    `called` are names of replicas by the host and port of their addresses. An incident that began before
-    `incident` is looked at from its beginning on, at most `reach_seconds` earlier.
+    `called` are names of replicas by the host and port of their addresses. Where the time right before
+    `incident` had problems itself, the incident begins with them, at most `reach_seconds` earlier.
 
     Raises:
         ClientError: Prometheus did not answer.
