@@ -109,11 +109,7 @@ class _WithRequest:
     """`total` and the outcome by `request`."""
 
     def __init__(self, stages: Any) -> None:  # noqa: ANN401 (of more than one release)
-        self._stages, self.items = stages, stages.items
-
-    def time(self, stage: str) -> Any:  # noqa: ANN401 (as above)
-        """A block."""
-        return self._stages.request() if stage == "total" else self._stages.time(stage)
+        self.time, self.items = stages.time, stages.items
 
     def outcome(self, _outcome: str) -> None:
         """Called by the block."""
@@ -121,7 +117,8 @@ class _WithRequest:
 
 def _measure(way: str, calls: int, runs: int, cold_runs: int) -> dict[str, float]:
     if way == "blocks":
-        return {"a request, cold": _cold(_Blocks(), cold_runs)}
+        blocks = _Blocks()
+        return {"a request, cold": _cold(blocks, cold_runs, blocks.time, "total")}
     from tritonobs.stage import Stages, cells  # noqa: PLC0415 (as above)
 
     found = "cells" if not hasattr(cells, "COMPILED") else "compiled" if cells.COMPILED else "python"
@@ -130,9 +127,9 @@ def _measure(way: str, calls: int, runs: int, cold_runs: int) -> dict[str, float
     stages = Stages({"model_name": "m", "model_version": "1"}, None)
     empty = _fastest(lambda: None, calls, runs)
     costs = {name: _fastest(record, calls, runs) - empty for name, record in _records(stages).items()}
-    costs["a request, cold"] = _cold(stages, cold_runs)
+    costs["a request, cold"] = _cold(stages, cold_runs, stages.time, "total")
     if hasattr(stages, "request"):
-        costs["the same with request()"] = _cold(_WithRequest(stages), cold_runs)
+        costs["the same with request()"] = _cold(_WithRequest(stages), cold_runs, stages.request, 1)
     return costs
 
 
@@ -173,13 +170,13 @@ def _fastest(record: Callable[[], object], calls: int, runs: int) -> float:
     return best / calls * 1e9
 
 
-def _cold(stages: Any, runs: int) -> float:  # noqa: ANN401 (as above)
-    """All records of one request, with caches full of something else."""
+def _cold(stages: Any, runs: int, whole: Callable[..., Any], of: object) -> float:  # noqa: ANN401 (as above)
+    """All records of one request, with caches full of something else; `whole(of)` is the block around it."""
     took = []
     for _ in range(runs):
         bytes(CACHE)
         started = time.perf_counter()
-        with stages.time("total"):
+        with whole(of):
             for stage in ("read", "decode", "infer", "encode"):
                 with stages.time(stage):
                     pass

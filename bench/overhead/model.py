@@ -26,12 +26,17 @@ BLOCK = bytes(1024)
 class Way:
     """Blocks that are timed, and no metrics behind them."""
 
+    of: str | int = "total"
+    """What `whole`, the block around a request, is called with."""
+
     def __init__(self, _args: Args) -> None:
         self.nothing = nullcontext()
 
     def time(self, _stage: str) -> AbstractContextManager:
         """Time a stage."""
         return self.nothing
+
+    whole = time
 
     def images(self, n: int) -> None:
         """Count what was worked on."""
@@ -55,7 +60,7 @@ class Tritonobs(Way):
         from tritonobs.stage import Stages  # noqa: PLC0415 (the other variants must not pay for it)
 
         self.stages = Stages(args, pb_utils)
-        self.time = self.stages.time
+        self.time = self.whole = self.stages.time
         self.finalize = self.stages.finalize
 
     def images(self, n: int) -> None:
@@ -72,11 +77,7 @@ class Request(Tritonobs):
 
     def __init__(self, args: Args) -> None:
         super().__init__(args)
-        self.time = self.total_or_stage
-
-    def total_or_stage(self, stage: str) -> AbstractContextManager:
-        """Time a stage."""
-        return self.stages.request() if stage == "total" else self.stages.time(stage)
+        self.whole, self.of = self.stages.request, 1
 
     def ok(self) -> None:
         """Called by the block."""
@@ -105,6 +106,8 @@ class Direct(Way):
         yield
         self.stages[stage].observe(time.perf_counter() - started)
 
+    whole = time
+
     def images(self, n: int) -> None:
         """Count what was worked on."""
         self.items.increment(n)
@@ -129,6 +132,8 @@ class PrometheusClient(Way):
     def time(self, stage: str) -> AbstractContextManager:
         """Time a stage."""
         return self.stages[stage].time()
+
+    whole = time
 
     def images(self, n: int) -> None:
         """Count what was worked on."""
@@ -178,7 +183,7 @@ class TritonPythonModel:
     def timed(self, request: object) -> object:
         """The same, instrumented."""
         way = self.way
-        with way.time("total"):
+        with way.whole(way.of):
             with way.time("read"):
                 tensor = pb_utils.get_input_tensor_by_name(request, "IN")
             with way.time("infer"):

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import inspect
+import math
 import threading
 import time
 
@@ -242,6 +243,10 @@ def test_ended_stages_leave_no_memory_behind(fake, make):
         pytest.param(lambda stages: stages.request().outcome("error", 1, 1), id="outcome of three"),
         pytest.param(lambda stages: stages.request().outcome("error", m=1), id="outcome by name"),
         pytest.param(lambda stages: stages.request().end("ok", 1), id="end"),
+        pytest.param(lambda stages: stages.items("nms"), id="items of one"),
+        pytest.param(lambda stages: stages.items("nms", "boxes", 1, 1), id="items of four"),
+        pytest.param(lambda stages: stages.items("nms", "boxes", m=1), id="items by name"),
+        pytest.param(lambda stages: stages.items("nms", "boxes", kind="boxes"), id="items of two kinds"),
     ],
 )
 def test_a_call_that_is_wrong_is_an_error_of_the_model(fake, make, call):
@@ -258,7 +263,40 @@ def test_arguments_may_be_named(fake, make):
     request.outcome("cancelled", n=1)
     request.end(outcome="rejected")
 
+    stages.items(stage="nms", kind="boxes", n=5)
+    stages.items("nms", kind="boxes")
+
     assert _outcomes(fake) == {"error": 1, "cancelled": 1, "rejected": 1}
+    assert fake.total("tritonobs_stage_items_total", stage="nms", kind="boxes") == 6
+
+
+def test_numbers_of_other_types_are_numbers(fake, make):
+    """What a model has at hand, of Python and of numpy."""
+    stages = make(fake)
+    for n in (2, 2.5, True, np.int64(3), np.float32(0.5), 10**12):
+        stages.items("nms", "boxes", n)
+    stages.observe("decode", 3, np.int16(2))
+    stages.observe("decode", seconds=True, n=True)
+
+    assert fake.snapshot().total("tritonobs_stage_items_total", kind="boxes") == 10**12 + 9
+    assert fake.total(f"{DURATION}_count", stage="decode") == 3
+    assert fake.total(f"{DURATION}_sum", stage="decode") == 7
+
+
+def test_a_value_is_counted_in_its_bucket_wherever_the_last_one_was(fake, make):
+    """Every value after every other one, at the edges, just above them, and where there is no bound."""
+    stages = make(fake, latency_buckets=(0.1, 0.2, 0.5))
+    values = (0, 0.05, 0.1, math.nextafter(0.1, 1), 0.2, 0.3, 0.5, math.nextafter(0.5, 1), 7, 1e12)
+    for before in values:
+        for value in values:
+            stages.observe("decode", before)
+            stages.observe("decode", value)
+
+    page = fake.snapshot()
+    found = {
+        le: page.total(f"{DURATION}_bucket", stage="decode", le=le) for le in ("0.1", "0.2", "0.5", "+Inf")
+    }
+    assert found == {"0.1": 60, "0.2": 100, "0.5": 140, "+Inf": 200}
 
 
 @pytest.fixture(autouse=True)

@@ -145,8 +145,21 @@ def test_many_threads_give_exact_totals(fake, make):
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), -float("inf"), -0.001, 1e300, None, "soon", [], {}, object()],
-    ids=["NaN", "inf", "-inf", "negative", "too large", "None", "text", "list", "dict", "object"],
+    [float("nan"), float("inf"), -float("inf"), -0.001, -1, 1e300, 10**400, None, "soon", [], {}, object()],
+    ids=[
+        "NaN",
+        "inf",
+        "-inf",
+        "negative",
+        "-1",
+        "too large",
+        "no float",
+        "None",
+        "text",
+        "list",
+        "dict",
+        "object",
+    ],
 )
 def test_an_impossible_value_is_dropped_and_counted(fake, make, value):
     """It reaches no series, and the call returns as if nothing had happened."""

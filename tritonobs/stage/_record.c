@@ -6,26 +6,35 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
+#include <stddef.h>
 #include <time.h>
 
 #define LARGEST 1e12
+#define COLD __attribute__((cold, noinline)) /* away from what every request runs */
 
-/* Bounds of a distribution, none for a count; of each bucket count and sum in turn, of a count its number. */
+/* Of each bucket count and sum in turn, then the bounds; of a count, which has no bounds, its number.
+ *
+ * A process that Triton has just woken pays for each line of memory that it touches: so this is one piece, and
+ * keeps the edges of the bucket that was used last (above < value <= upto), where the next value mostly belongs.
+ */
 typedef struct {
+    PyObject_VAR_HEAD
     Py_ssize_t bounds;
-    double *bound;
-    double *number;
+    Py_ssize_t last;
+    double above, upto;
+    double number[];
 } Cell;
 
 typedef struct {
     PyObject_HEAD
-    PyObject *cells; /* key: capsule of a Cell */
+    PyObject *cells; /* key: Cell */
     PyObject *open_cell;
     PyObject *drop;
     PyObject *decorate;
     PyObject *total;    /* the stage of whole requests */
     PyObject *requests; /* the name of the counter of requests */
     PyObject *ok;       /* its key for the outcome `ok` */
+    PyObject *items;    /* the name of the counter of items */
     PyObject *told;     /* functions of record.py, for what is not everyday */
     PyObject *failed;
     int forked;
@@ -47,7 +56,7 @@ typedef struct {
     PyObject *rest;
 } Request;
 
-static PyTypeObject *timer_type, *request_type;
+static PyTypeObject *cell_type, *timer_type, *request_type;
 
 static double
 now(void)
@@ -57,69 +66,77 @@ now(void)
     return (double)read.tv_sec + 1e-9 * (double)read.tv_nsec;
 }
 
-static void
-free_cell(PyObject *capsule)
-{
-    Cell *cell = PyCapsule_GetPointer(capsule, NULL);
-    PyMem_Free(cell->bound);
-    PyMem_Free(cell->number);
-    PyMem_Free(cell);
-}
-
-static PyObject *
+static Cell *
 new_cell(PyObject *bounds)
 {
     Py_ssize_t size = PyTuple_Size(bounds);
-    if (size < 0)
+    Cell *cell = size < 0 ? NULL : (Cell *)PyType_GenericAlloc(cell_type, 3 * size + 2);
+    if (!cell)
         return NULL;
-    Cell *cell = PyMem_Calloc(1, sizeof(Cell));
-    PyObject *capsule = cell ? PyCapsule_New(cell, NULL, free_cell) : NULL;
-    if (!capsule) {
-        PyMem_Free(cell);
-        return PyErr_NoMemory();
-    }
     cell->bounds = size;
-    cell->bound = PyMem_Calloc(size + 1, sizeof(double));
-    cell->number = PyMem_Calloc(2 * (size + 1), sizeof(double));
-    if (!cell->bound || !cell->number) {
-        Py_DECREF(capsule);
-        return PyErr_NoMemory();
-    }
+    cell->above = cell->upto = -1; /* no value is in there */
     for (Py_ssize_t at = 0; at < size; at++)
-        cell->bound[at] = PyFloat_AsDouble(PyTuple_GetItem(bounds, at));
-    if (PyErr_Occurred()) {
-        Py_DECREF(capsule);
+        cell->number[2 * size + 2 + at] = PyFloat_AsDouble(PyTuple_GetItem(bounds, at));
+    if (PyErr_Occurred())
+        Py_CLEAR(cell);
+    return cell;
+}
+
+static void
+cell_dealloc(Cell *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* The cell of a key that has none; NULL as in find_cell. */
+static COLD Cell *
+open_cell(Recorder *self, PyObject *key, double amount)
+{
+    if (PyErr_Occurred())
+        return NULL;
+    PyObject *bounds = PyObject_CallFunction(self->open_cell, "(Od)", key, amount);
+    if (!bounds || bounds == Py_None) {
+        Py_XDECREF(bounds);
         return NULL;
     }
-    return capsule;
+    PyObject *made = (PyObject *)new_cell(bounds);
+    Py_DECREF(bounds);
+    if (!made)
+        return NULL;
+    /* Another thread may have been here while Python code ran: what it has counted stays. */
+    PyObject *found = PyDict_GetItemWithError(self->cells, key);
+    if (!found && !PyErr_Occurred() && PyDict_SetItem(self->cells, key, made) == 0)
+        found = made;
+    Py_DECREF(made);
+    return (Cell *)found;
 }
 
 /* The cell of a key; NULL if it may not be used (no error is set) or something went wrong (one is). */
 static Cell *
 find_cell(Recorder *self, PyObject *key, double amount)
 {
-    PyObject *capsule = PyDict_GetItemWithError(self->cells, key);
-    if (!capsule) {
-        if (PyErr_Occurred())
-            return NULL;
-        PyObject *bounds = PyObject_CallFunction(self->open_cell, "(Od)", key, amount);
-        if (!bounds || bounds == Py_None) {
-            Py_XDECREF(bounds);
-            return NULL;
-        }
-        PyObject *made = new_cell(bounds);
-        Py_DECREF(bounds);
-        if (!made)
-            return NULL;
-        /* Another thread may have been here while Python code ran: what it has counted stays. */
-        capsule = PyDict_GetItemWithError(self->cells, key);
-        if (!capsule && !PyErr_Occurred() && PyDict_SetItem(self->cells, key, made) == 0)
-            capsule = made;
-        Py_DECREF(made);
-        if (!capsule)
-            return NULL;
+    PyObject *found = PyDict_GetItemWithError(self->cells, key);
+    return found ? (Cell *)found : open_cell(self, key, amount);
+}
+
+/* Where a value belongs, if it is not where the last one was. */
+static Py_ssize_t
+search(Cell *cell, double value)
+{
+    const double *bound = cell->number + 2 * cell->bounds + 2;
+    Py_ssize_t low = 0, high = cell->bounds;
+    while (low < high) {
+        Py_ssize_t middle = (low + high) / 2;
+        if (bound[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return PyCapsule_GetPointer(capsule, NULL);
+    cell->above = low ? bound[low - 1] : -1;
+    cell->upto = low < cell->bounds ? bound[low] : LARGEST;
+    return cell->last = low;
 }
 
 static int
@@ -128,7 +145,7 @@ is_number(double number)
     return number >= 0 && number <= LARGEST;
 }
 
-static void
+static COLD void
 drop(Recorder *self, const char *reason, double amount, PyObject *what)
 {
     PyObject *done = what ? PyObject_CallFunction(self->drop, "(sdO)", reason, amount, what) : NULL;
@@ -136,37 +153,37 @@ drop(Recorder *self, const char *reason, double amount, PyObject *what)
     PyErr_Clear();
 }
 
-/* After a record: tell what was wrong with it, and go on. */
-static void
-settle(Recorder *self, int valid, PyObject *key, PyObject *value, PyObject *n)
+/* After a record that was not valid: tell what was wrong with it (value and n as far as given), and go on. */
+static COLD void
+refuse(Recorder *self, PyObject *key, PyObject *value, PyObject *n)
 {
-    if (valid && !PyErr_Occurred())
-        return;
     PyErr_Clear();
-    PyObject *what = n ? PyTuple_Pack(3, key, value, n) : PyTuple_Pack(2, key, value);
+    PyObject *what = PyTuple_Pack(n ? 3 : value ? 2 : 1, key, value, n);
     drop(self, "invalid", 1, what);
     Py_XDECREF(what);
 }
 
+/* Whether it was valid; if not, an error may be set. What is not a number arrives here as -1, with one. */
 static int
 add(Recorder *self, PyObject *key, double amount)
 {
-    if (PyErr_Occurred() || !is_number(amount))
+    if (!is_number(amount))
         return 0;
     if (self->forked) {
         drop(self, "forked", amount, key);
         return 1;
     }
     Cell *cell = find_cell(self, key, amount);
-    if (cell)
-        cell->number[0] += amount;
+    if (!cell)
+        return !PyErr_Occurred();
+    cell->number[0] += amount;
     return 1;
 }
 
 static int
 put(Recorder *self, PyObject *key, double value, double times)
 {
-    if (PyErr_Occurred() || !is_number(value) || !is_number(times))
+    if (!is_number(value) || !is_number(times))
         return 0;
     if (self->forked) {
         drop(self, "forked", times, key);
@@ -174,25 +191,26 @@ put(Recorder *self, PyObject *key, double value, double times)
     }
     Cell *cell = find_cell(self, key, times);
     if (!cell)
-        return 1;
-    Py_ssize_t low = 0, high = cell->bounds;
-    while (low < high) {
-        Py_ssize_t middle = (low + high) / 2;
-        if (cell->bound[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    cell->number[2 * low] += times;
-    cell->number[2 * low + 1] += value * times;
+        return !PyErr_Occurred();
+    int again = cell->above < value && value <= cell->upto;
+    double *number = cell->number + 2 * (again ? cell->last : search(cell, value));
+    number[0] += times;
+    number[1] += value * times;
     return 1;
+}
+
+/* PyFloat_AsDouble alone makes a float out of each int, to read it. */
+static double
+amount_of(PyObject *n)
+{
+    return PyLong_CheckExact(n) ? PyLong_AsDouble(n) : PyFloat_AsDouble(n);
 }
 
 static double
 whole(PyObject *n)
 {
-    Py_ssize_t number = PyNumber_AsSsize_t(n, NULL); /* clipped: too large is too large */
-    return (double)number;
+    /* Clipped: too large is too large. */
+    return PyLong_CheckExact(n) ? PyLong_AsDouble(n) : (double)PyNumber_AsSsize_t(n, NULL);
 }
 
 static PyObject *
@@ -202,7 +220,8 @@ recorder_count(Recorder *self, PyObject *const *given, Py_ssize_t size)
         PyErr_SetString(PyExc_TypeError, "count(key, n)");
         return NULL;
     }
-    settle(self, add(self, given[0], PyFloat_AsDouble(given[1])), given[0], given[1], NULL);
+    if (!add(self, given[0], amount_of(given[1])))
+        refuse(self, given[0], given[1], NULL);
     Py_RETURN_NONE;
 }
 
@@ -213,9 +232,9 @@ recorder_distribute(Recorder *self, PyObject *const *given, Py_ssize_t size)
         PyErr_SetString(PyExc_TypeError, "distribute(key, value, n)");
         return NULL;
     }
-    double value = PyFloat_AsDouble(given[1]);
-    double times = PyErr_Occurred() ? 0 : whole(given[2]);
-    settle(self, put(self, given[0], value, times), given[0], given[1], given[2]);
+    double value = amount_of(given[1]);
+    if (value < 0 || !put(self, given[0], value, whole(given[2])))
+        refuse(self, given[0], given[1], given[2]);
     Py_RETURN_NONE;
 }
 
@@ -300,12 +319,32 @@ recorder_request(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObje
 }
 
 static PyObject *
+recorder_items(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *stage = NULL, *kind = NULL, *n = NULL;
+    Py_ssize_t known = one_of(&stage, "stage", given, size, names, 0);
+    known += one_of(&kind, "kind", given, size, names, 1);
+    known += one_of(&n, "n", given, size, names, 2);
+    if (!stage || !kind || size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, "items(stage, kind, n=1)");
+        return NULL;
+    }
+    PyObject *key = PyTuple_Pack(3, self->items, stage, kind);
+    if (!key)
+        return NULL;
+    if (!add(self, key, n ? amount_of(n) : 1))
+        refuse(self, key, n, NULL);
+    Py_DECREF(key);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
 recorder_totals(Recorder *self, PyObject *Py_UNUSED(nothing))
 {
-    PyObject *totals = PyDict_New(), *key, *capsule;
+    PyObject *totals = PyDict_New(), *key, *found;
     Py_ssize_t at = 0;
-    while (totals && PyDict_Next(self->cells, &at, &key, &capsule)) {
-        Cell *cell = PyCapsule_GetPointer(capsule, NULL);
+    while (totals && PyDict_Next(self->cells, &at, &key, &found)) {
+        Cell *cell = (Cell *)found;
         Py_ssize_t size = cell->bounds ? 2 * (cell->bounds + 1) : 1;
         PyObject *numbers = PyList_New(size);
         for (Py_ssize_t each = 0; numbers && each < size; each++) {
@@ -331,9 +370,9 @@ static PyObject *
 recorder_new(PyTypeObject *type, PyObject *given, PyObject *names)
 {
     static char *known[] = {"open_cell", "drop", "decorate", "requests", NULL};
-    PyObject *open_cell, *drop_record, *decorate, *in_python, *total, *requests, *told, *failed;
-    if (!PyArg_ParseTupleAndKeywords(given, names, "OOO(OUUOO)", known, &open_cell, &drop_record, &decorate,
-                                     &in_python, &total, &requests, &told, &failed))
+    PyObject *open_cell, *drop_record, *decorate, *in_python, *total, *requests, *items, *told, *failed;
+    if (!PyArg_ParseTupleAndKeywords(given, names, "OOO(OUUUOO)", known, &open_cell, &drop_record, &decorate,
+                                     &in_python, &total, &requests, &items, &told, &failed))
         return NULL;
     Recorder *self = (Recorder *)PyType_GenericAlloc(type, 0);
     if (!self)
@@ -346,13 +385,16 @@ recorder_new(PyTypeObject *type, PyObject *given, PyObject *names)
     self->decorate = decorate;
     Py_INCREF(total);
     Py_INCREF(requests);
+    Py_INCREF(items);
     Py_INCREF(told);
     Py_INCREF(failed);
     self->total = total;
     self->requests = requests;
+    self->items = items;
     self->told = told;
     self->failed = failed;
-    self->ok = Py_BuildValue("(Os)", requests, "ok");
+    /* Interned as the keys of Python code are, or each look-up would compare letters. */
+    self->ok = Py_BuildValue("(ON)", requests, PyUnicode_InternFromString("ok"));
     self->cells = PyDict_New();
     if (!self->cells || !self->ok)
         Py_CLEAR(self);
@@ -391,10 +433,17 @@ recorder_dealloc(Recorder *self)
     recorder_clear(self);
     Py_CLEAR(self->total);
     Py_CLEAR(self->requests);
+    Py_CLEAR(self->items);
     Py_CLEAR(self->ok);
     Py_CLEAR(self->cells);
     PyObject_GC_Del(self);
     Py_DECREF(type);
+}
+
+static int
+is_text(PyObject *stage)
+{
+    return PyUnicode_CheckExact(stage) || PyUnicode_Check(stage); /* the second is a call */
 }
 
 static int
@@ -404,18 +453,14 @@ end_timer(Timer *self)
         return 0;
     self->running = 0;
     self->seconds = now() - self->started;
-    Recorder *recorder = self->recorder;
-    /* A block that raised goes on raising; what is recorded about it must not touch its exception. */
-    PyObject *kind, *error, *trace;
-    PyErr_Fetch(&kind, &error, &trace);
     double times = self->n ? whole(self->n) : 1;
-    if (!PyUnicode_Check(self->stage) || !put(recorder, self->stage, self->seconds, times) || PyErr_Occurred()) {
+    if (!is_text(self->stage) || !put(self->recorder, self->stage, self->seconds, times)) {
+        PyErr_Clear();
         PyObject *seconds = PyFloat_FromDouble(self->seconds);
         if (seconds)
-            settle(recorder, 0, self->stage, seconds, self->n);
+            refuse(self->recorder, self->stage, seconds, self->n);
         Py_XDECREF(seconds);
     }
-    PyErr_Restore(kind, error, trace);
     return 1;
 }
 
@@ -485,7 +530,8 @@ static void
 count_rest(Request *self, PyObject *key)
 {
     Recorder *recorder = self->timer.recorder;
-    settle(recorder, add(recorder, key, PyFloat_AsDouble(self->rest)), key, self->rest, NULL);
+    if (!add(recorder, key, amount_of(self->rest)))
+        refuse(recorder, key, self->rest, NULL);
 }
 
 static PyObject *
@@ -576,6 +622,8 @@ static PyMethodDef recorder_methods[] = {
      "time(stage, n=1)\n--\n\nA running timer; n observations when it ends."},
     {"request", (PyCFunction)(void (*)(void))recorder_request, METH_FASTCALL | METH_KEYWORDS,
      "request(n=1)\n--\n\nn requests from now on."},
+    {"items", (PyCFunction)(void (*)(void))recorder_items, METH_FASTCALL | METH_KEYWORDS,
+     "items(stage, kind, n=1)\n--\n\nCount things worked on."},
     {"count", (PyCFunction)(void (*)(void))recorder_count, METH_FASTCALL, "Add n to a count."},
     {"distribute", (PyCFunction)(void (*)(void))recorder_distribute, METH_FASTCALL,
      "Add n observations of value."},
@@ -617,6 +665,8 @@ static PyType_Slot recorder_slots[] = {
     {Py_tp_traverse, recorder_traverse}, {Py_tp_methods, recorder_methods}, {0, NULL},
 };
 
+static PyType_Slot cell_slots[] = {{Py_tp_dealloc, cell_dealloc}, {0, NULL}};
+
 static PyType_Slot timer_slots[] = {
     {Py_tp_dealloc, timer_dealloc}, {Py_tp_methods, timer_methods}, {Py_tp_getset, timer_attributes},
     {Py_tp_call, timer_call},       {0, NULL},
@@ -631,6 +681,8 @@ static PyType_Slot request_slots[] = {
 
 static PyType_Spec recorder_spec = {"tritonobs.stage._record.Recorder", sizeof(Recorder), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, recorder_slots};
+static PyType_Spec cell_spec = {"tritonobs.stage._record.Cell", offsetof(Cell, number), sizeof(double),
+                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, cell_slots};
 static PyType_Spec timer_spec = {"tritonobs.stage._record.Timer", sizeof(Timer), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, timer_slots};
 
@@ -647,9 +699,11 @@ PyInit__record(void)
 {
     PyObject *made = PyModule_Create(&module);
     PyObject *recorder = PyType_FromSpec(&recorder_spec);
+    cell_type = (PyTypeObject *)PyType_FromSpec(&cell_spec);
     timer_type = (PyTypeObject *)PyType_FromSpec(&timer_spec);
     request_type = (PyTypeObject *)PyType_FromSpec(&request_spec);
-    if (!made || !recorder || !timer_type || !request_type || PyModule_AddObject(made, "Recorder", recorder) < 0)
+    if (!made || !recorder || !cell_type || !timer_type || !request_type ||
+        PyModule_AddObject(made, "Recorder", recorder) < 0)
         return NULL;
     Py_INCREF(timer_type);
     if (PyModule_AddObject(made, "Timer", (PyObject *)timer_type) < 0)

@@ -45,7 +45,7 @@ class Recorder:
         open_cell: Callable[[Key | str, float], tuple[float, ...] | None],
         drop: Callable[[str, float, object], object],
         decorate: Callable[[Recorder, str, int, Any], Any],
-        requests: tuple[type[Request], Any, Any, Any, Any],
+        requests: tuple[type[Request], Any, Any, Any, Any, Any],
     ) -> None:
         self._request = requests[0]
         self._open_cell = open_cell
@@ -63,6 +63,10 @@ class Recorder:
     def request(self, n: int = 1) -> Request:
         """`n` requests from now on."""
         return self._request(self, n)
+
+    def items(self, stage: str, kind: str, n: float = 1) -> None:
+        """Add `n` to the things that a stage worked on."""
+        self.count((STAGE_ITEMS, stage, kind), n)
 
     def count(self, key: Key, n: float) -> None:
         """Add `n` to a count."""
@@ -255,8 +259,8 @@ def _failed(recorder: Recorder, rest: int, error: BaseException | None) -> None:
         recorder.count((REQUESTS, "error"), rest)
 
 
-IN_PYTHON: Final = (Request, TOTAL, REQUESTS, _told, _failed)
-"""What a recorder needs for requests: this class, or, compiled, its names and what is not everyday."""
+IN_PYTHON: Final = (Request, TOTAL, REQUESTS, STAGE_ITEMS, _told, _failed)
+"""What a recorder needs beside numbers: this class, or, compiled, the names and what is not everyday."""
 
 
 class Answer:

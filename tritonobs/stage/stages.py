@@ -25,7 +25,6 @@ from tritonobs.stage.series import (
     REQUESTS,
     STAGE_DURATION,
     STAGE_ERRORS,
-    STAGE_ITEMS,
     STAGE_SIZE,
     Outcome,
 )
@@ -63,6 +62,8 @@ class Stages:
     for each. The outcome is `ok`, `invalid` if the block raises `InvalidInput`, `error` if it raises anything
     else; `request.outcome` names others. Without a block `request.end()` ends it, in any thread.
     """
+    items: Callable[..., None]
+    """`items(stage, kind, n=1)`: things worked on: images, boxes before and after suppression, tokens."""
 
     def __init__(
         self,
@@ -80,6 +81,7 @@ class Stages:
         # No methods of this class: just after Triton woke this process, each call costs cache misses.
         self.time = self.batch = self._record.time
         self.request = self._record.request
+        self.items = self._record.items
 
     def timed(self, stage: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
         """The old name of `time` as a decorator. It still works, and warns."""
@@ -93,10 +95,6 @@ class Stages:
     def size(self, stage: str, kind: str, value: float, n: int = 1) -> None:
         """Record how large what came in was, in the unit `kind` names: `megapixels`, `bytes`, `boxes`."""
         self._record.distribute((STAGE_SIZE, stage, kind), value, n)
-
-    def items(self, stage: str, kind: str, n: float = 1) -> None:
-        """Count things worked on: images, boxes before and after suppression, tokens."""
-        self._record.count((STAGE_ITEMS, stage, kind), n)
 
     def error(self, stage: str, reason: str, n: float = 1) -> None:
         """Count an error under a reason from a small fixed set; never put a message or an id in there."""
