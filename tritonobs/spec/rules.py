@@ -110,7 +110,7 @@ _KINDS: Final[dict[str, object]] = {
 
 
 def _thresholds() -> dict[str, Any]:
-    """The fields of the tables of thresholds, which the mixin reads, too: the heart's, and those of extensions."""
+    """The fields of the tables of thresholds, which the mixin reads, too; extensions have their own."""
     rules = assets.folder("rules")
     tables = [rules / "config" / "thresholds.json", *sorted(rules.glob("extensions/*/thresholds.json"))]
     rows = [row for table in tables for row in json.loads(table.read_text(encoding="utf-8"))]
