@@ -164,7 +164,7 @@ def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
     _drop_lines(tree / "rules" / "extensions" / "extensions.libsonnet", [f"  {name}: " for name in names])
     _drop_lines(tree / "tritonobs" / "registry.py", [f'    "{name}",' for name in names])
     _drop_lines(tree / "docs" / "architecture.md", [f"| `{name}` |" for name in names])
-    # What a contract of layers allows an extension, or all of them: `lint-imports` refuses what allows no import.
+    # What a contract of layers allows an extension, or all of them: `lint-imports` refuses an unused line.
     allowed = [*names, "*"] if {*names} == {*registry.NAMES} else names
     _drop_lines(tree / "pyproject.toml", [f'  "tritonobs.extensions.{name}.' for name in allowed])
     own = re.compile(rf"\btritonobs\.extensions\.({'|'.join(names)})\b")
