@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layout import Knobs, board
 from links import address
-from panels import bars, heatmap, row, stat, table, timeline, timeseries
-from signals import alerts, errors, hosts, latency, saturation, slo, traces, traffic
+from panels import bars, row, stat, table, timeline, timeseries
+from signals import alerts, each, errors, hosts, latency, saturation, slo, traffic
 from variables import MODEL, VERSION
 
 if TYPE_CHECKING:
     from grafanalib.core import Dashboard
-    from signals import Signal
-
-
-def _each(signal: Signal) -> Signal:
-    """Where a panel shows one thing, the name of a model is enough, and so is its colour."""
-    return replace(signal, legend=signal.legend[signal.legend.index("{{") :], colour="")
 
 
 def build(knobs: Knobs) -> Dashboard:
@@ -62,28 +55,21 @@ def build(knobs: Knobs) -> Dashboard:
             ),
             row(
                 "Latency",
-                timeseries(_each(latency.P50), wide=True),
+                timeseries(each(latency.P50), wide=True),
                 timeseries(
-                    _each(latency.P99),
-                    _each(latency.P99_OF_FEW),
+                    each(latency.P99),
+                    each(latency.P99_OF_FEW),
                     limits=(latency.TARGET,),
                     wide=True,
                     logarithmic=True,
                 ),
             ),
             row(
-                "Latency of every model",
-                heatmap(traces.HEATMAP),
-                timeseries(_each(traces.P99), size=(8, 8), logarithmic=True),
-                timeseries(_each(traces.QUEUE_P99), size=(8, 8), logarithmic=True),
-                timeseries(traces.SAMPLES, size=(8, 8)),
-            ),
-            row(
                 "Saturation",
                 timeseries(saturation.BUSY, size=(8, 8)),
                 timeseries(latency.QUEUE, size=(8, 8)),
                 timeseries(
-                    _each(latency.PENDING),
+                    each(latency.PENDING),
                     size=(8, 8),
                     title="Requests waiting for an instance",
                 ),

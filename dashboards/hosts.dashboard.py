@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from layout import Knobs, board
 from panels import row, stat, timeline, timeseries
-from signals import hosts, pools
+from signals import hosts
 
 if TYPE_CHECKING:
     from grafanalib.core import Dashboard
@@ -31,11 +31,6 @@ def build(knobs: Knobs) -> Dashboard:
                 timeseries(hosts.CPU, size=(8, 8)),
                 timeseries(hosts.MEMORY, size=(8, 8)),
                 timeseries(hosts.PINNED, size=(8, 8)),
-            ),
-            row(
-                "Pools",
-                timeseries(pools.READY, limits=(pools.WANTED,)),
-                timeseries(pools.DESIRED, limits=(pools.MOST,)),
             ),
             row(
                 "Cost of monitoring",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import hues
 import marks
+from extensions import rows_with_added
 from grafanalib import core
 from links import links_to_others
 from thresholds import numbered
@@ -102,7 +103,7 @@ def board(
             ]
         ),
         links=links_to_others(name, {variable.name for variable in chosen}, chooser=not knobs.source),
-        panels=_placed(rows, words, source, knobs),
+        panels=_placed(rows_with_added(name, rows), words, source, knobs),
     )
 
 

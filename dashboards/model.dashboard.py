@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from layout import Knobs, board
 from panels import heatmap, row, stat, timeline, timeseries
-from signals import alerts, errors, latency, saturation, slo, stages, traces, traffic
+from signals import alerts, errors, latency, saturation, slo, stages, traffic
 from variables import ONE_MODEL, STAGE, VERSION
 
 if TYPE_CHECKING:
@@ -48,14 +48,6 @@ def build(knobs: Knobs) -> Dashboard:
                     title="Percentiles",
                 ),
                 timeseries(stages.P99, stages.P99_OF_FEW),
-            ),
-            row(
-                "Latency from traces, queue included",
-                heatmap(traces.HEATMAP),
-                timeseries(traces.P50, traces.P99, logarithmic=True, size=(6, 8), title="Request"),
-                timeseries(traces.QUEUE_P99, size=(6, 8)),
-                timeseries(traces.SAMPLES, size=(6, 8)),
-                timeseries(traces.SHARE, size=(6, 8)),
             ),
             row(
                 "Queue and compute",

@@ -1,6 +1,11 @@
 // The knobs of the mixin, each with its reason. `tritonobs build` sets those that follow from the fleet file.
 (import 'config/windows.libsonnet') +
-{ _config+:: { [one.knob]: one.value for one in import 'config/thresholds.json' } } +
+{
+  _config+:: {
+    [one.knob]: one.value
+    for one in (import 'config/thresholds.json') + (import 'extensions/extensions.libsonnet').thresholds
+  },
+} +
 {
   _config+:: {
     // Selects Triton's scrape targets; PromQL matchers without braces. Every series of Triton and of the models is read

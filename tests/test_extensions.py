@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,13 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from support.case import RECORD, rule_name
+from tritonobs import names as of_series
 from tritonobs import registry
+from tritonobs.render import jsonnet
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import without  # noqa: E402 (tools are programs and no package)
 
+WITH_RULES = tuple(path.parent.name for path in sorted(ROOT.glob("rules/extensions/*/rules.libsonnet")))
 LOADED = """
 import importlib, pkgutil, sys
 import tritonobs
@@ -72,6 +79,9 @@ def test_the_rest_works_without_it(names, tree):
     done = _loaded(tree)
 
     assert done.returncode == 0, done.stderr
+    # `lint-imports` refuses what a contract allows a module that is not there.
+    contracts = (tree / "pyproject.toml").read_text()
+    assert [name for name in names if f"tritonobs.extensions.{name}." in contracts] == []
     assert done.stdout.split()[-1:] != []
     assert set(done.stdout.splitlines()[-1].split()) == set(there.stdout.split()) - gone
 
@@ -86,6 +96,95 @@ def test_what_the_heart_imports_cannot_be_taken_out(tree):
 
     assert done.returncode == 1
     assert "tritonobs.extensions.history" in done.stderr
+
+
+def _rules(tree: Path) -> list[dict[str, object]]:
+    """The rules of a tree, without a shard's and those that only agents need."""
+    files = json.loads(jsonnet.evaluate(tree / "rules" / "with_config.jsonnet", {"config": "{}"}))
+    return [
+        rule for name in ("records", "alerts") for group in files[name]["groups"] for rule in group["rules"]
+    ]
+
+
+def _wrong_rules(tree: Path, names: tuple[str, ...]) -> list[str]:
+    """What is left of the rules of extensions that were taken out, and what is missing of all others."""
+    rules = _rules(tree)
+    left = {rule_name(rule) for rule in rules}
+    gone = {rule_name(rule) for rule in _rules(ROOT)} - left
+    pages = {page.stem for page in (tree / "docs" / "runbooks").glob("*.md")} - {"README"}
+    alerts = {rule["alert"] for rule in rules if "alert" in rule}
+    alerts |= {*of_series.SHARD_ALERTS, *of_series.AGENT_ALERTS}
+    own = {
+        record.format(short="1m", medium="1m")
+        for name in names
+        for path in (ROOT / "tests" / name).glob("records.py")
+        for record in runpy.run_path(str(path))["RECORDS"]
+    }
+    wrong = [
+        *(f"{name} is left" for name in sorted(own & left)),
+        *(
+            f"rules/extensions/{name} is left"
+            for name in names
+            if (tree / "rules/extensions" / name).exists()
+        ),
+        *(f"{name} has no rule that is gone" for name in names if name in WITH_RULES and not gone),
+        *(f"{page} has a runbook and no rule" for page in sorted(pages - alerts)),
+        *(f"{alert} has a rule and no runbook" for alert in sorted(alerts - pages)),
+        *(f"{name} is gone and of no extension" for name in sorted(gone) if ":" in name and name not in own),
+    ]
+    if [rule for rule in _rules(ROOT) if rule_name(rule) in left] != rules:
+        wrong.append("the other rules are not what they were")
+    for rule in rules:
+        texts = " ".join((str(rule["expr"]), *rule.get("annotations", {}).values()))
+        wrong += [f"{rule_name(rule)} reads {name}" for name in RECORD.findall(texts) if name in gone]
+    return wrong
+
+
+@pytest.mark.parametrize("names", [*((name,) for name in WITH_RULES), registry.NAMES], ids="-".join)
+def test_rules_go_with_their_extension(names, tree):
+    """Its rules and runbooks are gone; the others are the same text and read none of them."""
+    without.take_out(tree, names)
+
+    assert _wrong_rules(tree, names) == []
+
+
+@pytest.mark.parametrize("name", WITH_RULES)
+def test_rules_that_stay_behind_are_seen(name, tree):
+    """The planted defect: the rules of an extension are not taken out with it."""
+    kept = tree / "rules" / "extensions"
+    before = tree / "before"
+    shutil.copytree(kept, before)
+    without.take_out(tree, (name,))
+    shutil.rmtree(kept)
+    before.rename(kept)
+
+    wrong = _wrong_rules(tree, (name,))
+
+    assert f"rules/extensions/{name} is left" in wrong
+    assert any(one.endswith("has a rule and no runbook") for one in wrong)
+
+
+def test_a_rule_that_reads_a_record_of_an_extension_is_seen(tree):
+    """The planted defect: an alert of the heart on traced requests would say nothing without them."""
+    alerts = tree / "rules" / "alerts" / "tritonobs.libsonnet"
+    record = "model_version:tritonobs_trace_samples:rate5m"
+    alerts.write_text(alerts.read_text().replace("'vector(1) == 1'", f"'{record} == 1'"))
+    without.take_out(tree, ("traces",))
+
+    assert f"Watchdog reads {record}" in _wrong_rules(tree, ("traces",))
+
+
+def test_every_folder_of_rules_is_a_line_and_an_extension():
+    """A folder without its line is read by nothing; the lines are in the order of the alphabet."""
+    lines = re.findall(
+        r"^  (\w+): \{ rules: import '\1/rules.libsonnet', thresholds: import '\1/thresholds.json' \},$",
+        (ROOT / "rules" / "extensions" / "extensions.libsonnet").read_text(),
+        re.MULTILINE,
+    )
+
+    assert lines == sorted(path.name for path in (ROOT / "rules" / "extensions").iterdir() if path.is_dir())
+    boards = {path.stem for path in (ROOT / "dashboards" / "extensions").glob("[a-z]*.py")}
+    assert {*lines} | boards <= {*registry.NAMES}
 
 
 def test_every_name_in_the_registry_is_there():

@@ -7,6 +7,11 @@
 
 With an extension go its folder, its line in the registry, its row in docs/architecture.md, `tests/NAME`, and
 every test that imports it. A test that needs a module of tests/support which imports the extension goes, too.
+With its rules (`rules/extensions/NAME`, a line in extensions.libsonnet) and its rows of boards
+(`dashboards/extensions/NAME.py`) go the runbooks of its alerts and their rows. Then golden files, boards and
+the reference are written again, and tests of names, texts and labels of the other rules run. What these rules
+compute is not tested again: tests/test_extensions.py holds that they are the same text, and that they read no
+record that is gone.
 Tests of documents stay out: documents describe every extension.
 """
 
@@ -29,7 +34,14 @@ sys.path.insert(0, str(ROOT))
 from tritonobs import registry  # noqa: E402 (from this checkout, whatever is installed)
 
 _OF_DOCUMENTS = ("tests/test_docs.py", "tests/test_runbooks.py", "tests/test_image.py")
-_UNITS = ("-m", "not e2e and not container", "--ignore=tests/rules", "--ignore=tests/e2e")
+_UNITS = ("-m", "not e2e and not container", "--ignore=tests/e2e")
+_OF_RULES = tuple(
+    f"test_{name}.py"
+    for name in ("annotations", "chinese", "clusters", "guidelines", "labels", "names", "rulers")
+)
+"""Files of tests/rules that compute little: names, texts and labels of all rules."""
+_REFERENCE_MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
+_ALERT = re.compile(r"\btext[.]alert\(\s*'(\w+)'")
 _IMPORT = re.compile(r"^\s*(?:from|import) (support(?:\.\w+)*)(?: import (.+))?", re.MULTILINE)
 
 
@@ -43,7 +55,7 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="all extensions at once")
     parser.add_argument("--workers", default="2", help="processes of pytest (default: 2)")
     given = sys.argv[1:]
-    tests = given[given.index("--") + 1 :] if "--" in given else ["tests"]
+    tests = given[given.index("--") + 1 :] if "--" in given else []
     chosen = parser.parse_args(given[: given.index("--")] if "--" in given else given)
     rounds = [(name,) for name in (registry.NAMES if chosen.each else chosen.names)]
     if chosen.all:
@@ -62,7 +74,6 @@ def _whole_without(names: Sequence[str], tests: Sequence[str], workers: str) -> 
         copy = Path(folder) / "tree"
         copy_tree(copy)
         gone = take_out(copy, names)
-        left = [test for test in tests if (copy / test).exists()]
         print(f"=== without {', '.join(names)}: {len(gone)} files fewer ===", flush=True)
         bin_folder = Path(sys.executable).parent
         environment = {
@@ -70,6 +81,11 @@ def _whole_without(names: Sequence[str], tests: Sequence[str], workers: str) -> 
             "PYTHONPATH": f"{copy}{os.pathsep}{copy / 'tests'}",
             "TRITONOBS_TOOLS": os.environ.get("TRITONOBS_TOOLS", str(ROOT / ".tools")),
         }
+        rules = any(path.parts[:2] == ("rules", "extensions") for path in gone)
+        if rules:
+            _write_again(copy, environment)
+        left = [test for test in tests if (copy / test.partition("::")[0]).exists()]
+        left = left if tests else ["tests", *_ignored(copy / "tests" / "rules", _OF_RULES if rules else ())]
         steps = (
             ("layers", [bin_folder / "lint-imports", "--no-cache"]),
             ("types", [bin_folder / "mypy"]),
@@ -79,6 +95,29 @@ def _whole_without(names: Sequence[str], tests: Sequence[str], workers: str) -> 
         # All of them, so that one run shows everything that is broken.
         done = [_step(what, [*map(str, words)], copy, environment) for what, words in steps]
         return all(done)
+
+
+def _ignored(folder: Path, kept: Sequence[str]) -> list[str]:
+    """The options of pytest that leave out the tests of a folder, except some files."""
+    return [f"--ignore={path}" for path in sorted(folder.iterdir()) if path.name not in kept]
+
+
+def _write_again(tree: Path, environment: dict[str, str]) -> None:
+    """Write what commands make of rules and boards: golden files, boards of the mixin, the reference."""
+
+    def output(more: dict[str, str], *words: str) -> str:
+        command = [sys.executable, *words]
+        return subprocess.run(
+            command, cwd=tree, env=environment | more, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+
+    output({}, "dashboards/generate.py")
+    golden = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/render/test_golden.py")
+    output({"TRITONOBS_GOLDEN": "write"}, *golden)
+    page = tree / "docs" / "reference.md"
+    kept = page.read_text(encoding="utf-8").split(_REFERENCE_MARK)[0]
+    made = output({}, "-m", "tritonobs", "schema", "--markdown")
+    page.write_text(kept + _REFERENCE_MARK + made, encoding="utf-8")
 
 
 def _step(what: str, words: list[str], folder: Path, environment: dict[str, str]) -> bool:
@@ -112,11 +151,22 @@ def copy_tree(folder: Path) -> None:
 def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
     """Take these extensions out of a tree; gives the files that went."""
     before = _files(tree)
+    alerts = [alert for name in names for alert in _alerts(tree / "rules" / "extensions" / name)]
     for name in names:
         shutil.rmtree(tree / "tritonobs" / "extensions" / name)
-        shutil.rmtree(tree / "tests" / name, ignore_errors=True)
+        for folder in (tree / "tests" / name, tree / "rules" / "extensions" / name):
+            shutil.rmtree(folder, ignore_errors=True)
+        (tree / "dashboards" / "extensions" / f"{name}.py").unlink(missing_ok=True)
+    for alert in alerts:
+        (tree / "docs" / "runbooks" / f"{alert}.md").unlink()
+    for page in ("runbooks/README.md", "drills.md"):
+        _drop_lines(tree / "docs" / page, [f"| [{alert}](" for alert in alerts])
+    _drop_lines(tree / "rules" / "extensions" / "extensions.libsonnet", [f"  {name}: " for name in names])
     _drop_lines(tree / "tritonobs" / "registry.py", [f'    "{name}",' for name in names])
     _drop_lines(tree / "docs" / "architecture.md", [f"| `{name}` |" for name in names])
+    # What a contract of layers allows an extension, or all of them: `lint-imports` refuses an unused line.
+    allowed = [*names, "*"] if {*names} == {*registry.NAMES} else names
+    _drop_lines(tree / "pyproject.toml", [f'  "tritonobs.extensions.{name}.' for name in allowed])
     own = re.compile(rf"\btritonobs\.extensions\.({'|'.join(names)})\b")
     users = [path for path in _python(tree, "tests", "bench", "tools") if own.search(path.read_text())]
     lost: set[str] = set()
@@ -127,6 +177,11 @@ def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
             lost |= _modules(path, tree)
         users = [path for path in _python(tree, "tests", "bench") if _needed(path.read_text()) & lost]
     return before - _files(tree)
+
+
+def _alerts(folder: Path) -> list[str]:
+    """The alerts that the rules in this folder define; none where there is none."""
+    return [name for path in folder.glob("*.libsonnet") for name in _ALERT.findall(path.read_text())]
 
 
 def _modules(path: Path, tree: Path) -> set[str]:

@@ -2,7 +2,9 @@
 
 An extension is a folder in `tritonobs/extensions`. Its `__init__.py` holds `EXTENSION`, which names functions
 as text (`module:name`), so that no module loads before it is used. To take an extension out, delete its
-folder, its tests and its line in `NAMES`. `tools/without.py` does it.
+folder, its tests and its line in `NAMES`; where it brings rules or rows of boards, also
+`rules/extensions/NAME`, its line in `extensions.libsonnet` there, `dashboards/extensions/NAME.py` and the
+runbooks of its alerts. `tools/without.py` does it.
 """
 
 from __future__ import annotations

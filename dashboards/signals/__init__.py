@@ -6,7 +6,7 @@ windows, selectors of the board's variables, the label that names a replica.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,11 @@ class Signal:
     empty: str = ""
     """What an empty panel says where that is normal."""
     worst_is_least: bool = False
+
+
+def each(signal: Signal) -> Signal:
+    """Where a panel shows one thing, the name of a model is enough, and so is its colour."""
+    return replace(signal, legend=signal.legend[signal.legend.index("{{") :], colour="")
 
 
 def or_none(expr: str) -> str:

@@ -17,7 +17,8 @@ function(config)
   local groups = '{{ with $labels.group }}group {{ . }}{{ else }}{{ $value }} groups{{ end }}';
   // The chat of a robot, where `serve` says it; a join would lose the alert where it does not.
   local chat = '{{ with printf "tritonobs_robot_info{%(clusterIs)srobot=%%q}" %(clusterValue)s(print $labels.robot) | query }} ({{ . | first | label "chat" }}){{ end }}';
-  text.group('alerts.tritonobs', config.evaluationInterval, [
+  // `tritonobs serve`: whether it works, and whether its messages arrive.
+  local serve = [
     text.alert('Watchdog', 'info', 'vector(1) == 1', {
       summary: 'The alerting path works.',
       description: 'This alert always fires with the value {{ $value }}. When it stops arriving, Prometheus, Alertmanager or the delivery to you is broken.',
@@ -74,52 +75,9 @@ function(config)
       description_zh: '{{ $labels.instance }} 上的 tritonobs serve 一再重启任务 {{ $labels.task }}。该任务的工作没有完成，其余照常。serve 的 /readyz 说明何时开始及原因。',
       board: boards.link('delivery', [], 'tritonobs_task_up'),
     }, wait='2m'),
-    // A body holds many spans, so a few lost bodies matter. Spans of requests without an end occur now and then, so they
-    // must be a share of all spans.
-    text.alert('TritonobsTracesLost', 'warning', |||
-      group by (%(receiver)s, reason) (
-        increase(tritonobs_trace_dropped_total{%(traces)s, reason!="incomplete"}[%(span5m)s]) > 5
-        or
-        (
-          increase(tritonobs_trace_dropped_total{%(traces)s, reason="incomplete"}[%(span5m)s])
-            > on (%(receiver)s) group_left ()
-          0.1 * increase(tritonobs_trace_spans_total{%(traces)s}[%(span5m)s])
-        )
-        or
-        label_replace(
-          increase(tritonobs_trace_forwarded_total{%(traces)s, outcome!="sent"}[%(span5m)s]) > 0,
-          "reason", "collector", "", ""
-        )
-      )
-    |||, {
-      summary: 'Traces are lost.',
-      description: 'The receiver of traces on {{ $labels.instance }} loses some of the traces that it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, are computed from fewer requests, or the collector lacks some.',
-      summary_zh: '追踪数据丢失。',
-      description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
-      board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
-    }, wait='5m'),
-    // A batch that is lost on its way is in no counter of the receiver. The allowance is the error of sampling, which is 0
-    // where every request is traced.
-    text.alert('TritonobsTracesIncomplete', 'warning', text.owned_whole(fit(|||
-      (1 - replica_model:tritonobs_requests_traced:ratio1h)
-        >
-      %(untracedRatio)s
-        + (
-          %(untracedNoise)s * sqrt(
-            replica_model:triton_requests_traceable:sum1h
-              * on (%(model)s, %(replica)s)
-            clamp_min(replica_model:tritonobs_trace_rate:max1h - 1, 0)
-          ) + %(untracedRequests)s
-        )
-          / on (%(model)s, %(replica)s)
-        replica_model:triton_requests_traceable:sum1h
-    |||, {})), {
-      summary: 'Traces represent fewer requests than Triton counted.',
-      description: 'Traces represent {{ $value | humanizePercentage }} fewer requests to {{ $labels.model }} on {{ $labels.%(replicaLabel)s }} than Triton counted in the last hour: batches are lost between the server and the receiver, or the sampling rate is not the one that the server reports. Percentiles from traces, and SLOs on them, lack these requests.',
-      summary_zh: '追踪所代表的请求少于 Triton 的计数。',
-      description_zh: '最近一小时，{{ $labels.%(replicaLabel)s }} 上 {{ $labels.model }} 的追踪所代表的请求比 Triton 计数的少 {{ $value | humanizePercentage }}：服务器与接收器之间丢失了批次，或样本与采样率不符。来自追踪的分位数及其 SLO 不包含这些请求。',
-      board: boards.link('model', ['model'], 'replica_model:tritonobs_requests_traced:ratio1h'),
-    }, wait='10m'),
+  ];
+  // Prometheus, which evaluates our rules.
+  local rules = [
     text.alert('TritonobsRulesFailing', 'warning', of_our_groups('prometheus_rule_evaluation_failures_total'), {
       summary: 'Rules of tritonobs fail.',
       description: 'Prometheus on {{ $labels.instance }} could not evaluate rules of ' + groups + ': their records are missing and their alerts cannot fire. The page Status, Rules shows the error.',
@@ -134,4 +92,17 @@ function(config)
       description_zh: '{{ $labels.instance }} 上的 Prometheus 跳过了' + groups_zh + '的计算，因为上一次耗时超过间隔：告警会晚到，记录会有空缺。请给 Prometheus 更多资源，或调大 evaluation_interval。',
       board: boards.link('delivery', [], 'prometheus_rule_group_iterations_missed_total'),
     }, wait='1m', keep='5m'),
-  ])
+  ];
+  // Which of several `serve` in one Kubernetes cluster delivers.
+  local delivers = [
+    text.alert('TritonobsNobodyDelivers', 'critical', |||
+      max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
+    |||, {
+      summary: 'No tritonobs serve delivers alerts.',
+      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no message of its robots is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
+      summary_zh: '没有 tritonobs serve 在发送告警。',
+      description_zh: '有回答的 tritonobs serve 中 {{ $value }} 个在发送：每个都在等待 Lease 的持有者，并回答 503：没有任何钉钉消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会保留等待的告警。',
+      board: boards.link('delivery', [], 'tritonobs_delivers'),
+    }, wait='1m'),
+  ];
+  { serve: serve, rules: rules, delivers: delivers }

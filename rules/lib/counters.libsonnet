@@ -152,7 +152,6 @@ local vendors =
 local traced =
   local buckets = 'tritonobs_trace_duration_seconds_bucket{%(traces)s, phase="request"}';
   local requests = 'tritonobs_trace_requests_total{%(traces)s}';
-  local answered = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
   local spans = 'tritonobs_trace_spans_total{%(traces)s}';
   // Receivers whose page was not read before: their counters are history.
   local fresh = 'on (%(receiver)s) (' + spans + ' unless ' + increase.before(spans) + ')';
@@ -176,9 +175,8 @@ local traced =
     within: by_bound('sum', increase.each(within(increase.now), within(increase.before), fresh)),
     // A row for each model version, stage and bound.
     bounded: by_bound('group', within(increase.now)),
-    // Requests that Triton may count as completed, with all labels of the receiver.
-    answered: increase.each(increase.now(answered), increase.before(answered), fresh),
     known: 'group by (%(subject)s) (' + increase.now(requests) + ')',
+    fresh: fresh,
     all: fit(|||
       sum by (%(subject)s) (
         %(each)s

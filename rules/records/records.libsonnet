@@ -12,7 +12,6 @@
   local models = (import 'models.libsonnet')(config),
   local language = (import 'language.libsonnet')(config),
   local stages = (import 'stages.libsonnet')(config),
-  local traces = (import 'traces.libsonnet')(config),
   local members = (import '../lib/members.libsonnet')(config),
   local slo_requests = (import 'slo_requests.libsonnet')(config),
   local windows = (import 'slo_windows.libsonnet')(config),
@@ -20,6 +19,7 @@
   local limit_alerts = (import '../alerts/limits.libsonnet')(config),
   local traffic_alerts = (import '../alerts/traffic.libsonnet')(config),
   local alerts = (import '../alerts/slo.libsonnet')(config),
+  local added = (import '../extensions/extensions.libsonnet').added,
   prometheusRules+:: {
     groups+: [
       text.group('last_hour', config.slowInterval, objectives.held.last_hour + objectives.usual + limits.breath),
@@ -55,7 +55,7 @@
       ),
       text.group('language', config.gaugeInterval, language.gauges),
       text.group('language.shown', config.stageInterval, language.shown),
-      text.group('traces', config.stageInterval, traces.traces.shown),
+    ] + added(config, 'records.stages') + [
       text.group('accelerators', config.stageInterval, [
         record + shards.max
         for record in (import 'accelerators.libsonnet')(config)
@@ -66,9 +66,8 @@
         slo_requests.requests + slo_requests.timed +
         slo_requests.counted_for_slos + windows.ratios.recent + burns.recent + alerts.recent
       ),
-      text.group('slo.samples', config.sloInterval, traces.traces.samples + burns.kept + members.records),
-      text.group('traces.counted', config.sloInterval, traces.share.counted),
-      text.group('traces.compared', config.slowInterval, traces.share.compared),
+      text.group('slo.samples', config.sloInterval, slo_requests.sampled + burns.kept + members.records),
+    ] + added(config, 'records.slo') + [
       text.group('slo.unmeasured', config.slowInterval, windows.shown.unmeasured),
       text.group('slo.shown', config.stageInterval, windows.shown.ratio + windows.shown.invalid + windows.budget.shown),
       text.group('slo.slow', config.slowInterval, windows.ratios.slow + burns.thresholds),

@@ -462,4 +462,19 @@ function(config)
         }),
       ])),
     ];
-  { requests: requests, timed: timed, counted_for_slos: counted_for_slos }
+
+  // Of SLOs on traces, which are a sample.
+  local sampled = [
+    // The least number of traced requests behind the bad requests of an SLO: bad requests divided by the highest weight. A
+    // hundred bad ones sampled 1 in 100 are one.
+    text.record('slo:sli_bad_samples:increase', |||
+      (
+        slo:sli_bad_requests:increase
+        and on (%(subject)s, slo)
+        subject_slo:tritonobs_latency_target_seconds:held{stage="traces:request"}
+      )
+        / on (%(model)s) group_left ()
+      max by (%(model)s) (tritonobs_trace_weight{%(traces)s})
+    |||),
+  ];
+  { requests: requests, timed: timed, counted_for_slos: counted_for_slos, sampled: sampled }

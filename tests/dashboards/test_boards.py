@@ -48,7 +48,7 @@ OF_TRITON = {
     "nv_pinned_memory_pool_used_bytes",
     "nv_pinned_memory_pool_total_bytes",
 }
-# kube-state-metrics', as the alerts about pools read them.
+# kube-state-metrics'.
 OF_KUBERNETES = {
     "kube_deployment_spec_replicas",
     "kube_deployment_status_replicas_available",
@@ -72,14 +72,6 @@ def filled(expr):
     """The query with every variable replaced, as Grafana would send it."""
     text = expr.replace("$__rate_interval", "1m").replace("$__interval", "1m").replace("$__range", "1h")
     return re.sub(r"\$\w+", ".*", text)
-
-
-def test_pools_are_drawn_from_what_their_alerts_read():
-    """A panel of other numbers would contradict the alert that leads to it."""
-    groups = evaluate_mixin({})["alerts"]["groups"]
-    read = {name for group in groups for rule in group["rules"] for name in series_in(rule["expr"])}
-
-    assert OF_KUBERNETES - read == set()
 
 
 def test_every_board_of_the_list_is_built(boards):
@@ -142,6 +134,20 @@ def test_every_signal_is_on_a_board():
 
     assert len(declared) > 50
     assert declared <= drawn
+
+
+def test_every_signal_and_row_of_an_extension_is_on_a_board(boards):
+    """A row that follows no row of its board would be on none."""
+    for path in assets.folder("dashboards").glob("extensions/[a-z]*.py"):
+        text = path.read_text(encoding="utf-8")
+        declared, rows = text.split("\nADDED: Final = (\n")
+        assert set(re.findall(r"^([A-Z_0-9]+) = \w+\(", declared, re.MULTILINE)) <= set(
+            re.findall(r"\w+", rows)
+        )
+        placed = zip(re.findall(r'board="(\w+)"', rows), re.findall(r'row\(\s*"([^"]+)"', rows), strict=True)
+        for board, title in placed:
+            headlines = [panel["title"] for panel in boards[board]["panels"] if panel["type"] == "row"]
+            assert title in headlines, (path.name, board, title)
 
 
 def test_every_series_exists(queries, records):

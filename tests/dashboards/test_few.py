@@ -27,13 +27,6 @@ def _world(requests, stage):
     for name, value in KNOWN.items():
         world.gauge(f"{RECORD}:{name}_5m", value, **FILE, stage=stage)
     world.gauge("pipeline_stage_model:tritonobs_pipeline_calls:held", 1, cluster="c", pipeline="p", model="m")
-    world.gauge(
-        "model_version_phase:tritonobs_request_seconds:p99_5m",
-        0.9,
-        **FILE,
-        phase="request",
-        source="stages_without_queue",
-    )
     world.gauge("subject_slo:tritonobs_latency_target_seconds:held", 1, **FILE, stage=stage, slo="s", le="1")
     return world
 
@@ -84,21 +77,11 @@ def test_a_stage_shows_the_highest_percentile_that_so_many_tell(  # noqa: PLR091
 
 
 @pytest.mark.parametrize(("requests", "shown"), [(100, True), (99, False)])
-@pytest.mark.parametrize(
-    ("board", "title"),
-    [
-        pytest.param("model", "P99 of its threshold, 5 min", id="of the threshold"),
-        pytest.param("fleet", "P99 of every model, 5 min", id="of models that are not traced"),
-    ],
-)
-def test_no_p99_of_few_is_anywhere(  # noqa: PLR0917 (as parametrised)
-    promtool, tmp_path, panels, board, title, requests, shown
-):
-    """Neither as a share of a threshold nor where stages take the place of traces."""
-    (expr,) = _targets(panels, board, title)
-    labels = {**FILE, "phase": "request", "source": "stages_without_queue"} if board == "fleet" else {}
+def test_no_p99_of_few_is_a_share_of_a_threshold(promtool, tmp_path, panels, requests, shown):
+    """Of fewer than a hundred requests none is drawn."""
+    (expr,) = _targets(panels, "model", "P99 of its threshold, 5 min")
 
-    seen = [(labels, 0.9)] if shown else []
+    seen = [({}, 0.9)] if shown else []
     assert _shown(promtool, tmp_path, _world(requests, "total"), expr, *seen) == ""
 
 

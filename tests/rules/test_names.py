@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.case import needed
 from support.record_names import record_names
 from tritonobs import names
 from tritonobs.plan.build import build_plan
@@ -81,6 +82,13 @@ def test_every_alert_has_a_case_in_which_it_fires_and_one_in_which_it_is_silent(
         True: [],
         False: [],
     }
+
+
+def test_every_case_asks_for_rules_that_exist(cases, generated):
+    """Of a renamed rule, or one whose extension is gone, a case would say nothing else than that."""
+    for file in cases.values():
+        for case in file:
+            assert needed(generated(case.world.scrape_seconds), case.rules, case.given), case.says
 
 
 def test_rules_are_the_same_for_every_fleet():

@@ -1,11 +1,17 @@
-"""Every record of the mixin, by name: a record that is added or renamed shows here."""
+"""Every record of the mixin, by name: a record that is added or renamed shows here.
+
+Those of an extension are in `tests/NAME/records.py`.
+"""
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Final
 
 from tritonobs import names
 
+_TESTS: Final = Path(__file__).parent.parent
 _RECORDS: Final = (
     *(
         names.REQUESTS_RATE,
@@ -49,13 +55,6 @@ _RECORDS: Final = (
     "model_version_stage_reason:tritonobs_stage_invalid:mean1d",
     "cluster:slo_error_budget:min",
     "model_stage_le:tritonobs_latency_bound:info",
-    "replica_model:triton_requests:increase",
-    "replica_model:tritonobs_trace_rate:steady",
-    "replica_model:tritonobs_trace_rate:max1h",
-    "replica_model:tritonobs_requests_traced:increase",
-    "replica_model:tritonobs_requests_traced:ratio1h",
-    "replica_model:triton_requests_traceable:increase",
-    "replica_model:triton_requests_traceable:sum1h",
     "slo:tritonobs_counted:info",
     "model_version:tritonobs_limit_of_model:info",
     *(f"model_version_reason:triton_requests_failed:{mean}" for mean in ("mean5m", "mean1h")),
@@ -144,13 +143,6 @@ _RECORDS: Final = (
         for part in ("sum", "count")
     ),
     "model_version_stage:tritonobs_stage_latency_budget_used:ratio5m",
-    "model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate{medium}",
-    "model_version:tritonobs_trace_samples:rate5m",
-    *(
-        f"model_version_phase:tritonobs_{what}_seconds:{quantile}_5m"
-        for what in ("trace_duration", "request")
-        for quantile in ("p50", "p95", "p99")
-    ),
     *(f"slo:sli_bad_samples:{samples}" for samples in ("increase", "sampled")),
     *(f"model_version_stage_reason:tritonobs_stage_errors:{rate}" for rate in ("rate{medium}", "rate5m")),
     "model_version_stage_kind:tritonobs_stage_items:rate{medium}",
@@ -209,4 +201,6 @@ _RECORDS: Final = (
 
 def record_names(*, short: str, medium: str, period: str) -> frozenset[str]:
     """Every record of the mixin for these windows, each written as a Prometheus duration."""
-    return frozenset(name.format(short=short, medium=medium, period=period) for name in _RECORDS)
+    of_extensions = (runpy.run_path(str(path))["RECORDS"] for path in _TESTS.glob("*/records.py"))
+    every = [*_RECORDS, *(name for records in of_extensions for name in records)]
+    return frozenset(name.format(short=short, medium=medium, period=period) for name in every)

@@ -1,4 +1,4 @@
-"""The cases of tests/rules/cases, and the generated rules they are run against."""
+"""The cases of tests/rules/cases and of extensions (tests/NAME/cases), and the rules they are run against."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from tritonobs.units import format_duration
 if TYPE_CHECKING:
     from support.case import Case
 
-FOLDER = Path(__file__).parent.parent / "rules" / "cases"
+TESTS = Path(__file__).parent.parent
 
 
 @cache
 def load_cases() -> dict[str, tuple[Case, ...]]:
-    """Every case, by its file."""
-    return {path.stem: _load(path) for path in sorted(FOLDER.glob("*.py"))}
+    """Every case, by the name of its file."""
+    paths = sorted(TESTS.glob("*/cases/*.py"), key=lambda path: path.stem)
+    cases = {path.stem: _load(path) for path in paths}
+    assert len(cases) == len(paths), "two files of cases have the same name"
+    return cases
 
 
 def knobs_for(scrape_seconds: float) -> dict[str, object]:

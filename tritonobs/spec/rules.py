@@ -64,7 +64,7 @@ Pattern = Annotated[str, BeforeValidator(_pattern), WithJsonSchema({"type": "str
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """The knob of the mixin that a field sets; `rules/config/thresholds.json` has its value and reason."""
+    """The knob of the mixin that a field sets; its row in a `thresholds.json` has its value and reason."""
 
     name: str
     as_text: bool = False
@@ -110,9 +110,11 @@ _KINDS: Final[dict[str, object]] = {
 
 
 def _thresholds() -> dict[str, Any]:
-    """The fields of the table of thresholds, which the mixin reads, too."""
-    text = (assets.folder("rules") / "config" / "thresholds.json").read_text(encoding="utf-8")
-    return {row["field"]: threshold_field(row) for row in json.loads(text) if "field" in row}
+    """The fields of the tables of thresholds, which the mixin reads, too; extensions have their own."""
+    rules = assets.folder("rules")
+    tables = [rules / "config" / "thresholds.json", *sorted(rules.glob("extensions/*/thresholds.json"))]
+    rows = [row for table in tables for row in json.loads(table.read_text(encoding="utf-8"))]
+    return {row["field"]: threshold_field(row) for row in rows if "field" in row}
 
 
 def threshold_field(row: Mapping[str, str]) -> tuple[object, object]:
@@ -121,7 +123,7 @@ def threshold_field(row: Mapping[str, str]) -> tuple[object, object]:
     Raises:
         ValueError: the row has no sentence, or a kind that is not known.
     """
-    place = f"rules/config/thresholds.json, {row['knob']}"
+    place = f"thresholds.json, {row['knob']}"
     if not row.get("says"):
         raise ValueError(f"{place}: says is missing; a threshold with a field has a sentence")
     name = row.get("kind", "")

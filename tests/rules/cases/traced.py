@@ -1,15 +1,13 @@
-"""Requests that Triton traces: quantiles of any model, and budgets of the whole request, queue included."""
+"""Budgets of the whole request, queue included, from the requests that Triton traces."""
 
 import math
 
-from support.case import Case, absent, fires, reads, silent
+from support.case import Case, fires, reads, silent
 from support.simulate import World
-from tritonobs.plan.objectives import BOUNDS, middle
 
 FAST, MISSING = "TritonErrorBudgetBurnFast", "TritonSliMissing"
 JOB = {"job": "tritonobs-traces", "instance": "serve:9900"}
 SUBJECT = {"model": "nms", "version": "1"}
-P99 = "model_version_phase:tritonobs_request_seconds:p99_5m"
 ERROR = "slo:sli_error:ratio_rate5m"
 LATENCY = {
     **SUBJECT,
@@ -20,28 +18,17 @@ LATENCY = {
 }
 
 
-def traced(
-    times,
-    *,
-    minutes=120,
-    weight=1,
-    phase="request",
-    bounds=(0.1, 0.5, 1.0),
-    rejected=0,
-    world=None,
-    samples=4,
-):
-    """A model without our stages: `times` are requests a second by the seconds they take, from `samples`."""
+def traced(times, *, minutes=120, weight=1, rejected=0, world=None):
+    """A model without our stages: `times` are requests a second by the seconds they take."""
     world = world or World(minutes=minutes).triton("nms", qps=4)
     own = {**JOB, **SUBJECT, "replica": "triton-1"}
-    for bound in (*bounds, math.inf):
+    for bound in (0.1, 0.5, 1.0, math.inf):
         level = _added([level for took, level in times.items() if took <= bound])
         le = "+Inf" if math.isinf(bound) else f"{bound}"
-        world.counter("tritonobs_trace_duration_seconds_bucket", level, **own, phase=phase, le=le)
+        world.counter("tritonobs_trace_duration_seconds_bucket", level, **own, phase="request", le=le)
     world.counter("tritonobs_trace_requests_total", _added(list(times.values())), **own, outcome="ok")
     world.counter("tritonobs_trace_requests_total", rejected, **own, outcome="rejected")
     world.gauge("tritonobs_trace_weight", weight, **own)
-    world.counter("tritonobs_trace_samples_total", samples, **own)
     return world.counter("tritonobs_trace_spans_total", 10, **JOB)
 
 
@@ -132,55 +119,5 @@ CASES = (
         world=promised(traced({0.1: [(30, 4), (40, None), (999, 4)]})),
         rules=(ERROR,),
         checks=(reads(ERROR, 60, ({**LATENCY, "sloth_window": "5m"}, 0)),),
-    ),
-    Case(
-        says="a quantile is the middle of its bucket, with a source",
-        world=traced({0.02: 95, 1.9: 5}, minutes=30, bounds=BOUNDS),
-        rules=(P99, P99.replace("p99", "p50")),
-        checks=(
-            reads(P99, 30, ({**SUBJECT, "phase": "request", "source": "traces"}, round(middle(1.9), 4))),
-            reads(
-                P99.replace("p99", "p50"),
-                30,
-                ({**SUBJECT, "phase": "request", "source": "traces"}, round(middle(0.02), 4)),
-            ),
-        ),
-    ),
-    Case(
-        says="a P99 of forty samples is none, and their P95 and P50 are",
-        world=traced({0.02: 95, 1.9: 5}, minutes=30, bounds=BOUNDS, weight=750, samples=40 / 300),
-        rules=(P99, P99.replace("p99", "p95"), P99.replace("p99", "p50")),
-        checks=(
-            absent(P99, 30),
-            reads(f'count({P99.replace("p99", "p95")}{{source="traces"}})', 30, ({}, 1)),
-            reads(f'count({P99.replace("p99", "p50")}{{source="traces"}})', 30, ({}, 1)),
-        ),
-    ),
-    Case(
-        says="a P95 of ten samples is none, and their P50 is",
-        world=traced({0.02: 95, 1.9: 5}, minutes=30, bounds=BOUNDS, weight=3000, samples=10 / 300),
-        rules=(P99.replace("p99", "p95"), P99.replace("p99", "p50")),
-        checks=(
-            absent(P99.replace("p99", "p95"), 30),
-            reads(f'count({P99.replace("p99", "p50")}{{source="traces"}})', 30, ({}, 1)),
-        ),
-    ),
-    Case(
-        says="without traces the stages speak, and it is said that they know no queue",
-        world=World(minutes=30).triton("nms", qps=4).stage("nms", "total", qps=4, times={0.1: 1.0}),
-        rules=(P99,),
-        checks=(reads(P99, 30, ({**SUBJECT, "phase": "request", "source": "stages_without_queue"}, 0.0998)),),
-    ),
-    Case(
-        says="traces go before the stages",
-        world=traced(
-            {0.2: 4},
-            bounds=BOUNDS,
-            world=World(minutes=30).triton("nms", qps=4).stage("nms", "total", qps=4, times={0.1: 1.0}),
-        ),
-        rules=(P99,),
-        checks=(
-            reads(P99, 30, ({**SUBJECT, "phase": "request", "source": "traces"}, round(middle(0.2), 4))),
-        ),
     ),
 )

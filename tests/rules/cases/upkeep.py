@@ -1,13 +1,12 @@
-"""What tritonobs says of itself at the edges: tasks, rules, traces; and of versions that make tokens."""
+"""What tritonobs says of itself at the edges: tasks and rules; and of versions that make tokens."""
 
 from support.case import Case, fires, reads, silent
 from support.simulate import World
 
-TASK, LATE, LOST = "TritonobsTaskFailing", "TritonobsRulesLate", "TritonobsTracesLost"
+TASK, LATE = "TritonobsTaskFailing", "TritonobsRulesLate"
 ABOVE, NEAR = "TritonTokensAboveLimit", "TritonTokensNearLimit"
 SERVE = {"job": "tritonobs", "instance": "serve:9900"}
 TASKS = {**SERVE, "task": "limits log"}
-TRACES = {"job": "tritonobs-traces", "instance": "serve:9900"}
 GROUP = {"instance": "p:9090", "rule_group": "/r.yml;tritonobs.slo"}
 RATE = "model_version_kind:tritonobs_tokens:rate1m"
 LIMIT = "subject_kind:tritonobs_tokens_per_second_limit:held"
@@ -30,17 +29,6 @@ def failing(times):
         World(minutes=70)
         .gauge("tritonobs_task_up", 1, **TASKS)
         .counter("tritonobs_task_failures_total", times / 900, **TASKS)
-    )
-
-
-def lost(level, **labels):
-    """A receiver that reads ten spans a second and loses bodies at a level."""
-    world = World(minutes=40).counter("tritonobs_trace_spans_total", 10, **TRACES)
-    return world.counter(
-        "tritonobs_trace_dropped_total" if "reason" in labels else "tritonobs_trace_forwarded_total",
-        level,
-        **TRACES,
-        **labels,
     )
 
 
@@ -96,29 +84,6 @@ CASES = (
         world=slow(3),
         rules=(LATE,),
         checks=(reads(f'count(ALERTS{{alertname="{LATE}", alertstate="firing", group!=""}})', 13, ({}, 3)),),
-    ),
-    Case(
-        says="a receiver that loses eight bodies in five minutes is told after five, and not before",
-        world=lost([(10, 0), (99, 8 / 300)], reason="full"),
-        rules=(LOST,),
-        checks=(silent(LOST, 15), fires(LOST, 22, severity="warning", instance="serve:9900", reason="full")),
-    ),
-    Case(
-        says="one body that the collector missed is no loss to wake anyone for",
-        world=lost([(10, 0), (10.25, 1 / 15), (99, 0)], outcome="lost"),
-        rules=(LOST,),
-        checks=(silent(LOST, 40),),
-    ),
-    Case(
-        says="bodies that the collector misses again and again are told, whichever way it missed them, once",
-        world=lost([(10, 0), (99, 1 / 60)], outcome="lost").counter(
-            "tritonobs_trace_forwarded_total", [(10, 0), (99, 1 / 30)], **TRACES, outcome="refused"
-        ),
-        rules=(LOST,),
-        checks=(
-            silent(LOST, 15),
-            fires(LOST, 18, severity="warning", instance="serve:9900", reason="collector"),
-        ),
     ),
     *(
         Case(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from panels import row, timeseries
 from signals import Signal
+
+from extensions import Added
 
 _EMPTY: Final = "no pool is reported"
 _KINDS: Final = ("deployment", "statefulset")
@@ -68,4 +71,12 @@ MOST = Signal(
     expr=_autoscalers("kube_horizontalpodautoscaler_spec_max_replicas"),
     legend="maximum of {{horizontalpodautoscaler}}",
     description="The autoscaler's maximum. From `kube_horizontalpodautoscaler_spec_max_replicas`.",
+)
+
+ADDED: Final = (
+    Added(
+        board="hosts",
+        after="Hosts",
+        row=row("Pools", timeseries(READY, limits=(WANTED,)), timeseries(DESIRED, limits=(MOST,))),
+    ),
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import palette
+from typing import Final
 
-from signals import Signal, few
+import palette
+from panels import heatmap, row, timeseries
+from signals import Signal, each, few
+
+from extensions import Added
 
 _KIND = "{{model}} {{version}}"
 _GAP = {
@@ -91,5 +95,31 @@ SHARE = Signal(
         "server: of models that only clients call, while they are traced at one rate. Good: 100 %, and a "
         "little more in the first hour; a sample is off by chance. From "
         "`replica_model:tritonobs_requests_traced:ratio1h`."
+    ),
+)
+
+ADDED: Final = (
+    Added(
+        board="model",
+        after="Latency",
+        row=row(
+            "Latency from traces, queue included",
+            heatmap(HEATMAP),
+            timeseries(P50, P99, logarithmic=True, size=(6, 8), title="Request"),
+            timeseries(QUEUE_P99, size=(6, 8)),
+            timeseries(SAMPLES, size=(6, 8)),
+            timeseries(SHARE, size=(6, 8)),
+        ),
+    ),
+    Added(
+        board="fleet",
+        after="Latency",
+        row=row(
+            "Latency of every model",
+            heatmap(HEATMAP),
+            timeseries(each(P99), size=(8, 8), logarithmic=True),
+            timeseries(each(QUEUE_P99), size=(8, 8), logarithmic=True),
+            timeseries(SAMPLES, size=(8, 8)),
+        ),
     ),
 )

@@ -15,6 +15,17 @@ def receiving(*, dropped=0, reason="full", lost=0):
     return sim.counter("tritonobs_trace_forwarded_total", lost, **TRACES, outcome="lost")
 
 
+def lost(level, **labels):
+    """A receiver that reads ten spans a second and loses bodies at a level."""
+    world = World(minutes=40).counter("tritonobs_trace_spans_total", 10, **TRACES)
+    return world.counter(
+        "tritonobs_trace_dropped_total" if "reason" in labels else "tritonobs_trace_forwarded_total",
+        level,
+        **TRACES,
+        **labels,
+    )
+
+
 CASES = (
     Case(
         says="a receiver that has no room for what comes loses traces",
@@ -45,5 +56,28 @@ CASES = (
         world=receiving(lost=[(10, 0), (20, 0.1), (99, 0)]),
         rules=(LOST,),
         checks=(fires(LOST, 18, severity="warning", instance="serve:9900", reason="collector"),),
+    ),
+    Case(
+        says="a receiver that loses eight bodies in five minutes is told after five, and not before",
+        world=lost([(10, 0), (99, 8 / 300)], reason="full"),
+        rules=(LOST,),
+        checks=(silent(LOST, 15), fires(LOST, 22, severity="warning", instance="serve:9900", reason="full")),
+    ),
+    Case(
+        says="one body that the collector missed is no loss to wake anyone for",
+        world=lost([(10, 0), (10.25, 1 / 15), (99, 0)], outcome="lost"),
+        rules=(LOST,),
+        checks=(silent(LOST, 40),),
+    ),
+    Case(
+        says="bodies that the collector misses again and again are told, whichever way it missed them, once",
+        world=lost([(10, 0), (99, 1 / 60)], outcome="lost").counter(
+            "tritonobs_trace_forwarded_total", [(10, 0), (99, 1 / 30)], **TRACES, outcome="refused"
+        ),
+        rules=(LOST,),
+        checks=(
+            silent(LOST, 15),
+            fires(LOST, 18, severity="warning", instance="serve:9900", reason="collector"),
+        ),
     ),
 )

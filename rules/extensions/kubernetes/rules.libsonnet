@@ -1,10 +1,9 @@
-// Alerts about Kubernetes: pools of servers, their autoscalers, and which replica of `serve` delivers. Most read
-// kube-state-metrics, and are silent without it.
+// Alerts about Kubernetes: pools of servers and their autoscalers. They read kube-state-metrics and KEDA, and are silent
+// without them.
 function(config)
-  local text = (import '../lib/text.libsonnet')(config);
-  local fit = import '../lib/fit.libsonnet';
-  local boards = (import '../lib/phrases.libsonnet').boards(config);
-  local delivery = boards.link('delivery', [], 'tritonobs_delivers');
+  local text = (import '../../lib/text.libsonnet')(config);
+  local fit = import '../../lib/fit.libsonnet';
+  local boards = (import '../../lib/phrases.libsonnet').boards(config);
   local pool(series) = boards.link('hosts', [], series);
   // Pools that want more replicas than they have. `max` merges two instances of kube-state-metrics.
   local wanted(kind, want, have, updated) = fit(|||
@@ -17,7 +16,7 @@ function(config)
     (changes(%(updated)s{%(kind)s=~"%(poolNames)s"}[%(span5m)s]) > 0)
   |||, { kind: kind, want: want, have: have, updated: updated });
   local autoscaler = '{horizontalpodautoscaler=~"%(poolNames)s"';
-  text.group('alerts.kubernetes', config.modelInterval, [
+  { 'alerts.kubernetes': [
     // Pods come and go with every rollout. A pool is short when that lasts and no rollout is in progress.
     text.alert('TritonPoolShort', 'warning', text.all([
       wanted(
@@ -86,13 +85,4 @@ function(config)
       description_zh: '命名空间 {{ $labels.namespace }} 中的 HorizontalPodAutoscaler {{ $labels.horizontalpodautoscaler }} 在一小时内有 {{ $value }} 次在扩容与缩容之间转向。启动中的服务器不处理请求，退出的服务器要交出请求。请让缩容更晚、更慢（`behavior.scaleDown`），或改用波动更小的指标。',
       board: pool('kube_horizontalpodautoscaler_status_desired_replicas'),
     }),
-    text.alert('TritonobsNobodyDelivers', 'critical', |||
-      max by (%(cluster)s) (tritonobs_delivers{%(serve)s}) == 0
-    |||, {
-      summary: 'No tritonobs serve delivers alerts.',
-      description: 'Of the tritonobs serve that answer, {{ $value }} deliver: each waits for the holder of the Lease and answers 503, so no message of its robots is sent. The log of serve says why the Lease cannot be taken; usually the permission on Leases is missing. Alertmanager repeats the alerts.',
-      summary_zh: '没有 tritonobs serve 在发送告警。',
-      description_zh: '有回答的 tritonobs serve 中 {{ $value }} 个在发送：每个都在等待 Lease 的持有者，并回答 503：没有任何钉钉消息发出。日志说明为何取不到 Lease，多半是缺少 Lease 的权限。Alertmanager 会保留等待的告警。',
-      board: delivery,
-    }, wait='1m'),
-  ])
+  ] }

@@ -1,17 +1,14 @@
-"""What a cluster runs of what it wants: pools, autoscalers, and which tritonobs serve delivers."""
+"""What a cluster runs of what it wants: pools and autoscalers."""
 
-from support.case import Case, fires, reads, silent
+from support.case import Case, fires, silent
 from support.simulate import World
 
 SHORT, BLIND, FULL = "TritonPoolShort", "TritonAutoscalerBlind", "TritonAutoscalerAtMaximum"
 FLAPS = "TritonAutoscalerFlapping"
-NOBODY, DOWN = "TritonobsNobodyDelivers", "TritonobsServeDown"
 POOL = {"namespace": "models", "deployment": "triton-large"}
 SET = {"namespace": "models", "statefulset": "triton-small"}
 SCALER = {"namespace": "models", "horizontalpodautoscaler": "triton-large"}
 CONDITION = "kube_horizontalpodautoscaler_status_condition"
-FIRST = {"job": "tritonobs", "instance": "10.0.0.1:9900"}
-SECOND = {"job": "tritonobs", "instance": "10.0.0.2:9900"}
 
 
 def pool(available, *, updated=4, copies=("a",), **labels):
@@ -44,11 +41,6 @@ def keda(errors):
     """A ScaledObject whose questions to Prometheus fail so often in a second, as KEDA counts them."""
     labels = {"namespace": "models", "scaledObject": "triton-large", "triggerIndex": "0"}
     return World(minutes=30).counter("keda_scaler_detail_errors_total", errors, **labels)
-
-
-def two(first, second, series="tritonobs_delivers"):
-    """Two tritonobs serve of one cluster."""
-    return World(minutes=20).gauge(series, first, **FIRST).gauge(series, second, **SECOND)
 
 
 CASES = (
@@ -144,29 +136,5 @@ CASES = (
         world=scaler(desired=7),
         rules=(FULL,),
         checks=(silent(FULL, 20),),
-    ),
-    Case(
-        says="where nobody holds the Lease nobody delivers",
-        world=two([(5, 1), (99, 0)], 0),
-        rules=(NOBODY,),
-        checks=(silent(NOBODY, 5), fires(NOBODY, 8, severity="critical")),
-    ),
-    Case(
-        says="one that delivers is enough, also while it changes",
-        world=two([(5, 1), (99, 0)], [(5.5, 0), (99, 1)]),
-        rules=(NOBODY,),
-        checks=(silent(NOBODY, 4), silent(NOBODY, 6), silent(NOBODY, 15)),
-    ),
-    Case(
-        says="of two daemons one that answers is enough",
-        world=two([(5, 1), (99, 0)], 1, "up"),
-        rules=(DOWN,),
-        checks=(silent(DOWN, 10), silent(DOWN, 20)),
-    ),
-    Case(
-        says="of two daemons none answers: each is down",
-        world=two(0, 0, "up"),
-        rules=(DOWN,),
-        checks=(reads(f'count(ALERTS{{alertname="{DOWN}", alertstate="firing"}})', 10, ({}, 2)),),
     ),
 )

@@ -1,19 +1,21 @@
-// Traced requests, and the share of all requests that they represent.
-local fit = import '../lib/fit.libsonnet';
-local shards = import '../lib/shards.libsonnet';
+// Traced requests: how long they take, the share of all requests that they represent, and traces that are lost. What SLOs count
+// of traces is of the heart (lib/counters.libsonnet, records/slo_requests.libsonnet).
+local fit = import '../../lib/fit.libsonnet';
+local shards = import '../../lib/shards.libsonnet';
 function(config)
-  local text = (import '../lib/text.libsonnet')(config);
+  local text = (import '../../lib/text.libsonnet')(config);
+  local boards = (import '../../lib/phrases.libsonnet').boards(config);
 
   // Quantiles of requests and of their queue time, for any model, from a weighted sample of traces. A quantile is the
   // geometric middle of its bucket, at most 5 % from the true value. Linear interpolation would be up to 10 % off where all
   // requests take equally long.
-  local traces =
+  local quantiles_of_requests =
     local traced = 'model_version_phase:tritonobs_trace_duration_seconds:';
     local quantiles = [['p50', '0.5'], ['p95', '0.95'], ['p99', '0.99']];
     // The fewest samples for a quantile: one in a hundred is above the P99, so it needs a hundred. A median of any number is
     // shown.
     local samples = { p50: 0, p95: 20, p99: 100 };
-    local shown = [
+    [
       text.record('model_version_phase_le:tritonobs_trace_duration_seconds_bucket:rate%(medium)s', |||
         sum by (%(subject)s, phase, le) (
           rate(tritonobs_trace_duration_seconds_bucket{%(traces)s, phase=~"request|queue"}[%(medium)s])
@@ -64,21 +66,6 @@ function(config)
       |||, { traced: traced + quantile[0] + '_5m', name: quantile[0] }))
       for quantile in quantiles
     ];
-    // The record that error budgets read of traces, beside the requests.
-    local samples = [
-      // The least number of traced requests behind the bad requests of an SLO: bad requests divided by the highest weight. A
-      // hundred bad ones sampled 1 in 100 are one.
-      text.record('slo:sli_bad_samples:increase', |||
-        (
-          slo:sli_bad_requests:increase
-          and on (%(subject)s, slo)
-          subject_slo:tritonobs_latency_target_seconds:held{stage="traces:request"}
-        )
-          / on (%(model)s) group_left ()
-        max by (%(model)s) (tritonobs_trace_weight{%(traces)s})
-      |||),
-    ];
-    { shown: shown, samples: samples };
 
   // What traces represent compared with what Triton counted, by model and server. A lost batch of spans is in no other
   // counter.
@@ -87,8 +74,11 @@ function(config)
   // The rate must have been the same for 5 m, and no receiver may have restarted. A trace arrives seconds after Triton's
   // count, so counts are read two evaluations late, and traces are the larger value of now and two evaluations ago.
   local share =
-    local increase = (import '../lib/counters.libsonnet').increase;
-    local traced = (import '../lib/counters.libsonnet').traced;
+    local increase = (import '../../lib/counters.libsonnet').increase;
+    // Requests that Triton may count as completed, with all labels of the receiver.
+    local requests = 'tritonobs_trace_requests_total{%(traces)s, outcome!="rejected"}';
+    local fresh = (import '../../lib/counters.libsonnet').traced.fresh;
+    local answered = increase.each(increase.now(requests), increase.before(requests), fresh);
     local where = '%(model)s, %(replica)s';
     local succeeded = 'nv_inference_request_success{%(triton)s}';
     // The receiver's label for a server is always `replica`.
@@ -135,7 +125,7 @@ function(config)
           )
             and on (%(where)s)
           %(steady)s
-        |||, { where: where, answered: named('(\n' + traced.answered + '\n)'), steady: named(steady) })),
+        |||, { where: where, answered: named('(\n' + answered + '\n)'), steady: named(steady) })),
         // Requests that should have been traced: completed ones, and failures inside the model.
         text.record(due, fit(|||
           (
@@ -176,4 +166,61 @@ function(config)
         text.record('replica_model:tritonobs_trace_rate:max1h', named(fit('max by (%(model)s, replica) (max_over_time(%(rate)s[%(span1h)s]))', { rate: rate }))),
       ],
     };
-  { traces: traces, share: share }
+
+  // Traces that the receiver loses, and those that never reach it.
+  local alerts = [
+    // A body holds many spans, so a few lost bodies matter. Spans of requests without an end occur now and then, so they
+    // must be a share of all spans.
+    text.alert('TritonobsTracesLost', 'warning', |||
+      group by (%(receiver)s, reason) (
+        increase(tritonobs_trace_dropped_total{%(traces)s, reason!="incomplete"}[%(span5m)s]) > 5
+        or
+        (
+          increase(tritonobs_trace_dropped_total{%(traces)s, reason="incomplete"}[%(span5m)s])
+            > on (%(receiver)s) group_left ()
+          0.1 * increase(tritonobs_trace_spans_total{%(traces)s}[%(span5m)s])
+        )
+        or
+        label_replace(
+          increase(tritonobs_trace_forwarded_total{%(traces)s, outcome!="sent"}[%(span5m)s]) > 0,
+          "reason", "collector", "", ""
+        )
+      )
+    |||, {
+      summary: 'Traces are lost.',
+      description: 'The receiver of traces on {{ $labels.instance }} loses some of the traces that it gets (reason {{ $labels.reason }}): percentiles from traces, and SLOs on them, are computed from fewer requests, or the collector lacks some.',
+      summary_zh: '追踪数据丢失。',
+      description_zh: '{{ $labels.instance }} 上的追踪接收器丢失了部分数据（原因 {{ $labels.reason }}）：来自追踪的分位数及其 SLO 依据的请求变少，或收集器缺少部分追踪。',
+      board: boards.link('delivery', [], 'tritonobs_trace_dropped_total'),
+    }, wait='5m'),
+    // A batch that is lost on its way is in no counter of the receiver. The allowance is the error of sampling, which is 0
+    // where every request is traced.
+    text.alert('TritonobsTracesIncomplete', 'warning', text.owned_whole(fit(|||
+      (1 - replica_model:tritonobs_requests_traced:ratio1h)
+        >
+      %(untracedRatio)s
+        + (
+          %(untracedNoise)s * sqrt(
+            replica_model:triton_requests_traceable:sum1h
+              * on (%(model)s, %(replica)s)
+            clamp_min(replica_model:tritonobs_trace_rate:max1h - 1, 0)
+          ) + %(untracedRequests)s
+        )
+          / on (%(model)s, %(replica)s)
+        replica_model:triton_requests_traceable:sum1h
+    |||, {})), {
+      summary: 'Traces represent fewer requests than Triton counted.',
+      description: 'Traces represent {{ $value | humanizePercentage }} fewer requests to {{ $labels.model }} on {{ $labels.%(replicaLabel)s }} than Triton counted in the last hour: batches are lost between the server and the receiver, or the sampling rate is not the one that the server reports. Percentiles from traces, and SLOs on them, lack these requests.',
+      summary_zh: '追踪所代表的请求少于 Triton 的计数。',
+      description_zh: '最近一小时，{{ $labels.%(replicaLabel)s }} 上 {{ $labels.model }} 的追踪所代表的请求比 Triton 计数的少 {{ $value | humanizePercentage }}：服务器与接收器之间丢失了批次，或样本与采样率不符。来自追踪的分位数及其 SLO 不包含这些请求。',
+      board: boards.link('model', ['model'], 'replica_model:tritonobs_requests_traced:ratio1h'),
+    }, wait='10m'),
+  ];
+  {
+    'records.stages': [text.group('traces', config.stageInterval, quantiles_of_requests)],
+    'records.slo': [
+      text.group('traces.counted', config.sloInterval, share.counted),
+      text.group('traces.compared', config.slowInterval, share.compared),
+    ],
+    'alerts.tritonobs': alerts,
+  }
