@@ -57,8 +57,6 @@ class Message:
     alerts: tuple[str, ...]
     said: tuple[str, ...]
     named: Named | None
-    more: tuple[Named, ...]
-    """Further causes, which it may name or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +103,7 @@ async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: floa
             keys = {one.fingerprint for one in alerts}
             causes = [one.cause for one in incidents.incidents if one.keys & keys and one.cause]
             told = [one for one in causes if any(one.sentence in line for line in lines)]
-            others = [one for each in incidents.incidents for one in each.causes if one not in told]
-            return [lines, [_named(one, world) for one in told], [_named(one, world) for one in others]]
+            return [lines, [_named(one, world) for one in told]]
 
         chat = Conversation(incidents, zero=zero, above=above)
 
@@ -126,7 +123,6 @@ async def _delivered(url: str, world: Planted, lives: Sequence[Life], zero: floa
             alerts=tuple(f"{alert.labels['alertname']} {alert.status}" for alert in one.alerts),
             said=tuple(one.above[0]),
             named=next(iter(one.above[1]), None),
-            more=(*one.above[1][1:], *one.above[2]),
         )
         for one in chat.said
         if one.severities & COUNTED
