@@ -47,7 +47,7 @@ _EARLIER_SECONDS: Final = 300.0
 class Result:
     """Times are seconds since the fault began, but `named_after`.
 
-    That is since the first alert where the first message is a page, and since that message where it is not.
+    That is since the first page where the first message has one, and since that message where it has not.
     """
 
     scene: str
@@ -111,7 +111,8 @@ def _result(scene: Scene, world: Planted, found: Heard) -> Result:
     first = alerts[0].since if alerts else None
     page = bool(messages) and messages[0].page
     # Alertmanager keeps warnings back for three minutes.
-    begin = (first if page else messages[0].at) if messages and first is not None else 0.0
+    pages = [one.since for one in alerts if one.labels["severity"] == "critical"]
+    begin = 0.0 if not messages else pages[0] if page else messages[0].at
     soon = [one for one in messages if one.at <= begin + SOON_SECONDS and one.named]
     right = dict.fromkeys(PARTS, False)
     named_after = None
@@ -209,7 +210,7 @@ def _text(results: list[Result], missed: list[str]) -> str:
         f"{len(results)} faults, of {len(told)} the chat heard. Messages: median {median(counts):g}, "
         f"most {max(counts)} (wanted {MEDIAN_MESSAGES}, and {MOST_MESSAGES} of one fault), "
         f"{sum(one.before for one in results)} before a fault.\n"
-        f"Within {SOON_SECONDS:g} s of the first alert, where that is a page, or of the first message of "
+        f"Within {SOON_SECONDS:g} s of the first page's alert, or of the first message of "
         f"warnings, which Alertmanager keeps back, a message named the cause of {share} (wanted 90 %), "
         f"of pages {sum(one.page for one in named)} of {sum(one.page for one in told)}: "
         f"{parts} right of {len(told)}; "

@@ -108,7 +108,7 @@ class Fleet(Requests):
             replica.cells.setdefault((names.TRITON_CACHE_MISSES, labels), 0.0)
 
     def unload(self, replica: Replica, model: Model) -> None:
-        """Its series go, those of its failures stay."""
+        """Its series go, those of its failures stay. What asks for it then is counted nowhere."""
         for slot, (worker, _) in list(replica.workers.items()):
             if slot[0] == self._id(model):
                 self.drop(replica, worker)
@@ -121,7 +121,7 @@ class Fleet(Requests):
             and key[0] != names.TRITON_FAILURE
         ]:
             del replica.cells[key]
-        replica.states[self._id(model)] = State(fails=1.0)
+        replica.states[self._id(model)] = State(gone=True)
 
     def worker(self, replica: Replica, model: Model, number: int) -> str:
         """A new process: its label, its heartbeat and its counters at 0."""

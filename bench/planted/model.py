@@ -41,7 +41,7 @@ class State:
 
     `before` and `after` are seconds in `execute` outside of the stages' block, `raises_before` and
     `raises_after` the shares of requests that raise there. `delay` is what a batcher waits, `invalid` the
-    share of requests that are refused as bad input.
+    share of requests that are refused as bad input. A model that is `gone` answers nothing.
     """
 
     slower: dict[str, float] = field(default_factory=dict)
@@ -59,6 +59,7 @@ class State:
     raises_after: float = 0.0
     delay: float = 0.0
     invalid: float = 0.0
+    gone: bool = False
     sizes: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
 

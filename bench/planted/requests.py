@@ -63,6 +63,9 @@ class Requests:
         labels = (("model", model.name), ("version", model.version))
         state = replica.states[self._id(model)]
         cells, began = replica.cells, self.now
+        if state.gone:
+            yield 0.0002
+            return False
         if model.cached and self.random.random() < model.cached:
             yield _CACHED_SECONDS
             self._count(cells, names.TRITON_CACHE_HITS, labels)

@@ -35,6 +35,8 @@ MOST_NAMED: Final = 50_000
 MOST_TOLD: Final = 500
 """Alerts and incidents that a chat is known to have; the oldest are forgotten first."""
 
+_AT_ONCE_SECONDS: Final = 60.0
+"""What follows from a fault is dated within seconds of it, or of the scrape that shows it."""
 FIRING: Final = "firing"
 _PAGE: Final = SEVERITIES.index("critical")
 
@@ -272,7 +274,7 @@ def _news(
     ]
     cause, eased = incident.cause, incident.eased
     own = {
-        What.CAUSE: _unheard(incident, told.causes) is not None,
+        What.CAUSE: _unheard(incident, told) is not None,
         What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
         What.AGAIN: (told.ended and not incident.closed)
         or (told.eased and not told.again and incident.ended is None and eased is None),
@@ -290,19 +292,32 @@ def explained(chat: Chat, incident: Incident, kind: Kind) -> tuple[Cause | None,
     """The cause that a message says, only a repetition again, and whether the chat has heard another."""
     told = chat.told_of(incident)
     heard = told.causes if told else frozenset()
-    cause = incident.cause if kind is Kind.REPEAT else _unheard(incident, heard)
+    cause = incident.cause if kind is Kind.REPEAT else _unheard(incident, told)
     return cause, bool(cause and heard and cause_key(cause) not in heard)
 
 
-def _unheard(incident: Incident, heard: Collection[CauseKey]) -> Cause | None:
-    """The cause, where it is news for those who heard these.
+def _unheard(incident: Incident, told: Told | None) -> Cause | None:
+    """The cause, where it is news for those who were told.
 
-    Another one that is found while alerts end and none begins is an echo of what recovers.
+    Another one that is found while alerts end and none begins is an echo of what recovers. So is what follows
+    from the cause that they heard and began with it: a model that is loaded again leaves its errors behind.
     """
-    cause = incident.cause
+    cause, heard = incident.cause, told.causes if told else frozenset()
     if cause is None or cause_key(cause) in heard or (heard and _recovers(incident)):
         return None
-    return cause
+    return None if told and any(_follows(cause, one) for one in _heard_of(told)) else cause
+
+
+def _heard_of(told: Told) -> tuple[Cause, ...]:
+    """The cause that the last message was about, where the chat has it."""
+    return tuple(one for one in told.incident.causes[:1] if cause_key(one) in told.causes)
+
+
+def _follows(cause: Cause, other: Cause) -> bool:
+    """Whether it follows from the other: it may, and both began at once."""
+    if cause.check not in other.explains or cause.since is None or other.since is None:
+        return False
+    return abs(cause.since - other.since) <= _AT_ONCE_SECONDS
 
 
 def _recovers(incident: Incident) -> bool:
