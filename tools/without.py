@@ -38,7 +38,7 @@ _OF_THE_WHOLE = (
     *("tests/cli/test_suggested.py", "tests/cli/test_transcripts.py"),
     *("tests/test_extensions.py", "tests/test_places.py"),
 )
-"""Tests of documents and of the whole command line; tests that take a copy of the tree, as this program does."""
+"""Tests of documents and of the whole command line; tests that copy the tree, as this program does."""
 _UNITS = ("-m", "not e2e and not container", "--ignore=tests/e2e")
 _OF_RULES = tuple(
     f"test_{name}.py"
