@@ -12,7 +12,7 @@ With its rules (`rules/extensions/NAME`, a line in extensions.libsonnet) and its
 the reference are written again, and tests of names, texts and labels of the other rules run. What these rules
 compute is not tested again: tests/test_extensions.py holds that they are the same text, and that they read no
 record that is gone.
-Tests of documents stay out: documents describe every extension.
+Tests of documents stay out, because documents describe every extension; so do tests that make such copies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ sys.path.insert(0, str(ROOT))
 
 from tritonobs import registry  # noqa: E402 (from this checkout, whatever is installed)
 
-_OF_DOCUMENTS = ("tests/test_docs.py", "tests/test_runbooks.py", "tests/test_image.py")
+_OF_THE_WHOLE = (
+    *("tests/test_docs.py", "tests/test_runbooks.py", "tests/test_image.py"),
+    *("tests/cli/test_suggested.py", "tests/cli/test_transcripts.py"),
+    *("tests/test_extensions.py", "tests/test_places.py"),
+)
+"""Tests of documents and of the whole command line; tests that copy the tree, as this program does."""
 _UNITS = ("-m", "not e2e and not container", "--ignore=tests/e2e")
 _OF_RULES = tuple(
     f"test_{name}.py"
@@ -90,7 +95,7 @@ def _whole_without(names: Sequence[str], tests: Sequence[str], workers: str) -> 
             ("layers", [bin_folder / "lint-imports", "--no-cache"]),
             ("types", [bin_folder / "mypy"]),
             ("tests", [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *_UNITS, "-n", workers,
-                       *(f"--ignore={test}" for test in _OF_DOCUMENTS), *left]),
+                       *(f"--ignore={test}" for test in _OF_THE_WHOLE), *left]),
         )  # fmt: skip
         # All of them, so that one run shows everything that is broken.
         done = [_step(what, [*map(str, words)], copy, environment) for what, words in steps]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.serving import serving
+from tritonobs import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +148,7 @@ def _hostile_server() -> Iterator[str]:
         yield url
 
 
+@pytest.mark.skipif("traces" not in registry.NAMES, reason="without the extension traces")
 def test_a_page_of_slow_requests_is_replaced_as_a_whole(tmp_path: Path) -> None:
     """Who has the old one open reads it to its end."""
     page, kept = tmp_path / "slow.html", tmp_path / "kept.html"

@@ -74,7 +74,7 @@ def test_its_fields_are_those_it_knows() -> None:
     [
         ("TritonQpsAboveLimit", (5, 0, 60), 1),
         ("TritonServerDown", (5, 30, 0), 1),
-        ("TritonPoolShort", (30, 300, 0), 2),
+        ("TritonSaturated", (30, 300, 0), 2),
         ("TritonKvCacheFull", (15, 60, 120), 2),
         ("TritonErrorBudgetBurnSlow", (60, 0, 0), 2),
         ("TritonModelReloaded", (60, 0, 240), 3),
