@@ -109,9 +109,9 @@ def _result(scene: Scene, world: Planted, found: Heard) -> Result:
     alerts = [one for one in found.lives if one.since >= begins]
     messages = [one for one in found.messages if one.at >= begins]
     first = alerts[0].since if alerts else None
-    page = bool(messages) and messages[0].page
-    # Alertmanager keeps warnings back for three minutes.
     pages = [one.since for one in alerts if one.labels["severity"] == "critical"]
+    page = bool(messages and pages) and messages[0].page
+    # Alertmanager keeps warnings back for three minutes.
     begin = 0.0 if not messages else pages[0] if page else messages[0].at
     soon = [one for one in messages if one.at <= begin + SOON_SECONDS and one.named]
     right = dict.fromkeys(PARTS, False)
