@@ -1,11 +1,11 @@
 """What a chat hears of each planted fault, and whether its first messages name the cause.
 
-    python bench/planted_messages.py [--scene NAME …] [--pieces FILE] [--show] [--json] [--write]
+    python bench/planted_messages.py [--scene NAME …] [--pieces FILE [--kept]] [--show] [--json] [--write]
 
 Every fault of bench/triage_faults.py is lived through with the rules of production: 40 minutes of calm,
 a quarter of an hour of the fault, and as long after it. Traffic breathes all the time. Alertmanager is
 simulated, its calls are delivered as `serve` does, and its incidents look for the cause as in production.
-With --pieces what was lived through is kept in FILE, and not lived through again.
+With --pieces what was lived through is kept in FILE, and not lived through again; with --kept no other is.
 """
 
 from __future__ import annotations
@@ -73,12 +73,14 @@ def main() -> int:
     )
     options.add_argument("--scene", nargs="*", default=[])
     options.add_argument("--pieces", type=Path, metavar="FILE", help="results of this and earlier runs")
+    options.add_argument("--kept", action="store_true", help="those of FILE only")
     options.add_argument("--show", action="store_true", help="print every alert and every message")
     options.add_argument("--json", action="store_true")
     options.add_argument("--write", action="store_true")
     chosen = options.parse_args()
-    names = [one.name for one in (*SCENES, *OUTSIDE) if not chosen.scene or one.name in chosen.scene]
     kept = json.loads(chosen.pieces.read_text()) if chosen.pieces and chosen.pieces.exists() else {}
+    asked = kept if chosen.kept else chosen.scene
+    names = [one.name for one in (*SCENES, *OUTSIDE) if not asked or one.name in asked]
     # The runtime of jsonnet does not survive a fork.
     with ProcessPoolExecutor(_WORKERS, mp_context=get_context("spawn")) as pool:
         for result, seconds in pool.map(_lived, [name for name in names if name not in kept]):
@@ -207,8 +209,8 @@ def _text(results: list[Result], missed: list[str]) -> str:
         "first cause said",
     ]
     return (
-        f"{len(results)} faults, of {len(told)} the chat heard. Messages: median {median(counts):g}, "
-        f"most {max(counts)} (wanted {MEDIAN_MESSAGES}, and {MOST_MESSAGES} of one fault), "
+        f"{len(results)} of {len(SCENES) + len(OUTSIDE)} scenes, of {len(told)} the chat heard. "
+        f"Messages: median {median(counts):g}, most {max(counts)} (wanted {MEDIAN_MESSAGES}, and {MOST_MESSAGES} of one fault), "
         f"{sum(one.before for one in results)} before a fault.\n"
         f"Within {SOON_SECONDS:g} s of the first page's alert, or of the first message of "
         f"warnings, which Alertmanager keeps back, a message named the cause of {share} (wanted 90 %), "
