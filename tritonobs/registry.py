@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
-NAMES: Final = (
+NAMES: Final[tuple[str, ...]] = (
     "discover",
     "history",
     "incidents",
