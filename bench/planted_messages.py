@@ -210,7 +210,8 @@ def _text(results: list[Result], missed: list[str]) -> str:
     ]
     return (
         f"{len(results)} of {len(SCENES) + len(OUTSIDE)} scenes, of {len(told)} the chat heard. "
-        f"Messages: median {median(counts):g}, most {max(counts)} (wanted {MEDIAN_MESSAGES}, and {MOST_MESSAGES} of one fault), "
+        f"Messages: median {median(counts):g}, most {max(counts)} "
+        f"(wanted {MEDIAN_MESSAGES}, and {MOST_MESSAGES} of one fault), "
         f"{sum(one.before for one in results)} before a fault.\n"
         f"Within {SOON_SECONDS:g} s of the first page's alert, or of the first message of "
         f"warnings, which Alertmanager keeps back, a message named the cause of {share} (wanted 90 %), "
