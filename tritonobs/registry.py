@@ -73,6 +73,7 @@ class Extension:
 QUESTIONS: Final = {
     "readings": "the readings of a file of `triage --save`, as timings and their seconds",
     "verdict": "what is wrong in a span of time, compared with one before",
+    "follows": "whether a cause of one check may follow from a cause of another",
     "pictures": "panels of boards as SVG, of some models and a span of time",
     "slowest": "lines about the slowest traced requests to models",
     "running": "the stack that runs in this folder: addresses of its parts, and its fleet file",

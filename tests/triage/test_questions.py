@@ -12,6 +12,7 @@ from support.simulate import World
 from tritonobs import programs
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.snapshot import ASKS
+from tritonobs.registry import answer
 from tritonobs.timings.promql import Scope
 from tritonobs.timings.questions import trend_questions, window_questions
 
@@ -102,3 +103,12 @@ def test_a_load_is_seen_in_workers_counters_and_load_times(promtool: Path, tmp_p
     )
 
     assert run(promtool, (), Case(says="loads", world=world, rules=(), checks=checks), tmp_path) == ""
+
+
+def test_what_may_follow_from_what_is_what_checks_say() -> None:
+    """Other parts ask it by name; of checks that are not known nothing follows."""
+    follows = answer("follows")
+
+    assert follows("error_surge", "model_gone")
+    assert not follows("model_gone", "error_surge")
+    assert not follows("error_surge", "unheard of")

@@ -29,8 +29,7 @@ class Cause:
     version and the path to a stage, as far as they apply; `("", "")` is the fleet, and `area` says which part
     of it. `confidence` is 0 to 1. `trend` names the numbers whose change says since when: a key of the
     snapshot's trends and the labels of the series. `asked` names the questions the evidence came from. `ends`
-    says that the change is the end of that series, `falls` that it is one downwards. `explains` are the
-    checks whose causes follow from this one; `judge` sets it, too.
+    says that the change is the end of that series, `falls` that it is one downwards.
     """
 
     check: str = ""
@@ -45,7 +44,6 @@ class Cause:
     since: float | None = None
     ends: bool = False
     falls: bool = False
-    explains: frozenset[str] = frozenset()
 
     @property
     def model(self) -> str:

@@ -25,6 +25,7 @@ from tritonobs.extensions.incidents.incident import (
     cause_key,
     changes,
 )
+from tritonobs.registry import answer
 from tritonobs.timings.cause import Cause
 
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
@@ -315,9 +316,10 @@ def _heard_of(told: Told) -> tuple[Cause, ...]:
 
 def _follows(cause: Cause, other: Cause) -> bool:
     """Whether it follows from the other: it may, and both began at once."""
-    if cause.check not in other.explains or cause.since is None or other.since is None:
+    if cause.since is None or other.since is None or abs(cause.since - other.since) > _AT_ONCE_SECONDS:
         return False
-    return abs(cause.since - other.since) <= _AT_ONCE_SECONDS
+    follows = answer("follows")
+    return follows is not None and follows(cause.check, other.check)
 
 
 def _recovers(incident: Incident) -> bool:

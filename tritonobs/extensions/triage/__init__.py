@@ -14,6 +14,7 @@ EXTENSION = Extension(
         ),
     ),
     answers={
+        "follows": "tritonobs.extensions.triage.answers:follows",
         "readings": "tritonobs.extensions.triage.answers:readings",
         "verdict": "tritonobs.extensions.triage.answers:verdict",
     },

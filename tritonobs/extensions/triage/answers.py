@@ -1,4 +1,4 @@
-"""What triage answers to other parts: the timings of a saved snapshot, and a verdict."""
+"""What triage answers to other parts: the timings of a saved snapshot, a verdict, what follows from what."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.extensions.triage.calm import windows
+from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.judge import Verdict, triage
 from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
 from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
@@ -27,6 +28,11 @@ def readings(path: Path) -> tuple[Timings, float]:
     """
     snapshot = load_snapshot(path)
     return View(snapshot).now, snapshot.incident.seconds
+
+
+def follows(check: str, other: str) -> bool:
+    """Whether a cause of `check` may follow from one of `other`; no for checks that are not known."""
+    return other in CHECKS and check in CHECKS[other].explains
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

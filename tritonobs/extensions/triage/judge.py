@@ -70,11 +70,7 @@ def triage(snapshot: Snapshot) -> Verdict:
     """Judge a snapshot; the same snapshot gives the same verdict."""
     view = View(snapshot)
     found = _merged(
-        [
-            replace(cause, check=name, explains=check.explains)
-            for name, check in CHECKS.items()
-            for cause in check.judge(view)
-        ]
+        [replace(cause, check=name) for name, check in CHECKS.items() for cause in check.judge(view)]
     )
     found.sort(key=lambda cause: (-cause.confidence, CHECKS[cause.check].order))
     # What explains may be explained itself; there are no circles, so a first cause always remains.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from tritonobs import names
 from tritonobs.extensions.triage.check import (
@@ -35,6 +34,7 @@ _EVERYWHERE = 1.1
 _FEWEST = 10
 """Requests before and since: a mean of fewer says nothing about the machine."""
 _HALF = 0.5
+_FALLING, _FALLS, _GONE = 3, 0.75, 0.25
 _LOOP = 3
 """So many loads of one model instance within an incident are no deployment."""
 
@@ -214,12 +214,9 @@ def _settles(values: Sequence[float], before: float) -> bool:
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < _FALLING:
         return False
-    left = (finite[-1] - before) / (max(finite) - before)
-    last = finite[-_FALLING:]
-    return left < _GONE or (left < _FALLS and all(one > other for one, other in pairwise(last)))
-
-
-_FALLING, _FALLS, _GONE = 3, 0.75, 0.25
+    one, other, last = finite[-_FALLING:]
+    left = (last - before) / (max(finite) - before)
+    return left < _GONE or (left < _FALLS and one > other > last)
 
 
 def _traffic(view: View, arrival: Arrival) -> float:
