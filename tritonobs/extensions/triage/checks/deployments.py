@@ -207,10 +207,7 @@ def _grown(view: View, arrival: Arrival, points: Points, seconds: float) -> tupl
 
 
 def _settles(values: Sequence[float], before: float) -> bool:
-    """Whether what a load added is nearly gone, or falls: first requests are slow, and nothing to roll back.
-
-    What a bad one adds is steady from the first window on that holds no requests of before.
-    """
+    """Whether what a load added is nearly gone, or falls: what a bad one adds is steady from `settled` on."""
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < _FALLING:
         return False
