@@ -21,7 +21,7 @@ from planted.world import Recorded, target
 from support.alertmanager_sim.alertmanager import Alertmanager, Life
 from support.fleet_sim.order import EVERY_ALERT
 from support.fleet_sim.world import live, product_rules
-from support.incidents.incident import COUNTED
+from support.incidents.incident import COUNTED, lives_of
 from support.incidents.shop import CHAT
 from support.incidents.spoken import Conversation, listed
 from support.virtual_time import run_virtual
@@ -73,14 +73,7 @@ def heard(engine: Engine, world: Planted) -> Heard:
     groups = product_rules(world.scrape_seconds, EVALUATION_SECONDS)
     names = tuple(rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule)
     lived = live(engine, world, *names, EVERY_ALERT, groups=groups)
-    lives = sorted(
-        (
-            Life(labels=one.labels, since=one.since, until=one.until)
-            for fired in lived.all_fired().values()
-            for one in fired
-        ),
-        key=lambda life: life.since,
-    )
+    lives = lives_of(lived)
     zero = lived.start_ms / 1000
     messages = run_virtual(_delivered(engine.url, world, lives, zero))
     return Heard(

@@ -112,14 +112,7 @@ def lived_through(engine: Engine, incident: Incident) -> Result:
     shop = incident.world()
     groups = product_rules(shop.scrape_seconds, agentsSelector=incident.agents)
     world = live(engine, shop, groups=groups)
-    lives = sorted(
-        (
-            Life(labels=one.labels, since=one.since, until=one.until)
-            for fired in world.all_fired().values()
-            for one in fired
-        ),
-        key=lambda life: life.since,
-    )
+    lives = lives_of(world)
     config = yaml.safe_load(render_alertmanager(shop.plan)[0].text)
     manager = Alertmanager(config)
     said = tuple(
@@ -136,6 +129,13 @@ def lived_through(engine: Engine, incident: Incident) -> Result:
         end=world.end if incident.ends is None else incident.ends,
         late=tuple(_late(incident, said, groups, world)),
     )
+
+
+def lives_of(world: Lived) -> list[Life]:
+    """Every alert that fired, as Alertmanager has it, in the order in which they began."""
+    every = (one for fired in world.all_fired().values() for one in fired)
+    lives = (Life(labels=one.labels, since=one.since, until=one.until) for one in every)
+    return sorted(lives, key=lambda life: life.since)
 
 
 def _counted(life: Life) -> bool:

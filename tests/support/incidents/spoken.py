@@ -82,13 +82,13 @@ class Conversation:
         # Everything of this world began after its process did.
         lane._chats.default_factory = lambda: Sent(since=datetime.fromtimestamp(zero - 3600, timezone.utc))
         self._committer = Committer(ROBOT.name, lambda: [lane], self._compose, metrics, Pace(), sieve=sieve)
-        self.supervisor = Supervisor()
-        self.supervisor.keep(ROBOT.name, self._committer.deliver)
+        self._supervisor = Supervisor()
+        self._supervisor.keep(ROBOT.name, self._committer.deliver)
         self._tasks = set[asyncio.Task[None]]()
 
     def close(self) -> None:
         """Deliver no more."""
-        self.supervisor.close()
+        self._supervisor.close()
         for task in self._tasks:
             task.cancel()
 

@@ -306,12 +306,8 @@ def _unheard(incident: Incident, told: Told | None) -> Cause | None:
     cause, heard = incident.cause, told.causes if told else frozenset()
     if cause is None or cause_key(cause) in heard or (heard and _recovers(incident)):
         return None
-    return None if told and any(_follows(cause, one) for one in _heard_of(told)) else cause
-
-
-def _heard_of(told: Told) -> tuple[Cause, ...]:
-    """The cause that the last message was about, where the chat has it."""
-    return tuple(one for one in told.incident.causes[:1] if cause_key(one) in told.causes)
+    last = told.incident.cause if told else None
+    return None if last and cause_key(last) in heard and _follows(cause, last) else cause
 
 
 def _follows(cause: Cause, other: Cause) -> bool:

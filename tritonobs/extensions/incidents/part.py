@@ -10,13 +10,15 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.routing import Route
 
+from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.clients.triton import TritonClient
@@ -30,7 +32,7 @@ from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, tell
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.ends import Listing, ended, firing
 from tritonobs.extensions.incidents.groups import NEAR_SECONDS
-from tritonobs.extensions.incidents.incident import Fleet, Incident
+from tritonobs.extensions.incidents.incident import ALERTNAME, Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
@@ -430,7 +432,7 @@ def _span(
     alerts = [alert for one in goes_on for alert in one.alerts if alert.firing]
     fired = min((alert.latest for alert in alerts), default=now)
     earlier = [one.cause.since for one in goes_on if one.cause and one.cause.since is not None]
-    earlier += [since for since, pending in active if any(_same(pending, one.alert) for one in alerts)]
+    earlier += _waited(active, [one.alert for one in alerts])
     began = min([fired, *(since for since in earlier if since >= fired - NEAR_SECONDS)])
     start = min(began - _LEAD_SECONDS, now - _SHORTEST_SECONDS)
     return Span(start=max(now - _LONGEST_SECONDS, start), end=now)
@@ -450,9 +452,19 @@ def _active(prometheus: PrometheusClient) -> list[tuple[float, FiringAlert]]:
     return found
 
 
-def _same(pending: FiringAlert, alert: Alert) -> bool:
-    """Whether Prometheus sent this one; Alertmanager may have got further labels with it."""
-    return bool(pending.labels) and pending.labels.items() <= alert.labels.items()
+def _waited(active: Iterable[tuple[float, FiringAlert]], alerts: Iterable[Alert]) -> Iterator[float]:
+    """Since when those have waited that Prometheus sent; Alertmanager may have got further labels with them."""
+    known = defaultdict(list)
+    for alert in alerts:
+        known[_about(alert.labels)].append(alert.labels.items())
+    for since, one in active:
+        # Only alerts about the same thing are compared: of 3,000 alerts, each with each takes seconds.
+        if one.labels and any(one.labels.items() <= labels for labels in known[_about(one.labels)]):
+            yield since
+
+
+def _about(labels: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(labels.get(name, "") for name in (ALERTNAME, names.MODEL, names.VERSION, names.REPLICA))
 
 
 def _clients(plan: Plan) -> _Asked:
