@@ -453,7 +453,7 @@ def _active(prometheus: PrometheusClient) -> list[tuple[float, FiringAlert]]:
 
 
 def _waited(active: Iterable[tuple[float, FiringAlert]], alerts: Iterable[Alert]) -> Iterator[float]:
-    """Since when those have waited that Prometheus sent; Alertmanager may have got further labels with them."""
+    """Since when those have waited that Prometheus sent; Alertmanager may have got further labels with it."""
     known = defaultdict(list)
     for alert in alerts:
         known[_about(alert.labels)].append(alert.labels.items())
