@@ -1,10 +1,10 @@
 """What of a digest a message names now: an incident is one conversation, and not a message for each alert.
 
-Three things are not sent at once. What a message of the incident named already, in the same state, needs no
+Some things are not sent at once. What a message of the incident named already, in the same state, needs no
 other one: Alertmanager tells a whole group again when one alert of it changes. What begins or ends of a
-ticket while its incident goes on waits for the next message, some minutes at most. And what is repeated is
-said once an hour, not once for every group of the incident. All else goes at once: an incident's first
-message, every page that begins or ends, the end, and what no incident has.
+ticket while its incident goes on waits for the next message, some minutes at most, and the end of a page some
+seconds. And what is repeated is said once an hour, not once for every group of the incident. All else goes at
+once: an incident's first message, every page that begins, the end, and what no incident has.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold
 
 LONGEST_WAIT_SECONDS: Final = 240.0
 """Alertmanager gives a call about tickets five minutes (`render/alertmanager.py`), answers included."""
+END_WAIT_SECONDS: Final = 5.0
+"""Pages of one fault end within seconds of each other, and Alertmanager gives a call about pages ten seconds."""
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
 )
@@ -85,8 +87,15 @@ def sift(
     own = chat_incidents(incidents, keys, now)
     owner = {one.key: incident for incident in own for one in incident.alerts}
     policy = manner.policy
-    talks = {one.incident.id: one for one in due(talk.chat, own, now, manner.fleet, policy)}
     since = {key: at for key, at in talk.since.items() if key in owner}
+    held = {
+        key
+        for alert in alerts
+        if (incident := owner.get(key := alert.fingerprint))
+        and _end_waits(talk.chat, alert, incident)
+        and now - since.setdefault(key, now) < END_WAIT_SECONDS
+    }
+    talks = {one.incident.id: one for one in due(talk.chat, own, now, manner.fleet, policy, held)}
     longest = min(policy.update_seconds, LONGEST_WAIT_SECONDS)
     known, waiting, speaking = set[State](), dict[str, list[Alert]](), set(talks)
     for alert in alerts:
@@ -101,17 +110,19 @@ def sift(
             repeated = message is not None and message.kind is Kind.REPEAT
             if not repeated and incident.id not in talk.asked:
                 known.add(alert.state)
-        elif (
-            message is None
-            and now - since.setdefault(alert.fingerprint, now) < longest
-            and _waits(talk.chat, alert, incident)
+        elif message is None and (
+            alert.fingerprint in held
+            or (
+                _waits(talk.chat, alert, incident)
+                and now - since.setdefault(alert.fingerprint, now) < longest
+            )
         ):
             waiting.setdefault(incident.id, []).append(alert)
         else:
             speaking.add(incident.id)
     # What goes out takes along what waits of the same incident.
     later = {
-        one.state: longest - (now - since[one.fingerprint])
+        one.state: (END_WAIT_SECONDS if one.fingerprint in held else longest) - (now - since[one.fingerprint])
         for ident, those in waiting.items()
         if ident not in speaking
         for one in those
@@ -205,6 +216,12 @@ def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     if rank(alert.labels) >= _PAGE or incident.ended is not None or not chat.told_of(incident):
         return False
     return alert.firing or chat.thinks_firing(alert.fingerprint)
+
+
+def _end_waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
+    """Whether the end of a page may wait for others: the chat thinks that it fires, and its incident goes on."""
+    ends = rank(alert.labels) >= _PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
+    return ends and incident.ended is None and chat.told_of(incident) is not None
 
 
 def _update(incident: Incident, chat: Chat) -> Message:

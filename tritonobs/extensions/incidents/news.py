@@ -152,18 +152,24 @@ class Chat:
         return state is not None and state[2] == FIRING
 
 
-def due(
-    chat: Chat, incidents: Iterable[Incident], now: float, fleet: Fleet, policy: Policy | None = None
+def due(  # noqa: PLR0917 (everything that is known)
+    chat: Chat,
+    incidents: Iterable[Incident],
+    now: float,
+    fleet: Fleet,
+    policy: Policy | None = None,
+    held: Collection[str] = (),
 ) -> tuple[Message, ...]:
     """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
 
-    `incidents` are as this chat knows them (`chat_incidents`), also those that are over.
+    `incidents` are as this chat knows them (`chat_incidents`), also those that are over. `held` are alerts whose
+    end may wait: it alone is no reason for a message.
     """
     policy = policy or Policy()
     found = []
     for incident in incidents:
         news = _news(chat.told_of(incident), incident, now, fleet, policy)
-        kind = _due(chat, incident, now, news, policy)
+        kind = _due(chat, incident, now, news, policy, held)
         if kind is not None:
             found.append(_message(chat, incident, kind, news))
     return tuple(found)
@@ -198,7 +204,14 @@ def named(chat: Chat, states: Iterable[State]) -> Chat:
     return replace(chat, named=_newest({**others, **fresh}, MOST_NAMED))
 
 
-def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], policy: Policy) -> Kind | None:
+def _due(  # noqa: PLR0917 (as `due`)
+    chat: Chat,
+    incident: Incident,
+    now: float,
+    news: Iterable[Change],
+    policy: Policy,
+    held: Collection[str],
+) -> Kind | None:
     """Which message is due, if one is."""
     told = chat.told_of(incident)
     if incident.closed:
@@ -211,6 +224,8 @@ def _due(chat: Chat, incident: Incident, now: float, news: Iterable[Change], pol
     if told is None:
         waited = incident.cause is not None or now >= incident.opened + policy.hold_seconds
         return Kind.FIRST if waited else None
+    if policy.at_once and any(_of_page(chat, one) for one in incident.alerts if one.key not in held):
+        return Kind.UPDATE
     return _going_on(chat, incident, told, now, news, policy)
 
 
@@ -218,8 +233,6 @@ def _going_on(  # noqa: PLR0917 (as `_due`, which has no room for it)
     chat: Chat, incident: Incident, told: Told, now: float, news: Iterable[Change], policy: Policy
 ) -> Kind | None:
     """Which message is due of an incident that people know."""
-    if policy.at_once and any(_of_page(chat, one) for one in incident.alerts):
-        return Kind.UPDATE
     matter = {change.what for change in news} - {What.JOINED}
     if not told.causes and not policy.verdict_alone:
         matter.discard(What.CAUSE)
