@@ -9,6 +9,7 @@ import pytest
 from support.incidents.conversations import EPOCH, alert_of
 from tritonobs.extensions.incidents import chats, news
 from tritonobs.extensions.incidents.chats import (
+    END_WAIT_SECONDS,
     LONGEST_WAIT_SECONDS,
     Manner,
     Talk,
@@ -110,14 +111,45 @@ def test_a_ticket_of_another_incident_waits_for_nothing(room, life) -> None:
 
 
 def test_the_end_of_a_page_goes_at_once_and_takes_tickets_along(room, life) -> None:
-    """Alertmanager gives a call about pages ten seconds."""
+    """Another ticket goes on: what is no page any more is news."""
     page = life(FAST, 60, 200, model="ocr")
-    ticket, other = (life(f"{MEDIUM}{n}", 60, 190, model="ocr", severity="warning") for n in range(2))
-    room.call(60, page, ticket, other, life(DOWN, 60, model="ocr"))
+    ticket, other = (
+        life(f"{MEDIUM}{n}", 60, until, model="ocr", severity="warning") for n, until in enumerate((190, 900))
+    )
+    room.call(60, page, ticket, other)
 
     assert room.call(192, ticket) == ([], [f"{MEDIUM}0 resolved"], [])
     sent, later, _ = room.call(201, page, ticket)
     assert (sorted(sent), later) == ([f"{FAST} resolved", f"{MEDIUM}0 resolved"], [])
+
+
+def test_the_end_of_a_page_waits_for_another_one_for_seconds(room, life) -> None:
+    """Alertmanager gives a call about pages ten seconds."""
+    page, ticket = life(FAST, 60, 200, model="ocr"), life(MEDIUM, 60, 190, model="ocr", severity="warning")
+    room.call(60, page, ticket, life(DOWN, 60, model="ocr"))
+
+    assert room.call(201, page) == ([], [f"{FAST} resolved"], [])
+    sent, later, _ = room.call(201 + END_WAIT_SECONDS, page, ticket)
+    assert (sorted(sent), later) == ([f"{FAST} resolved", f"{MEDIUM} resolved"], [])
+
+
+def test_pages_that_end_together_are_one_message(room, life) -> None:
+    """The twin: three seconds apart."""
+    page, other = life(FAST, 60, 200, model="ocr"), life(DOWN, 60, 203, model="ocr")
+    room.call(60, page, other)
+
+    assert room.call(201, page)[0] == []
+    assert sorted(room.call(204, page, other)[0]) == [f"{FAST} resolved", f"{DOWN} resolved"]
+
+
+def test_a_page_that_begins_takes_an_end_along(room, life) -> None:
+    """It waits for nothing."""
+    page = life(FAST, 60, 200, model="ocr")
+    room.call(60, page, life(DOWN, 60, model="ocr"))
+    late = life("TritonWorkerDead", 202, model="ocr")
+
+    assert room.call(201, page)[0] == []
+    assert sorted(room.call(203, page, late)[0]) == [f"{FAST} resolved", "TritonWorkerDead firing"]
 
 
 def test_the_last_end_goes_at_once(room, life) -> None:
@@ -198,6 +230,7 @@ def test_a_cause_is_said_once(room, life, cause, verdict) -> None:
     room.call(60, page, verdict=verdict(known))
     room.call(91, page, other, verdict=verdict(known))
     room.call(300, other, verdict=verdict(known))
+    room.call(300 + END_WAIT_SECONDS, other, verdict=verdict(known))
 
     assert room.causes == ["e at ocr/2", "", ""]
 

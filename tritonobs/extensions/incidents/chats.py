@@ -41,7 +41,7 @@ from tritonobs.extensions.incidents.recorder import MOST_ALERTS, Entry, KeptTold
 LONGEST_WAIT_SECONDS: Final = 240.0
 """Alertmanager gives a call about tickets five minutes (`render/alertmanager.py`), answers included."""
 END_WAIT_SECONDS: Final = 5.0
-"""Pages of one fault end within seconds of each other, and Alertmanager gives a call about pages ten seconds."""
+"""Pages of one fault end within seconds of each other. Alertmanager gives a call about pages ten seconds."""
 REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
 )
@@ -219,9 +219,10 @@ def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
 
 
 def _end_waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
-    """Whether the end of a page may wait for others: the chat thinks that it fires, and its incident goes on."""
+    """Whether the end of a page, which the chat thinks fires, may wait for other pages of its incident."""
     ends = rank(alert.labels) >= _PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
-    return ends and incident.ended is None and chat.told_of(incident) is not None
+    pages = any(one.firing and one.rank >= _PAGE for one in incident.alerts)
+    return ends and pages and chat.told_of(incident) is not None
 
 
 def _update(incident: Incident, chat: Chat) -> Message:

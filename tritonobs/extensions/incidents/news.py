@@ -162,8 +162,8 @@ def due(  # noqa: PLR0917 (everything that is known)
 ) -> tuple[Message, ...]:
     """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
 
-    `incidents` are as this chat knows them (`chat_incidents`), also those that are over. `held` are alerts whose
-    end may wait: it alone is no reason for a message.
+    `incidents` are as this chat knows them (`chat_incidents`), also those that are over. `held` are alerts
+    whose end may wait: it alone is no reason for a message.
     """
     policy = policy or Policy()
     found = []
