@@ -6,7 +6,7 @@ import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
 from tritonobs import assets
-from tritonobs.extensions.incidents.groups import CONTRARY, explanations, places_of
+from tritonobs.extensions.incidents.groups import CONTRARY, NEAR_SECONDS, explanations, places_of
 from tritonobs.extensions.incidents.incident import What, Where
 from tritonobs.extensions.incidents.news import Kind
 from tritonobs.spec.rules import ALERTS
@@ -217,6 +217,59 @@ def test_a_new_alert_goes_to_the_incident_of_its_cause(two, both, life, fleet) -
         ("inspect",),
         ("preprocess", "preprocess"),
     }
+
+
+@pytest.fixture
+def late(life, fleet, cause, verdict):
+    """Two pipelines share nms, which cannot be loaded: the second one fails some seconds after the look.
+
+    Given are its moment and what the look said.
+    """
+
+    def after(seconds, *causes):
+        listener = heard([life(FAST, 60, model="inspect")], fleet, until=65)
+        listener.hear(65, verdict=verdict(*(causes or [cause("model_gone", "nms", "1", since=30)])))
+        listener.hear(65 + seconds, [alert_of(life(FAST, 65 + seconds, model="audit"), 65 + seconds)])
+        return listener
+
+    return after
+
+
+def test_a_known_cause_explains_what_begins_after_the_look(late) -> None:
+    """No other message begins with 'an incident'. Before, it was one of its own until the next look."""
+    (incident,) = late(30).state.open.values()
+    assert {one.where.model for one in incident.alerts} == {"inspect", "audit"}
+
+
+def test_a_cause_that_was_found_long_ago_explains_nothing_new(late) -> None:
+    """The twin: a quarter of an hour later nothing says that it is the same fault."""
+    assert _models(late(NEAR_SECONDS + 1)) == {("inspect",), ("audit",)}
+
+
+def test_a_cause_of_the_whole_fleet_explains_nothing_new(late, cause) -> None:
+    """The twin: what all traffic explains is for a look to say."""
+    assert _models(late(30, cause("traffic_surge", "", "", since=30))) == {("inspect",), ("audit",)}
+
+
+def test_a_look_may_know_better_than_what_was_assumed(late, cause, verdict) -> None:
+    """The next one finds a cause of the pipeline's own."""
+    listener = late(30)
+
+    listener.hear(
+        110,
+        verdict=verdict(
+            cause("model_gone", "nms", "1", since=30), cause("error_surge", "audit", "1", since=90)
+        ),
+    )
+
+    assert _models(listener) == {("inspect",), ("audit",)}
+
+
+def test_a_look_that_says_nothing_new_parts_nothing(late, cause, verdict) -> None:
+    """Twin: it need not say again what was assumed."""
+    listener = late(30)
+    listener.hear(110, verdict=verdict(cause("error_surge", "ocr", "1", since=90)))
+    assert len(listener.state.open) == 1
 
 
 @pytest.mark.parametrize("healthy", [True, False])

@@ -308,22 +308,53 @@ def put_aside(alerts: Mapping[str, Episode], said: Sequence[Explanation], fleet:
     A cause that explains alerts with a side already is on that side.
     """
     found = explained(alerts.values(), said, fleet)
-    ordered = sorted(alerts.values(), key=lambda one: one.order)
-    sides: dict[int, str] = {}
-    for one in sorted((one for one in ordered if one.key in found), key=lambda one: not one.side):
-        sides.setdefault(found[one.key], one.side or one.key)
+    sides = _sides(alerts.values(), found)
     return {
-        key: replace(one, side=sides[found[key]]) if not one.side and key in found else one
+        key: replace(one, side=sides[found[key]], assumed=False)
+        if key in found and (one.assumed or not one.side)
+        else one
         for key, one in alerts.items()
     }
 
 
-def explained(alerts: Iterable[Episode], said: Sequence[Explanation], fleet: Fleet) -> dict[str, int]:
-    """Which explanation fits an alert best, by its key; of equally good ones the surest."""
+def put_beside(
+    alerts: Mapping[str, Episode], said: Sequence[Explanation], fleet: Fleet
+) -> dict[str, Episode]:
+    """The alerts, those that came after a verdict on the side of the cause that it found, if one is near.
+
+    A pipeline fails later than the member that two of them share; no look is needed to tell that it is one
+    fault. What only a cause of the whole fleet could explain waits for the next look.
+    """
+    found = explained(alerts.values(), said, fleet, least=_RELATED)
+    sides = _sides((one for one in alerts.values() if one.side and not one.assumed), found)
+    return {
+        key: replace(one, side=sides[found[key]], assumed=True)
+        if not one.side and found.get(key) in sides
+        else one
+        for key, one in alerts.items()
+    }
+
+
+def _sides(alerts: Iterable[Episode], found: Mapping[str, int]) -> dict[int, str]:
+    """The side of each explanation: that of the first alert that a verdict put there, else its first."""
+    ordered = sorted((one for one in alerts if one.key in found), key=lambda one: one.order)
+    sides: dict[int, str] = {}
+    for one in sorted(ordered, key=lambda one: one.assumed or not one.side):
+        sides.setdefault(found[one.key], one.key if one.assumed else one.side or one.key)
+    return sides
+
+
+def explained(
+    alerts: Iterable[Episode], said: Sequence[Explanation], fleet: Fleet, least: int = _FLEET
+) -> dict[str, int]:
+    """Which explanation fits an alert best, by its key; of equally good ones the surest.
+
+    It fits at `least` so closely.
+    """
     found = {}
     for one in alerts:
         close = [explanation.closeness(one, fleet) for explanation in said]
-        if any(close):
+        if max(close, default=0) >= least:
             found[one.key] = close.index(max(close))
     return found
 

@@ -226,7 +226,8 @@ class Episode:
 
     `began` is its first beginning and `latest` its last one, `times` how many there were; `ended` is None
     while it fires. `starts` is the first beginning as Prometheus told it, which may lie in the future, `seen`
-    and `heard` are when the alert was heard of first and last. `side` is where a verdict put it.
+    and `heard` are when the alert was heard of first and last. `side` is where a verdict put it; if it is
+    `assumed`, the alert is newer than that verdict, and a later one may put it elsewhere.
     """
 
     key: str
@@ -242,6 +243,7 @@ class Episode:
     fired: bool = True
     times: int = 1
     side: str = ""
+    assumed: bool = False
 
     @property
     def firing(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 from tritonobs.delivery.payload import Alert
 from tritonobs.extensions.incidents.groups import (
+    NEAR_SECONDS,
     Explanation,
     Group,
     Judged,
@@ -21,6 +22,7 @@ from tritonobs.extensions.incidents.groups import (
     explanations,
     grouped,
     put_aside,
+    put_beside,
 )
 from tritonobs.extensions.incidents.incident import (
     QUIET_SECONDS,
@@ -62,6 +64,9 @@ class State:
     """The id of the incident that an alert was of, by its fingerprint."""
     open: Mapping[str, Incident] = field(default_factory=dict)
     closed: Mapping[str, Incident] = field(default_factory=dict)
+    said: tuple[Explanation, ...] = ()
+    """What the last verdict that had causes said, at `said_at`."""
+    said_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +103,8 @@ def join(
 ) -> Step:
     """The incidents after these alerts and this verdict, at the Unix time `now`.
 
-    `alerts` are news: what is not among them is as it was. Without a `verdict` that of before holds; one
-    without causes changes nothing.
+    `alerts` are news: what is not among them is as it was. Without a `verdict` that of before holds, for a
+    while also for alerts that begin after it; one without causes changes nothing.
     """
     known = dict(state.alerts)
     outside: list[Alert] = []
@@ -119,6 +124,9 @@ def join(
     known = {key: _still(one, now) for key, one in known.items()}
     said = explanations(verdict, fleet) if verdict else ()
     known = put_aside(known, said, fleet)
+    lately, said_at = (said, now) if said else (state.said, state.said_at)
+    if now - said_at < NEAR_SECONDS:
+        known = put_beside(known, lately, fleet)
 
     found = _identified(state, now, [group for group in grouped(known.values(), fleet) if group.counts])
     found = [_with_causes(one, said, fleet) for one in found]
@@ -129,7 +137,14 @@ def join(
     left = (key for key in known if key not in placed and (key in heard or key in state.owners))
     closed = _kept(state.closed, shown, now)
     return Step(
-        state=State(alerts=_lasting(known, owners, now), owners=owners, open=current, closed=closed),
+        state=State(
+            alerts=_lasting(known, owners, now),
+            owners=owners,
+            open=current,
+            closed=closed,
+            said=lately,
+            said_at=said_at,
+        ),
         incidents=tuple(sorted((*current.values(), *closed.values()), key=_urgency)),
         outside=(*outside, *(known[key].alert for key in left)),
         changes=tuple(
@@ -304,7 +319,7 @@ def _closed_at(one: Incident) -> float:
 def _lasting(known: Mapping[str, Episode], owners: Mapping[str, str], now: float) -> dict[str, Episode]:
     """What can still matter: alerts of incidents that go on, and those that fire or did a moment ago."""
     return {
-        key: one if key in owners else replace(one, side="")
+        key: one if key in owners else replace(one, side="", assumed=False)
         for key, one in known.items()
         if key in owners or one.ended is None or now - one.ended < QUIET_SECONDS
     }
