@@ -163,7 +163,7 @@ def due(  # noqa: PLR0917 (everything that is known)
     """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
 
     `incidents` are as this chat knows them (`chat_incidents`), also those that are over. `held` are alerts
-    whose end may wait: it alone is no reason for a message.
+    whose end may wait: it alone makes no message.
     """
     policy = policy or Policy()
     found = []
