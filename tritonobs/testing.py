@@ -10,6 +10,7 @@
 
 `snapshot` needs no waiting: what was recorded before it is in it. A whole model takes the fake for its
 `pb_utils` by `monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake)`, before it is imported.
+Its answers are `InferenceResponse`s; tensors are up to the test.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -35,6 +36,23 @@ HISTOGRAM: Final = "HISTOGRAM"
 
 class TritonModelException(Exception):  # noqa: N818 (Triton's own name)
     """What Triton raises when it refuses a call."""
+
+
+class TritonError:
+    """Why a request failed, as a response says it."""
+
+    UNKNOWN, INTERNAL, NOT_FOUND, INVALID_ARG, UNAVAILABLE, UNSUPPORTED, ALREADY_EXISTS, CANCELLED = range(8)
+
+    def __init__(self, message: str, code: int = INTERNAL) -> None:
+        self._message, self._code = message, code
+
+    def message(self) -> str:
+        """The text."""
+        return self._message
+
+    def code(self) -> int:
+        """One of those above."""
+        return self._code
 
 
 class _Series:
@@ -60,7 +78,7 @@ class Page(dict[tuple[str, Labels], float]):
 
 
 class FakePbUtils:
-    """What a model imports as `triton_python_backend_utils`, as far as metrics go; models may share one.
+    """What a model imports as `triton_python_backend_utils`: metrics and responses; models may share one.
 
     `crashes` says what would have killed the real server, `refusals` what it would have refused (and may have
     died of on 24.10). `calls` counts round trips, `before_call` is called at each, `fails` is raised by each.
@@ -86,6 +104,10 @@ class FakePbUtils:
         self._series: dict[tuple[str, Labels], _Series] = {}
         self._way_open = threading.Event()
         self._way_open.set()
+        self.TritonError, self.TritonModelException = TritonError, TritonModelException
+        self.InferenceResponse = type("InferenceResponse", (_InferenceResponse,), {"_server": self})
+        # They are kept, so that none has the address of an earlier one.
+        self.answered: list[TritonError] = []
         if metrics:
             kinds = {COUNTER: COUNTER, GAUGE: GAUGE} | ({HISTOGRAM: HISTOGRAM} if histograms else {})
             self.MetricFamily = type("MetricFamily", (_MetricFamily,), {"_server": self, **kinds})
@@ -168,6 +190,29 @@ class FakePbUtils:
         series = self._series.pop((name, labels), None)
         if series:
             series.freed = True
+
+
+class _InferenceResponse:
+    _server: FakePbUtils
+
+    def __init__(self, output_tensors: Iterable[object] = (), error: TritonError | None = None) -> None:
+        if error is not None:
+            if any(error is known for known in self._server.answered):
+                self._server.crashes.append(f"an error stands in two responses: {error.message()}")
+            self._server.answered.append(error)
+        self._tensors, self._error = list(output_tensors), error
+
+    def output_tensors(self) -> list[object]:
+        """The answer."""
+        return self._tensors
+
+    def has_error(self) -> bool:
+        """Whether the request failed."""
+        return self._error is not None
+
+    def error(self) -> TritonError | None:
+        """Why it failed."""
+        return self._error
 
 
 class _MetricFamily:

@@ -43,8 +43,7 @@ def test_overflow_reaches_the_robot_and_its_end_does_too(stack, monkeypatch):
         (table, *_) = read_stages(PrometheusClient(stack.address("prometheus")), story.MODEL)
         # A busy machine may need longer for the cause than the message waits; then the page has it first.
         incident = wait_for(lambda: _explained(stack), "the cause of the incident", story.PATIENCE_SECONDS)
-    before = len(observer.messages())
-    resolved = story.wait_resolved(observer, before)
+    resolved = story.wait_resolved(observer)
 
     assert [moment.what for moment in moments] == [
         "seen by Prometheus",

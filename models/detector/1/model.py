@@ -32,8 +32,9 @@ class TritonPythonModel:
             except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no class of their own)
                 self.stages.error("infer", "inference_failed", len(requests))
                 counted.outcome("error", len(requests))
-                failure = pb_utils.TritonError(f"inference_failed: {error}")
-                return [pb_utils.InferenceResponse(output_tensors=[], error=failure) for _ in requests]
+                # Each has its own: Triton dies of an error that stands in two responses (docs/instrument.md).
+                failures = [pb_utils.TritonError(f"inference_failed: {error}") for _ in requests]
+                return [pb_utils.InferenceResponse(output_tensors=[], error=one) for one in failures]
             self.stages.items("infer", "images", sum(len(tensor) for tensor in tensors))
             return [
                 pb_utils.InferenceResponse(output_tensors=[pb_utils.Tensor("DETECTIONS", rows)])
