@@ -12,6 +12,8 @@ from support.leaks import leaks
 pytest_plugins = ["support.alerts"]
 
 os.environ.setdefault("TRITONOBS_TOOLS", str(Path(__file__).parent.parent / ".tools"))
+# Where Python keeps no bytecode, each of some thousand processes compiles 440 modules: a second of CPU.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # The same 500 examples in every run, other ones each night (`make fuzz`); none takes as long as the deadline.
 _FUZZ = settings(

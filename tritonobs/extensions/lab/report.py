@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from tritonobs.extensions.lab.drill.drill import Drill, Moment, Outcome
-from tritonobs.extensions.lab.load.schedule import LoadResult, Percentiles, Progress
-from tritonobs.extensions.lab.stack.local import Health
 from tritonobs.report.console import Column, Line, Style, Table, plain, progress_bar
 from tritonobs.report.formats import latency, rate
 from tritonobs.units import format_duration
+
+if TYPE_CHECKING:  # they bring aiohttp, NumPy and OpenCV, and `status` needs none of them
+    from tritonobs.extensions.lab.drill.drill import Drill, Moment, Outcome
+    from tritonobs.extensions.lab.load.schedule import LoadResult, Percentiles, Progress
+    from tritonobs.extensions.lab.stack.local import Health
 
 _STYLES: dict[str, Style] = {"ready": "green", "starting": "yellow", "dead": "red"}
 
