@@ -94,6 +94,11 @@ def test_slow_first_requests_are_a_warm_up(fleet: Fleet) -> None:
         pytest.param([0.050] * 50 + [0.005] * 10, "reload", id="nearly as before"),
         pytest.param([0.050] * 59 + [0.030], "bad_deploy", id="one point lower"),
         pytest.param([0.050] * 57 + [0.049, 0.048, 0.047], "bad_deploy", id="a little lower"),
+        pytest.param(
+            [0.050] * 30 + [0.030, 0.050] * 13 + [0.050, 0.043, 0.037, 0.032],
+            "bad_deploy",
+            id="it goes up and down",
+        ),
         pytest.param([0.300] * 4 + [0.019] * 56, "bad_deploy", id="steady after the first requests"),
     ],
 )

@@ -211,9 +211,10 @@ def _settles(values: Sequence[float], before: float) -> bool:
     finite = [value for value in values if math.isfinite(value)]
     if len(finite) < _FALLING:
         return False
-    one, other, last = finite[-_FALLING:]
+    *earlier, one, other, last = finite
     left = (last - before) / (max(finite) - before)
-    return left < _GONE or (left < _FALLS and one > other > last)
+    # Waits in a queue go up and down: that three of them fall says nothing where others were as low.
+    return left < _GONE or (left < _FALLS and min(earlier, default=math.inf) > one > other > last)
 
 
 def _traffic(view: View, arrival: Arrival) -> float:
