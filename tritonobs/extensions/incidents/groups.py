@@ -325,8 +325,11 @@ def put_beside(
     A pipeline fails later than the member that two of them share; no look is needed to tell that it is one
     fault. What only a cause of the whole fleet could explain waits for the next look.
     """
+    sided = [one for one in alerts.values() if one.side and not one.assumed]
+    if not sided:
+        return dict(alerts)
     found = explained(alerts.values(), said, fleet, least=_RELATED)
-    sides = _sides((one for one in alerts.values() if one.side and not one.assumed), found)
+    sides = _sides(sided, found)
     return {
         key: replace(one, side=sides[found[key]], assumed=True)
         if not one.side and found.get(key) in sides

@@ -107,7 +107,7 @@ class Fleet:
 
         Two members of a pipeline are not: each fails by itself.
         """
-        return self._below.get(model, frozenset()) | self.above(model) | {model}
+        return self._related.get(model) or frozenset({model})
 
     def above(self, model: str) -> frozenset[str]:
         """All that call the model, however deep."""
@@ -116,6 +116,11 @@ class Fleet:
     @cached_property
     def _below(self) -> Mapping[str, frozenset[str]]:
         return {model: frozenset(called) for model, called in calls_per_request(self.edges).items()}
+
+    @cached_property
+    def _related(self) -> Mapping[str, frozenset[str]]:
+        models = self._below.keys() | self._above.keys()
+        return {one: self._below.get(one, frozenset()) | self.above(one) | {one} for one in models}
 
     @cached_property
     def _above(self) -> Mapping[str, frozenset[str]]:
