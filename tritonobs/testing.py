@@ -106,8 +106,8 @@ class FakePbUtils:
         self._way_open.set()
         self.TritonError, self.TritonModelException = TritonError, TritonModelException
         self.InferenceResponse = type("InferenceResponse", (_InferenceResponse,), {"_server": self})
-        # They are kept, so that none has the address of an earlier one.
-        self.answered: list[TritonError] = []
+        # By their ids; they are kept, so that none gets the id of an earlier one.
+        self.answered: dict[int, TritonError] = {}
         if metrics:
             kinds = {COUNTER: COUNTER, GAUGE: GAUGE} | ({HISTOGRAM: HISTOGRAM} if histograms else {})
             self.MetricFamily = type("MetricFamily", (_MetricFamily,), {"_server": self, **kinds})
@@ -197,9 +197,9 @@ class _InferenceResponse:
 
     def __init__(self, output_tensors: Iterable[object] = (), error: TritonError | None = None) -> None:
         if error is not None:
-            if any(error is known for known in self._server.answered):
+            if id(error) in self._server.answered:
                 self._server.crashes.append(f"an error stands in two responses: {error.message()}")
-            self._server.answered.append(error)
+            self._server.answered[id(error)] = error
         self._tensors, self._error = list(output_tensors), error
 
     def output_tensors(self) -> list[object]:

@@ -95,7 +95,7 @@ def sift(
         and _end_waits(talk.chat, alert, incident)
         and now - since.setdefault(key, now) < END_WAIT_SECONDS
     }
-    talks = {one.incident.id: one for one in due(talk.chat, own, now, manner.fleet, policy, held)}
+    talks = {one.incident.id: one for one in due(talk.chat, own, now, manner.fleet, policy, held=held)}
     longest = min(policy.update_seconds, LONGEST_WAIT_SECONDS)
     known, waiting, speaking = set[State](), dict[str, list[Alert]](), set(talks)
     for alert in alerts:

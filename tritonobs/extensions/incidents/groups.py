@@ -310,9 +310,7 @@ def put_aside(alerts: Mapping[str, Episode], said: Sequence[Explanation], fleet:
     found = explained(alerts.values(), said, fleet)
     sides = _sides(alerts.values(), found)
     return {
-        key: replace(one, side=sides[found[key]], assumed=False)
-        if key in found and (one.assumed or not one.side)
-        else one
+        key: replace(one, side=sides[found[key]], assumed=False) if key in found and not one.settled else one
         for key, one in alerts.items()
     }
 
@@ -325,11 +323,11 @@ def put_beside(
     A pipeline fails later than the member that two of them share; no look is needed to tell that it is one
     fault. What only a cause of the whole fleet could explain waits for the next look.
     """
-    sided = [one for one in alerts.values() if one.side and not one.assumed]
-    if not sided:
+    settled = [one for one in alerts.values() if one.settled]
+    if not settled:
         return dict(alerts)
     found = explained(alerts.values(), said, fleet, least=_RELATED)
-    sides = _sides(sided, found)
+    sides = _sides(settled, found)
     return {
         key: replace(one, side=sides[found[key]], assumed=True)
         if not one.side and found.get(key) in sides
@@ -342,8 +340,8 @@ def _sides(alerts: Iterable[Episode], found: Mapping[str, int]) -> dict[int, str
     """The side of each explanation: that of the first alert that a verdict put there, else its first."""
     ordered = sorted((one for one in alerts if one.key in found), key=lambda one: one.order)
     sides: dict[int, str] = {}
-    for one in sorted(ordered, key=lambda one: one.assumed or not one.side):
-        sides.setdefault(found[one.key], one.key if one.assumed else one.side or one.key)
+    for one in sorted(ordered, key=lambda one: not one.settled):
+        sides.setdefault(found[one.key], one.settled or one.key)
     return sides
 
 

@@ -251,6 +251,11 @@ class Episode:
     assumed: bool = False
 
     @property
+    def settled(self) -> str:
+        """The side where a verdict put it; "" where none did."""
+        return "" if self.assumed else self.side
+
+    @property
     def firing(self) -> bool:
         """Whether it is on."""
         return self.ended is None

@@ -152,12 +152,13 @@ class Chat:
         return state is not None and state[2] == FIRING
 
 
-def due(  # noqa: PLR0917 (everything that is known)
+def due(
     chat: Chat,
     incidents: Iterable[Incident],
     now: float,
     fleet: Fleet,
     policy: Policy | None = None,
+    *,
     held: Collection[str] = (),
 ) -> tuple[Message, ...]:
     """The messages that this chat is to get now, the most urgent first; it may have all of them in one.
@@ -169,7 +170,7 @@ def due(  # noqa: PLR0917 (everything that is known)
     found = []
     for incident in incidents:
         news = _news(chat.told_of(incident), incident, now, fleet, policy)
-        kind = _due(chat, incident, now, news, policy, held)
+        kind = _due(chat, incident, now, news, policy, held=held)
         if kind is not None:
             found.append(_message(chat, incident, kind, news))
     return tuple(found)
@@ -204,12 +205,13 @@ def named(chat: Chat, states: Iterable[State]) -> Chat:
     return replace(chat, named=_newest({**others, **fresh}, MOST_NAMED))
 
 
-def _due(  # noqa: PLR0917 (as `due`)
+def _due(
     chat: Chat,
     incident: Incident,
     now: float,
     news: Iterable[Change],
     policy: Policy,
+    *,
     held: Collection[str],
 ) -> Kind | None:
     """Which message is due, if one is."""
