@@ -21,7 +21,7 @@ pieces() {
 piece() {
   local printed code=0 began=$SECONDS
   printed="$(mktemp)"
-  tools/pytest_twice.sh "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
+  "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
   (
     flock 9
     echo "=== $1: $((SECONDS - began)) s ==="

@@ -40,23 +40,19 @@ typedef struct {
     int forked;
 } Recorder;
 
+/* Also a request, which is a timer of `total`: a type of its own would be that much more memory to touch. */
 typedef struct {
     PyObject_HEAD
     Recorder *recorder;
     PyObject *stage;
-    PyObject *n; /* NULL is one */
+    PyObject *n;    /* NULL is one */
+    PyObject *rest; /* the requests without an outcome; NULL if this is no request */
     int running;
     double started;
     double seconds;
 } Timer;
 
-/* A timer of `total`; `rest` are the requests without an outcome. */
-typedef struct {
-    Timer timer;
-    PyObject *rest;
-} Request;
-
-static PyTypeObject *cell_type, *timer_type, *request_type;
+static PyTypeObject *cell_type, *timer_type;
 
 static double
 now(void)
@@ -238,6 +234,28 @@ recorder_distribute(Recorder *self, PyObject *const *given, Py_ssize_t size)
     Py_RETURN_NONE;
 }
 
+/* A running one. It takes over `rest`. */
+static PyObject *
+new_timer(Recorder *self, PyObject *stage, PyObject *n, PyObject *rest)
+{
+    Timer *timer = PyObject_New(Timer, timer_type);
+    if (!timer) {
+        Py_XDECREF(rest);
+        return NULL;
+    }
+    Py_INCREF(self);
+    Py_INCREF(stage);
+    Py_XINCREF(n);
+    timer->recorder = self;
+    timer->stage = stage;
+    timer->n = n;
+    timer->rest = rest;
+    timer->running = 1;
+    timer->seconds = 0;
+    timer->started = now();
+    return (PyObject *)timer;
+}
+
 static PyObject *
 recorder_time(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
 {
@@ -256,19 +274,7 @@ recorder_time(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject 
         PyErr_SetString(PyExc_TypeError, "time(stage, n=1)");
         return NULL;
     }
-    Timer *timer = PyObject_New(Timer, timer_type);
-    if (!timer)
-        return NULL;
-    Py_INCREF(self);
-    Py_INCREF(stage);
-    Py_XINCREF(n);
-    timer->recorder = self;
-    timer->stage = stage;
-    timer->n = n;
-    timer->running = 1;
-    timer->seconds = 0;
-    timer->started = now();
-    return (PyObject *)timer;
+    return new_timer(self, stage, n, NULL);
 }
 
 /* n=1 of request(n) and outcome(outcome, n), end(outcome): one argument by place or by name, or none. */
@@ -300,22 +306,7 @@ recorder_request(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObje
     PyObject *rest = n ? n : PyLong_FromLong(1);
     if (n)
         Py_INCREF(n);
-    Request *request = rest ? PyObject_New(Request, request_type) : NULL;
-    if (!request) {
-        Py_XDECREF(rest);
-        return NULL;
-    }
-    Py_INCREF(self);
-    Py_INCREF(self->total);
-    Py_XINCREF(n);
-    request->timer.recorder = self;
-    request->timer.stage = self->total;
-    request->timer.n = n;
-    request->timer.running = 1;
-    request->timer.seconds = 0;
-    request->rest = rest;
-    request->timer.started = now();
-    return (PyObject *)request;
+    return rest ? new_timer(self, self->total, n, rest) : NULL;
 }
 
 static PyObject *
@@ -468,15 +459,40 @@ static PyObject *
 timer_enter(Timer *self, PyObject *Py_UNUSED(nothing))
 {
     Py_INCREF(self);
-    self->running = 1;
-    self->started = now();
+    if (!self->rest) {
+        self->running = 1;
+        self->started = now();
+    }
     return (PyObject *)self;
 }
 
-static PyObject *
-timer_exit(Timer *self, PyObject *const *Py_UNUSED(error), Py_ssize_t Py_UNUSED(size))
+static void
+count_rest(Timer *self, PyObject *key)
 {
-    end_timer(self);
+    if (!add(self->recorder, key, amount_of(self->rest)))
+        refuse(self->recorder, key, self->rest, NULL);
+}
+
+static COLD PyObject *
+count_failed(Timer *self, PyObject *error)
+{
+    /* Held, because another thread may set an outcome meanwhile. */
+    PyObject *rest = self->rest;
+    Py_INCREF(rest);
+    PyObject *done =
+        PyObject_CallFunctionObjArgs(self->recorder->failed, (PyObject *)self->recorder, rest, error, NULL);
+    Py_DECREF(rest);
+    return done;
+}
+
+static PyObject *
+timer_exit(Timer *self, PyObject *const *given, Py_ssize_t size)
+{
+    if (end_timer(self) && self->rest) {
+        if (size > 0 && given[0] != Py_None)
+            return count_failed(self, size > 1 ? given[1] : Py_None);
+        count_rest(self, self->recorder->ok);
+    }
     Py_RETURN_NONE;
 }
 
@@ -487,10 +503,48 @@ timer_finish(Timer *self, PyObject *Py_UNUSED(nothing))
 }
 
 static PyObject *
-timer_end(Timer *self, PyObject *Py_UNUSED(nothing))
+timer_end(Timer *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
 {
-    end_timer(self);
+    PyObject *outcome = NULL;
+    Py_ssize_t known = self->rest ? one_of(&outcome, "outcome", given, size, names, 0) : 0;
+    if (size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, self->rest ? "end(outcome='ok')" : "end()");
+        return NULL;
+    }
+    if (end_timer(self) && self->rest) {
+        PyObject *key = outcome ? PyTuple_Pack(2, self->recorder->requests, outcome) : NULL;
+        if (outcome && !key)
+            return NULL;
+        count_rest(self, key ? key : self->recorder->ok);
+        Py_XDECREF(key);
+    }
     return PyFloat_FromDouble(self->seconds);
+}
+
+static PyObject *
+timer_outcome(Timer *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *outcome = NULL, *n = NULL;
+    Py_ssize_t known = one_of(&outcome, "outcome", given, size, names, 0);
+    known += one_of(&n, "n", given, size, names, 1);
+    if (!self->rest || !outcome || size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, self->rest ? "outcome(outcome, n=1)" : "only a request has an outcome");
+        return NULL;
+    }
+    PyObject *one = n ? NULL : PyLong_FromLong(1);
+    PyObject *left = NULL, *rest = self->rest;
+    Py_INCREF(rest);
+    if (n || one)
+        left = PyObject_CallFunctionObjArgs(self->recorder->told, (PyObject *)self->recorder, rest, outcome,
+                                            n ? n : one, NULL);
+    Py_DECREF(rest);
+    Py_XDECREF(one);
+    if (!left)
+        return NULL;
+    rest = self->rest;
+    self->rest = left;
+    Py_DECREF(rest);
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -503,6 +557,10 @@ static PyObject *
 timer_call(Timer *self, PyObject *given, PyObject *Py_UNUSED(names))
 {
     PyObject *function;
+    if (self->rest) {
+        PyErr_SetString(PyExc_TypeError, "a request is no decorator: use `with`");
+        return NULL;
+    }
     if (!PyArg_ParseTuple(given, "O", &function))
         return NULL;
     PyObject *n = self->n ? self->n : PyLong_FromLong(1);
@@ -522,99 +580,9 @@ timer_dealloc(Timer *self)
     Py_DECREF(self->recorder);
     Py_DECREF(self->stage);
     Py_XDECREF(self->n);
+    Py_XDECREF(self->rest);
     PyObject_Free(self);
     Py_DECREF(type);
-}
-
-static void
-count_rest(Request *self, PyObject *key)
-{
-    Recorder *recorder = self->timer.recorder;
-    if (!add(recorder, key, amount_of(self->rest)))
-        refuse(recorder, key, self->rest, NULL);
-}
-
-static PyObject *
-request_enter(Request *self, PyObject *Py_UNUSED(nothing))
-{
-    Py_INCREF(self);
-    return (PyObject *)self;
-}
-
-static PyObject *
-request_exit(Request *self, PyObject *const *given, Py_ssize_t size)
-{
-    if (!end_timer(&self->timer))
-        Py_RETURN_NONE;
-    Recorder *recorder = self->timer.recorder;
-    if (size < 1 || given[0] == Py_None) {
-        count_rest(self, recorder->ok);
-        Py_RETURN_NONE;
-    }
-    /* Held, because another thread may set an outcome meanwhile. */
-    PyObject *rest = self->rest, *error = size > 1 ? given[1] : Py_None;
-    Py_INCREF(rest);
-    PyObject *done = PyObject_CallFunctionObjArgs(recorder->failed, (PyObject *)recorder, rest, error, NULL);
-    Py_DECREF(rest);
-    return done;
-}
-
-static PyObject *
-request_outcome(Request *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
-{
-    PyObject *outcome = NULL, *n = NULL;
-    Py_ssize_t known = one_of(&outcome, "outcome", given, size, names, 0);
-    known += one_of(&n, "n", given, size, names, 1);
-    if (!outcome || size + (names ? PyTuple_Size(names) : 0) != known) {
-        PyErr_SetString(PyExc_TypeError, "outcome(outcome, n=1)");
-        return NULL;
-    }
-    PyObject *one = n ? NULL : PyLong_FromLong(1);
-    PyObject *left = NULL, *rest = self->rest;
-    Py_INCREF(rest);
-    if (n || one)
-        left = PyObject_CallFunctionObjArgs(self->timer.recorder->told, (PyObject *)self->timer.recorder, rest,
-                                            outcome, n ? n : one, NULL);
-    Py_DECREF(rest);
-    Py_XDECREF(one);
-    if (!left)
-        return NULL;
-    rest = self->rest;
-    self->rest = left;
-    Py_DECREF(rest);
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-request_end(Request *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
-{
-    PyObject *outcome = NULL;
-    Py_ssize_t known = one_of(&outcome, "outcome", given, size, names, 0);
-    if (size + (names ? PyTuple_Size(names) : 0) != known) {
-        PyErr_SetString(PyExc_TypeError, "end(outcome='ok')");
-        return NULL;
-    }
-    if (end_timer(&self->timer)) {
-        PyObject *key = outcome ? PyTuple_Pack(2, self->timer.recorder->requests, outcome) : NULL;
-        if (outcome && !key)
-            return NULL;
-        count_rest(self, key ? key : self->timer.recorder->ok);
-        Py_XDECREF(key);
-    }
-    return PyFloat_FromDouble(self->timer.seconds);
-}
-
-static PyObject *
-request_seconds(Request *self, void *nothing)
-{
-    return timer_seconds(&self->timer, nothing);
-}
-
-static void
-request_dealloc(Request *self)
-{
-    Py_DECREF(self->rest);
-    timer_dealloc(&self->timer);
 }
 
 static PyMethodDef recorder_methods[] = {
@@ -636,27 +604,15 @@ static PyMethodDef timer_methods[] = {
     {"__enter__", (PyCFunction)timer_enter, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))timer_exit, METH_FASTCALL, NULL},
     {"finish", (PyCFunction)timer_finish, METH_NOARGS, "End it and record; False if it has ended already."},
-    {"end", (PyCFunction)timer_end, METH_NOARGS, "End it if it runs; return its seconds."},
+    {"end", (PyCFunction)(void (*)(void))timer_end, METH_FASTCALL | METH_KEYWORDS,
+     "End it if it runs, a request with outcome='ok' for those without one; return its seconds."},
+    {"outcome", (PyCFunction)(void (*)(void))timer_outcome, METH_FASTCALL | METH_KEYWORDS,
+     "outcome(outcome, n=1)\n--\n\nSet the outcome of n of the requests; any but ok for the rest."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef timer_attributes[] = {
     {"seconds", (getter)timer_seconds, NULL, "How long it ran, or has run until now.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
-static PyMethodDef request_methods[] = {
-    {"__enter__", (PyCFunction)request_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)(void (*)(void))request_exit, METH_FASTCALL, NULL},
-    {"outcome", (PyCFunction)(void (*)(void))request_outcome, METH_FASTCALL | METH_KEYWORDS,
-     "outcome(outcome, n=1)\n--\n\nSet the outcome of n of the requests; any but ok for the rest."},
-    {"end", (PyCFunction)(void (*)(void))request_end, METH_FASTCALL | METH_KEYWORDS,
-     "end(outcome='ok')\n--\n\nRecord once, outcome for those without one; return the seconds."},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyGetSetDef request_attributes[] = {
-    {"seconds", (getter)request_seconds, NULL, "How long it took, or has taken until now.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -672,22 +628,12 @@ static PyType_Slot timer_slots[] = {
     {Py_tp_call, timer_call},       {0, NULL},
 };
 
-static PyType_Slot request_slots[] = {
-    {Py_tp_dealloc, request_dealloc},
-    {Py_tp_methods, request_methods},
-    {Py_tp_getset, request_attributes},
-    {0, NULL},
-};
-
 static PyType_Spec recorder_spec = {"tritonobs.stage._record.Recorder", sizeof(Recorder), 0,
                                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, recorder_slots};
 static PyType_Spec cell_spec = {"tritonobs.stage._record.Cell", offsetof(Cell, number), sizeof(double),
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, cell_slots};
 static PyType_Spec timer_spec = {"tritonobs.stage._record.Timer", sizeof(Timer), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, timer_slots};
-
-static PyType_Spec request_spec = {"tritonobs.stage._record.Request", sizeof(Request), 0,
-                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, request_slots};
 
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_record", "The request path, compiled; see record.py.", -1, NULL, NULL, NULL, NULL,
@@ -701,15 +647,10 @@ PyInit__record(void)
     PyObject *recorder = PyType_FromSpec(&recorder_spec);
     cell_type = (PyTypeObject *)PyType_FromSpec(&cell_spec);
     timer_type = (PyTypeObject *)PyType_FromSpec(&timer_spec);
-    request_type = (PyTypeObject *)PyType_FromSpec(&request_spec);
-    if (!made || !recorder || !cell_type || !timer_type || !request_type ||
-        PyModule_AddObject(made, "Recorder", recorder) < 0)
+    if (!made || !recorder || !cell_type || !timer_type || PyModule_AddObject(made, "Recorder", recorder) < 0)
         return NULL;
     Py_INCREF(timer_type);
     if (PyModule_AddObject(made, "Timer", (PyObject *)timer_type) < 0)
-        return NULL;
-    Py_INCREF(request_type);
-    if (PyModule_AddObject(made, "Request", (PyObject *)request_type) < 0)
         return NULL;
     return made;
 }
