@@ -243,6 +243,8 @@ def test_ended_stages_leave_no_memory_behind(fake, make):
         pytest.param(lambda stages: stages.request().outcome("error", 1, 1), id="outcome of three"),
         pytest.param(lambda stages: stages.request().outcome("error", m=1), id="outcome by name"),
         pytest.param(lambda stages: stages.request().end("ok", 1), id="end"),
+        pytest.param(lambda stages: stages.time("nms").end("ok"), id="end of a timer"),
+        pytest.param(lambda stages: stages.request()(len), id="request as a decorator"),
         pytest.param(lambda stages: stages.items("nms"), id="items of one"),
         pytest.param(lambda stages: stages.items("nms", "boxes", 1, 1), id="items of four"),
         pytest.param(lambda stages: stages.items("nms", "boxes", m=1), id="items by name"),
@@ -281,6 +283,31 @@ def test_numbers_of_other_types_are_numbers(fake, make):
     assert fake.snapshot().total("tritonobs_stage_items_total", kind="boxes") == 10**12 + 9
     assert fake.total(f"{DURATION}_count", stage="decode") == 3
     assert fake.total(f"{DURATION}_sum", stage="decode") == 7
+
+
+def test_every_stage_has_numbers_of_its_own_however_many_come_in_turn(fake, make):
+    """Also where the same name is another object each time, as one that was read from a request."""
+    stages = make(fake)
+    names = [f"stage_{at}" for at in range(40)]
+    for _ in range(3):
+        for at, name in enumerate(names):
+            stages.observe(name, at)
+            stages.observe("".join(name), at)
+            with stages.time("".join([*name])):
+                pass
+
+    page = fake.snapshot()
+    assert [page.total(f"{DURATION}_count", stage=name) for name in names] == [9] * 40
+    sums = [page.total(f"{DURATION}_sum", stage=name) for name in names]
+    assert sums == [pytest.approx(6 * at, abs=0.1) for at in range(40)]
+
+
+def test_only_a_request_has_an_outcome(fake, make):
+    """A timer of a stage does not count requests."""
+    with pytest.raises((AttributeError, TypeError)):
+        make(fake).time("nms").outcome("error")
+
+    assert _outcomes(fake) == {}
 
 
 def test_a_value_is_counted_in_its_bucket_wherever_the_last_one_was(fake, make):
