@@ -372,9 +372,3 @@ class Delivered(Section):
     )
     template_file: File | None = Field(default=None, description="Your own Jinja2 template for the messages.")
     messages_per_minute: int = Field(default=20, ge=2)
-
-
-def file_of(written: Section, field: str) -> Path | None:
-    """The file of a secret; None where this chat has no such field, or it is left out."""
-    found = getattr(written, field, None)
-    return found if isinstance(found, Path) else None

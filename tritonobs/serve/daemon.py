@@ -151,11 +151,6 @@ class Leading(Collector):
         """
         return self._lease is None or (self._led and (self._blind or self._lease.held))
 
-    @property
-    def holder(self) -> str:
-        """The holder, as far as known."""
-        return self._lease.holder if self._lease else ""
-
     async def keep(self) -> None:
         """One round: renew the Lease or look at it, and wait.
 
