@@ -22,7 +22,7 @@ from urllib.parse import SplitResult
 from pydantic import Field, model_validator
 
 from tritonobs.outside import read_json
-from tritonobs.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section
+from tritonobs.section import File, Language, Match, ReceiverName, Section, optional_list
 
 MOST_VALUES: Final = 1000
 """In the JSON of an answer."""
@@ -359,14 +359,10 @@ class Keyed(Section):
 class Delivered(Section):
     """What `tritonobs serve` needs to know of every robot."""
 
-    failover: tuple[ReceiverName, ...] = Field(
-        default=(),
-        max_length=MOST_ENTRIES,
-        description="Robots that replace this one while it is muted or broken, in this order.",
+    failover: tuple[ReceiverName, ...] = optional_list(
+        "Robots that replace this one while it is muted or broken, in this order."
     )
-    mention: tuple[MentionSpec, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[MentionSpec, ...] = optional_list("People who are mentioned by name.")
     language: Language | None = Field(
         default=None, description="Language of the messages; `notify.language` when left out."
     )

@@ -29,7 +29,7 @@ from tritonobs.chats.chat import (
     Verdict,
     json_body,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
 MOST_BYTES: Final = 20_000
 """Of the JSON body; one byte more is answered with 460101."""
@@ -54,10 +54,8 @@ _VERDICTS: Final = {
 class DingTalkMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    mobiles: tuple[str, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Mobile numbers; +CC-number outside China."
-    )
-    users: tuple[str, ...] = Field(default=(), max_length=MOST_ENTRIES, description="DingTalk user ids.")
+    mobiles: tuple[str, ...] = optional_list("Mobile numbers; +CC-number outside China.")
+    users: tuple[str, ...] = optional_list("DingTalk user ids.")
     everyone: bool = Field(default=False, description="Mention everyone in the group.")
 
 
@@ -69,9 +67,7 @@ class DingTalkSpec(Delivered, Keyed, Signed, ByWebhook):
         description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=….",
     )
     secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
-    mention: tuple[DingTalkMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[DingTalkMention, ...] = optional_list("People who are mentioned by name.")
     # The first minute of a process has a share of its own, at least 1 (delivery/lane.py); of 1 nothing
     # would be left for the minutes after it.
     messages_per_minute: int = Field(

@@ -39,7 +39,7 @@ from tritonobs.chats.chat import (
     judged,
     without_entities,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
 _PATH: Final = re.compile(r"/open-apis/bot/v2/hook/[\w-]+")
 _MOST_STATUS: Final = 499
@@ -62,9 +62,7 @@ _EMOJI = re.compile(r":(?=[A-Za-z]\w*:)")
 class FeishuMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Open ids (ou_…) or user ids of Feishu."
-    )
+    users: tuple[Name, ...] = optional_list("Open ids (ou_…) or user ids of Feishu.")
     everyone: bool = Field(default=False, description="Mention everyone in the group.")
 
 
@@ -76,9 +74,7 @@ class FeishuSpec(Delivered, Keyed, Signed, ByWebhook):
         description="File with the whole webhook, https://open.feishu.cn/open-apis/bot/v2/hook/….",
     )
     secret_file: File | None = Field(default=None, description="File with the secret of the signature.")
-    mention: tuple[FeishuMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[FeishuMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=100, description="Messages in a minute; Feishu takes 100."
     )

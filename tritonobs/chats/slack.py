@@ -38,7 +38,7 @@ from tritonobs.chats.chat import (
     without_entities,
     without_underscores,
 )
-from tritonobs.section import MOST_ENTRIES, File, Language, Section
+from tritonobs.section import File, Language, Section, optional_list
 
 _PATH: Final = re.compile(r"/services/\w+/\w+/\w+")
 _SECTION, _HEADER, _BUTTON = 3_000, 150, 75
@@ -66,9 +66,7 @@ _EMOJI = re.compile(r":(?=(?:[A-Za-z+-][\w+-]*|100|1234):)")
 class SlackMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Ids of users (U…) or of user groups (S…)."
-    )
+    users: tuple[Name, ...] = optional_list("Ids of users (U…) or of user groups (S…).")
     everyone: bool = Field(default=False, description="Mention everyone in the channel.")
 
 
@@ -87,9 +85,7 @@ class SlackSpec(Delivered, ByWebhook):
     webhook_file: File | None = Field(
         default=None, description="File with the webhook, https://hooks.slack.com/services/…."
     )
-    mention: tuple[SlackMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[SlackMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=60, description="Messages in a minute; Slack takes one a second."
     )

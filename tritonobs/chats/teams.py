@@ -37,7 +37,7 @@ from tritonobs.chats.chat import (
     without_underscores,
 )
 from tritonobs.outside import read_json
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413
 _REFUSED: Final = {
@@ -54,9 +54,7 @@ _FUNCTION = re.compile(r"\{(?=\{)")
 class TeamsMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Sign-in names (lee@example.org) or object ids."
-    )
+    users: tuple[Name, ...] = optional_list("Sign-in names (lee@example.org) or object ids.")
 
 
 class TeamsSpec(Delivered, ByWebhook):
@@ -67,9 +65,7 @@ class TeamsSpec(Delivered, ByWebhook):
         description="File with the whole webhook, "
         "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=….",
     )
-    mention: tuple[TeamsMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[TeamsMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=240, description="Messages in a minute; Teams takes four a second."
     )

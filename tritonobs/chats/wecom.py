@@ -29,7 +29,7 @@ from tritonobs.chats.chat import (
     hurried,
     judged,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
 _ANSWERS: Final = {
     0: (Verdict.ACCEPTED, ""),
@@ -43,7 +43,7 @@ _ANSWERS: Final = {
 class WeComMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(default=(), max_length=MOST_ENTRIES, description="User ids of WeCom.")
+    users: tuple[Name, ...] = optional_list("User ids of WeCom.")
 
 
 class WeComSpec(Delivered, ByWebhook):
@@ -53,9 +53,7 @@ class WeComSpec(Delivered, ByWebhook):
         default=None,
         description="File with the whole webhook, https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=….",
     )
-    mention: tuple[WeComMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[WeComMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20,
         ge=2,
