@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 from urllib.parse import SplitResult
 
 from pydantic import Field, model_validator
@@ -102,15 +102,15 @@ class People:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A message in JSON of the vendor's own form; `text` is the part of it that names the alerts."""
+class Message:
+    """A message as the vendor takes it: `said` in JSON; `text` is the part of it that names the alerts."""
 
     title: str
     text: str
     said: Mapping[str, Any]
 
     def body(self) -> bytes:
-        """The JSON as sent."""
+        """The JSON as sent, but for a signature; its length is compared with `most_bytes`."""
         return json_body(self.said)
 
 
@@ -132,13 +132,6 @@ class Digest:
     def buttons(self) -> tuple[Link, ...]:
         """The links, each once, as many as a card has buttons for."""
         return tuple(dict.fromkeys(self.links))[:_MOST_BUTTONS]
-
-
-class Message(Protocol):
-    """A message as the vendor takes it."""
-
-    def body(self) -> bytes:
-        """The JSON as sent, but for a signature; its length is compared with `most_bytes`."""
 
 
 def json_body(said: object) -> bytes:

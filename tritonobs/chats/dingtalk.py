@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, parse_qs, urlencode
 
@@ -22,32 +21,33 @@ from tritonobs.chats.chat import (
     Heard,
     Keyed,
     MentionSpec,
+    Message,
     People,
     Reply,
     RobotChat,
     Signed,
     Verdict,
-    json_body,
+    judged,
 )
 from tritonobs.section import File, optional_list
 
 MOST_BYTES: Final = 20_000
 """Of the JSON body; one byte more is answered with 460101."""
 
-_VERDICTS: Final = {
-    0: Verdict.ACCEPTED,
-    -1: Verdict.BUSY,
-    130101: Verdict.TOO_FAST,
-    130102: Verdict.TOO_FAST,
-    90030: Verdict.TOO_FAST,
-    460101: Verdict.TOO_LONG,
-    101002: Verdict.TOO_LONG,
+_ANSWERS: Final = {
+    0: (Verdict.ACCEPTED, ""),
+    -1: (Verdict.BUSY, ""),
+    130101: (Verdict.TOO_FAST, ""),
+    130102: (Verdict.TOO_FAST, ""),
+    90030: (Verdict.TOO_FAST, ""),
+    460101: (Verdict.TOO_LONG, ""),
+    101002: (Verdict.TOO_LONG, ""),
     # Keyword, signature, time or address of the sender; the words of the answer say which.
-    310000: Verdict.REFUSED,
-    300001: Verdict.REFUSED,
-    300005: Verdict.REFUSED,
-    400101: Verdict.REFUSED,
-    400102: Verdict.REFUSED,
+    310000: (Verdict.REFUSED, ""),
+    300001: (Verdict.REFUSED, ""),
+    300005: (Verdict.REFUSED, ""),
+    400101: (Verdict.REFUSED, ""),
+    400102: (Verdict.REFUSED, ""),
 }
 
 
@@ -78,29 +78,6 @@ class DingTalkSpec(Delivered, Keyed, Signed, ByWebhook):
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Markdown:
-    """A message. People in `mobiles` and `user_ids` are called; the text must contain their `@…`, too."""
-
-    title: str
-    text: str
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    at_all: bool = False
-
-    def body(self) -> bytes:
-        """The JSON as sent; its length is what the vendor limits."""
-        at = {"atMobiles": self.mobiles, "atUserIds": self.user_ids, "isAtAll": self.at_all}
-        return json_body(
-            {"msgtype": "markdown", "markdown": {"title": self.title, "text": self.text}, "at": at}
-        )
-
-
-def reply(*, errcode: int, errmsg: str) -> Reply:
-    """What an answer of the vendor means; an undocumented one is never acceptance."""
-    return Reply(verdict=_VERDICTS.get(errcode, Verdict.UNKNOWN), code=str(errcode), text=errmsg)
-
-
 class DingTalk(RobotChat):
     """Its documentation knows no way to escape Markdown: texts have look-alikes instead."""
 
@@ -129,23 +106,19 @@ class DingTalk(RobotChat):
 
     def read(self, heard: Heard) -> Reply:
         """By `errcode`."""
-        errcode, errmsg = self.numbered(heard, "errcode", "errmsg")
-        return reply(errcode=errcode, errmsg=errmsg)
+        return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 
     def mention(self, people: People) -> str:
         """`@138… @lee`: the text must contain them for DingTalk to notify people."""
         return " ".join(f"@{who}" for who in (*people.mobiles, *people.user_ids))
 
-    def write(self, digest: Digest) -> Markdown:
-        """The text as it is."""
+    def write(self, digest: Digest) -> Message:
+        """The text as it is. The people are called, whose `@…` must stand in it, too."""
         people = digest.people
-        return Markdown(
-            title=digest.title,
-            text=digest.text,
-            mobiles=people.mobiles,
-            user_ids=people.user_ids,
-            at_all=people.everyone,
-        )
+        at = {"atMobiles": people.mobiles, "atUserIds": people.user_ids, "isAtAll": people.everyone}
+        markdown = {"title": digest.title, "text": digest.text}
+        said = {"msgtype": "markdown", "markdown": markdown, "at": at}
+        return Message(title=digest.title, text=digest.text, said=said)
 
 
 def _token(parts: SplitResult) -> str:

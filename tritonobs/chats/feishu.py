@@ -21,13 +21,13 @@ from pydantic import Field
 from tritonobs.chats.chat import (
     TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     Keyed,
     MentionSpec,
+    Message,
     Name,
     People,
     Reply,
@@ -125,7 +125,7 @@ class Feishu(RobotChat):
         who = (*people.user_ids, *(["all"] if people.everyone else []))
         return " ".join(f"<at id={one}></at>" for one in who)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """The title is plain text, and so are the words on buttons."""
         elements: list[dict[str, object]] = [{"tag": "markdown", "content": digest.text}]
         buttons = [
@@ -136,7 +136,7 @@ class Feishu(RobotChat):
             elements.append({"tag": "action", "actions": buttons})
         header = {"template": _COLOURS.get(digest.icon, "grey"), "title": _plain(digest.title)}
         card = {"config": {"wide_screen_mode": True}, "header": header, "elements": elements}
-        return Card(title=digest.title, text=digest.text, said={"msg_type": "interactive", "card": card})
+        return Message(title=digest.title, text=digest.text, said={"msg_type": "interactive", "card": card})
 
 
 def _plain(text: str) -> dict[str, str]:

@@ -20,12 +20,12 @@ from tritonobs.chats.chat import (
     OK,
     TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     NotUnderstood,
     People,
@@ -159,7 +159,7 @@ class Slack(RobotChat):
         who = [f"<!subteam^{one}>" if one.startswith("S") else f"<@{one}>" for one in people.user_ids]
         return " ".join([*who, *(["<!channel>"] if people.everyone else [])])
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """A header, sections cut at lines, buttons. `verbatim`: Slack makes no links of its own."""
         blocks: list[dict[str, object]] = [{"type": "header", "text": _plain(digest.title[:_HEADER])}]
         for piece in pieces(digest.text, _SECTION):
@@ -171,7 +171,7 @@ class Slack(RobotChat):
         ]
         if buttons:
             blocks.append({"type": "actions", "elements": buttons})
-        return Card(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
+        return Message(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
 
 
 def _plain(text: str) -> dict[str, object]:

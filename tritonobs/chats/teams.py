@@ -19,12 +19,12 @@ from tritonobs.chats.chat import (
     MOST_VALUES,
     TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     NotUnderstood,
     People,
@@ -119,7 +119,7 @@ class Teams(RobotChat):
         """Each has an entity of the same text beside the card."""
         return " ".join(f"<at>{user}</at>" for user in people.user_ids)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """A block for each paragraph; within one, an empty line is what Teams shows as the end of a line."""
         body: list[dict[str, Any]] = [
             {"type": "TextBlock", "wrap": True, "text": "\n\n".join(paragraph.splitlines())}
@@ -138,7 +138,7 @@ class Teams(RobotChat):
         }
         attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
         said = {"type": "message", "summary": digest.title, "attachments": [attachment]}
-        return Card(title=digest.title, text=digest.text, said=said)
+        return Message(title=digest.title, text=digest.text, said=said)
 
 
 def _entity(user: str) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from pydantic import Field
 from tritonobs.chats.chat import (
     TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     People,
     Reply,
@@ -93,10 +93,10 @@ class WeCom(RobotChat):
         """Of users; that of everyone is documented for plain texts only."""
         return " ".join(f"<@{user}>" for user in people.user_ids)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """It has no title: a telephone shows the beginning of the text."""
         kind = "markdown" if digest.people.user_ids else "markdown_v2"
-        return Card(
+        return Message(
             title=digest.title, text=digest.text, said={"msgtype": kind, kind: {"content": digest.text}}
         )
 
