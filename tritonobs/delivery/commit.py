@@ -12,15 +12,14 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from tritonobs.chats.chat import Message
+from tritonobs.delivery.composer import DigestPage
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert, Payload, Sieve, State, Unsifted
 from tritonobs.plan.notify import Robot
 
-Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]
+Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence[DigestPage]]]
 
 # With 5 s for the Lease and 10 s for last answers this stays below the 30 s that Kubernetes waits.
 _LAST_SEND_SECONDS = 8.0
@@ -287,18 +286,6 @@ class Committer:
 def _settle(call: _Call, answer: Answer) -> None:
     if not call.answer.done():
         call.answer.set_result(answer)
-
-
-class Page(Protocol):
-    """One message of a digest and the alerts it names."""
-
-    @property
-    def message(self) -> Message:
-        """What to send."""
-
-    @property
-    def states(self) -> frozenset[State]:
-        """Which alerts it names, in which state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
