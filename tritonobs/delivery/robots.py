@@ -160,10 +160,9 @@ class Delivery:
         self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
     ) -> tuple[DigestPage, ...]:
         composer = self._composer
+        models = [alert.labels.get(names.MODEL, "") for alert in alerts if alert.firing]
         label = composer.plan.rules.cluster_label
-        shares, above = await asyncio.gather(
-            self._evidence.shares(composer.models(alerts), label), self._lines(alerts, robot)
-        )
+        shares, above = await asyncio.gather(self._evidence.shares(models, label), self._lines(alerts, robot))
         # Thousands of alerts take seconds; other callers are answered meanwhile.
         return await self._writing.run(
             lambda: composer.write(alerts, shares, robot, most_bytes, above), seconds=_WRITE_SECONDS
