@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TypeAlias
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -51,9 +51,7 @@ class ObjectivePage:
         now = datetime.now(timezone.utc)
         limits = tuple(limits_at(plan.limits, now))
         if plan != self._plan or limits != self._limits:
-            registry = CollectorRegistry()
-            registry.register(_Objectives(plan, now))
-            self._plan, self._limits, self._page = plan, limits, generate_latest(registry)
+            self._plan, self._limits, self._page = plan, limits, generate_latest(_Objectives(plan, now))
         return self._page
 
 
@@ -115,8 +113,7 @@ class Targets(Collector):
 
 def target_groups(plan: Plan) -> Groups:
     """One group a replica, so that each keeps its name; the very targets of the generated configuration."""
-    targets = triton_targets(plan)
-    return [{"targets": [target.address], "labels": target.labels} for target in targets]
+    return [{"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)]
 
 
 class Found:
