@@ -10,6 +10,7 @@ import dataclasses
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -91,14 +92,9 @@ class Address(click.ParamType[str]):
             self.fail(str(error), param, ctx)
 
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Format of the output.",
-)
+_format = partial(click.option, "--format", "form", show_default=True, help="Format of the output.")
+format_option = _format(type=click.Choice(["table", "json"]), default="table")
+FORMAT = _format(type=click.Choice(["text", "json"]), default="text")
 cluster_option = click.option(
     "--cluster",
     default="",
@@ -179,14 +175,6 @@ def found_replicas(plan: Plan) -> tuple[Replica, ...]:
 
 
 FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
-)
 
 
 def examine(path: Path) -> tuple[Finding, ...]:
