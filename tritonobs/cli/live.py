@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,6 @@ from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.timings.measured import Subject
     from tritonobs.timings.stages import StageTable
     from tritonobs.timings.top import TopView
 
@@ -101,7 +101,7 @@ def top(
     look = (
         _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window or _window(fleet))
         if prometheus_url
-        else _pages(*_replicas(fleet, pages), interval, live=live)
+        else _pages(fleet, pages, interval, live=live)
     )
     key = next(name for name in SORT_KEYS if name == sort)
     if not live:
@@ -144,41 +144,31 @@ def _refuse_unseen(view: TopView, chosen: str) -> None:
         raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
 
 
-def _replicas(
-    fleet: Path | None, pages: tuple[str, ...]
-) -> tuple[
-    tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
-]:
-    """Which pages to read, and what a fleet file knows: limits in force, ensembles, calls of pipelines."""
-    if fleet is None:
-        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
-
-    plan = asked_plan(fleet)
-    limits = limits_at(plan.limits, datetime.now(timezone.utc))
-    urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
-    ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
-    calls = frozenset((model.name, call.model) for model in plan.models for call in model.calls)
-    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles, calls
-
-
 def _pages(
-    urls: tuple[str, ...] | dict[str, str],
-    limits: dict[Subject, float],
-    ensembles: frozenset[str],
-    calls: frozenset[tuple[str, str]],
-    interval: float,
-    *,
-    live: bool,
+    fleet: Path | None, pages: tuple[str, ...], interval: float, *, live: bool
 ) -> Callable[[], TopView]:
+    """Reads the pages, with what a fleet file knows: limits in force, ensembles, calls of pipelines."""
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
     from tritonobs.timings.top import read_pages, view_of_pages  # noqa: PLC0415 (brings requests)
 
+    urls: tuple[str, ...] | dict[str, str] = pages or ("http://127.0.0.1:8002/metrics",)
+    view = partial(view_of_pages, limits={})
+    if fleet is not None:
+        plan = asked_plan(fleet)
+        limits = limits_at(plan.limits, datetime.now(timezone.utc))
+        urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
+        view = partial(
+            view_of_pages,
+            limits={(limit.model, limit.version): float(limit.qps) for limit in limits},
+            ensembles=frozenset(model.name for model in plan.models if model.kind == "ensemble"),
+            calls=frozenset((model.name, call.model) for model in plan.models for call in model.calls),
+        )
     looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
     time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))
 
     def look() -> TopView:
         looks.append(read_pages(urls))
-        return view_of_pages(looks[0], looks[-1], limits, ensembles, calls)
+        return view(looks[0], looks[-1])
 
     return look
 
