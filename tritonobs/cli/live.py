@@ -7,6 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from tritonobs.errors import SnapshotUnusable
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.rules import SCRAPES_PER_WINDOW
 from tritonobs.registry import answer
+from tritonobs.report.formats import json_text
 from tritonobs.timings.promql import Scope, Span
 from tritonobs.units import format_duration
 
@@ -108,8 +110,6 @@ def top(
         view = look()
         _refuse_unseen(view, chosen)
         if form == "json":
-            from tritonobs.report.formats import json_text  # noqa: PLC0415
-
             say(json_text(view))
         else:
             from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
@@ -118,10 +118,8 @@ def top(
         return 0 if view.rows else 3
     from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
 
-    try:
+    with suppress(KeyboardInterrupt):
         run_top(look, sort=key, chosen=chosen, interval_seconds=interval)
-    except KeyboardInterrupt:
-        return 0
     return 0
 
 
@@ -208,7 +206,6 @@ def stages(
     Exit status 1 when there were no requests.
     """
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.report.tables import stage_table  # noqa: PLC0415
 
     if saved:
