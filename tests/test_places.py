@@ -237,7 +237,7 @@ class Pigeon(RobotChat):
         """It names a loft."""
         return parts.path.startswith("/fly/")
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By its number."""
         number, words = self.numbered(heard, "landed", "why")
         verdict = Verdict.ACCEPTED if number == 1 else Verdict.UNKNOWN

@@ -187,6 +187,8 @@ class RobotChat(Chat):
     """Fields that an entry needs besides its webhook."""
     webhook_like: ClassVar[str]
     path_is_secret: ClassVar[bool] = True
+    too_many_by_code: ClassVar[bool] = False
+    """Whether only a code says that messages are too many, and not the status 429."""
     clock_codes: ClassVar[frozenset[str]] = frozenset()
     """Codes of a refused signature, which holds the time."""
     dialect: ClassVar[Dialect] = Dialect()
@@ -213,6 +215,17 @@ class RobotChat(Chat):
         Raises:
             NotUnderstood: it is not the vendor's, so whether the message was accepted is unknown.
         """
+        if heard.status == TOO_MANY and not self.too_many_by_code:
+            return Reply(
+                verdict=Verdict.TOO_FAST,
+                code=str(heard.status),
+                text="too many requests",
+                pause_seconds=retry_after(heard),
+            )
+        return self.judge(heard)
+
+    def judge(self, heard: Heard) -> Reply:
+        """What any other answer means; raises as `read` does."""
         raise NotImplementedError
 
     def escape(self, text: str) -> str:
@@ -281,16 +294,6 @@ def pieces(text: str, most: int) -> list[str]:
             else:
                 parts[-1] += ("\n" if parts[-1] else "") + piece
     return [part.strip("\n") for part in parts if part.strip()]
-
-
-def hurried(heard: Heard) -> Reply:
-    """An answer of HTTP that the messages are too many."""
-    return Reply(
-        verdict=Verdict.TOO_FAST,
-        code=str(heard.status),
-        text="too many requests",
-        pause_seconds=retry_after(heard),
-    )
 
 
 def retry_after(heard: Heard) -> float | None:

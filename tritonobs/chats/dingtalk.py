@@ -89,6 +89,7 @@ class DingTalk(RobotChat):
     mute_seconds = 600.0
     webhook_like = "https://oapi.dingtalk.com/robot/send?access_token=…"
     path_is_secret = False
+    too_many_by_code = True
     clock_codes = frozenset({"310000"})
 
     def is_webhook(self, parts: SplitResult) -> bool:
@@ -104,7 +105,7 @@ class DingTalk(RobotChat):
             fields |= {"timestamp": stamp, "sign": base64.b64encode(digest).decode()}
         return urlencode(fields)
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `errcode`."""
         return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 

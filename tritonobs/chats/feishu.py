@@ -19,7 +19,6 @@ from urllib.parse import SplitResult
 from pydantic import Field
 
 from tritonobs.chats.chat import (
-    TOO_MANY,
     ByWebhook,
     Delivered,
     Dialect,
@@ -34,7 +33,6 @@ from tritonobs.chats.chat import (
     RobotChat,
     Signed,
     Verdict,
-    hurried,
     json_body,
     judged,
     without_entities,
@@ -109,10 +107,8 @@ class Feishu(RobotChat):
         sign = base64.b64encode(digest).decode()
         return json_body({"timestamp": stamp, "sign": sign, **json.loads(body)})
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `code`; its status is 200 or 4xx."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         code, text = self.numbered(heard, "code", "msg", most_status=_MOST_STATUS)
         return judged(_ANSWERS, code, text)
 

@@ -18,7 +18,6 @@ from pydantic import Field, model_validator
 
 from tritonobs.chats.chat import (
     OK,
-    TOO_MANY,
     ByWebhook,
     Delivered,
     Dialect,
@@ -32,7 +31,6 @@ from tritonobs.chats.chat import (
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     judged,
     pieces,
     without_entities,
@@ -137,10 +135,8 @@ class Slack(RobotChat):
         """Its three parts are the secret."""
         return bool(_PATH.fullmatch(parts.path))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By the one word of the answer; anything longer is not Slack's."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         word = heard.body.decode("utf-8", "replace").strip()
         if not _WORD.fullmatch(word) or (word == "ok") != (heard.status == OK):
             raise NotUnderstood(f"{heard.status} and something that is not Slack's")

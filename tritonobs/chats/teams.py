@@ -17,7 +17,6 @@ from pydantic import Field
 
 from tritonobs.chats.chat import (
     MOST_VALUES,
-    TOO_MANY,
     ByWebhook,
     Delivered,
     Dialect,
@@ -31,7 +30,6 @@ from tritonobs.chats.chat import (
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     shortened,
     without_entities,
     without_underscores,
@@ -91,7 +89,7 @@ class Teams(RobotChat):
         query = parse_qs(parts.query)
         return parts.path.endswith("/triggers/manual/paths/invoke") and bool(query.get("sig"))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By the status; an error has its code in JSON."""
         code = str(heard.status)
         if heard.status in _ACCEPTED:
@@ -99,8 +97,6 @@ class Teams(RobotChat):
             if heard.body.lstrip()[:1] == b"<":
                 raise NotUnderstood(f"{code} and something that is not {self.title}'s")
             return Reply(verdict=Verdict.ACCEPTED, code=code)
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         text = _error(heard.body)
         if heard.status == _TOO_LARGE:
             return Reply(verdict=Verdict.TOO_LONG, code=code, text=text)

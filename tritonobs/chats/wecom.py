@@ -13,7 +13,6 @@ from urllib.parse import SplitResult, parse_qs
 from pydantic import Field
 
 from tritonobs.chats.chat import (
-    TOO_MANY,
     ByWebhook,
     Delivered,
     Dialect,
@@ -26,7 +25,6 @@ from tritonobs.chats.chat import (
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     judged,
 )
 from tritonobs.section import File, optional_list
@@ -83,10 +81,8 @@ class WeCom(RobotChat):
         """It has a key."""
         return parts.path.endswith("/webhook/send") and bool(parse_qs(parts.query).get("key"))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `errcode`."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 
     def mention(self, people: People) -> str:
