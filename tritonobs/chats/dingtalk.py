@@ -31,6 +31,7 @@ from tritonobs.chats.chat import (
 )
 from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://oapi.dingtalk.com/robot/send?access_token=…"
 MOST_BYTES: Final = 20_000
 """Of the JSON body; one byte more is answered with 460101."""
 
@@ -62,10 +63,7 @@ class DingTalkMention(MentionSpec):
 class DingTalkSpec(Delivered, Keyed, Signed, ByWebhook):
     """A DingTalk custom robot: where its webhook and its signing secret are stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
     mention: tuple[DingTalkMention, ...] = optional_list("People who are mentioned by name.")
     # The first minute of a process has a share of its own, at least 1 (delivery/lane.py); of 1 nothing
@@ -87,7 +85,7 @@ class DingTalk(RobotChat):
     section = DingTalkSpec
     most_bytes = MOST_BYTES
     mute_seconds = 600.0
-    webhook_like = "https://oapi.dingtalk.com/robot/send?access_token=…"
+    webhook_like = _WEBHOOK
     path_is_secret = False
     too_many_by_code = True
     clock_codes = frozenset({"310000"})

@@ -39,6 +39,7 @@ from tritonobs.chats.chat import (
 )
 from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://open.feishu.cn/open-apis/bot/v2/hook/…"
 _PATH: Final = re.compile(r"/open-apis/bot/v2/hook/[\w-]+")
 _MOST_STATUS: Final = 499
 _COLOURS: Final = {"🔴": "red", "🟠": "orange", "🔵": "blue", "✅": "green"}
@@ -67,10 +68,7 @@ class FeishuMention(MentionSpec):
 class FeishuSpec(Delivered, Keyed, Signed, ByWebhook):
     """A Feishu or Lark custom bot: where its webhook and its signing secret are stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://open.feishu.cn/open-apis/bot/v2/hook/….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     secret_file: File | None = Field(default=None, description="File with the secret of the signature.")
     mention: tuple[FeishuMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
@@ -90,7 +88,7 @@ class Feishu(RobotChat):
     # Not documented: the minute of the limit.
     mute_seconds = 60.0
     spacing_seconds = 0.25
-    webhook_like = "https://open.feishu.cn/open-apis/bot/v2/hook/…"
+    webhook_like = _WEBHOOK
     clock_codes = frozenset({"19021"})
     dialect = Dialect(heading=("**", "**"), quote="▏ ", item="• ", end="")
 

@@ -38,6 +38,7 @@ from tritonobs.chats.chat import (
 )
 from tritonobs.section import File, Language, Section, optional_list
 
+_WEBHOOK: Final = "https://hooks.slack.com/services/…"
 _PATH: Final = re.compile(r"/services/\w+/\w+/\w+")
 _SECTION, _HEADER, _BUTTON = 3_000, 150, 75
 _WORD: Final = re.compile(r"[a-z_]{1,60}")
@@ -80,9 +81,7 @@ class SlackSpec(Delivered, ByWebhook):
         default="",
         description="With `alertmanager`: a channel such as #oncall; that of the webhook when left out.",
     )
-    webhook_file: File | None = Field(
-        default=None, description="File with the webhook, https://hooks.slack.com/services/…."
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the webhook, {_WEBHOOK}.")
     mention: tuple[SlackMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=60, description="Messages in a minute; Slack takes one a second."
@@ -110,7 +109,7 @@ class Slack(RobotChat):
     mute_seconds = 30.0
     spacing_seconds = 1.0
     longest_link = 700
-    webhook_like = "https://hooks.slack.com/services/…"
+    webhook_like = _WEBHOOK
     dialect = Dialect(heading=("*", "*"), bold=("*", "*"), item="• ", end="")
 
     def through_serve(self, written: Section) -> bool:

@@ -37,6 +37,7 @@ from tritonobs.chats.chat import (
 from tritonobs.outside import read_json
 from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=…"
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413
 _REFUSED: Final = {
     400: "the Workflow does not expect a card: make it from the template for webhook requests",
@@ -58,11 +59,7 @@ class TeamsMention(MentionSpec):
 class TeamsSpec(Delivered, ByWebhook):
     """A Teams channel or chat, through the webhook of a Workflow."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, "
-        "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     mention: tuple[TeamsMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=240, description="Messages in a minute; Teams takes four a second."
@@ -81,7 +78,7 @@ class Teams(RobotChat):
     # Not documented: the limit is for a second, the pause for what else the tenant sends.
     mute_seconds = 30.0
     spacing_seconds = 0.3
-    webhook_like = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=…"
+    webhook_like = _WEBHOOK
     dialect = Dialect(heading=("**", "**"), quote="", end="")
 
     def is_webhook(self, parts: SplitResult) -> bool:

@@ -29,6 +29,7 @@ from tritonobs.chats.chat import (
 )
 from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
 _ANSWERS: Final = {
     0: (Verdict.ACCEPTED, ""),
     -1: (Verdict.BUSY, ""),
@@ -47,10 +48,7 @@ class WeComMention(MentionSpec):
 class WeComSpec(Delivered, ByWebhook):
     """A WeCom group robot: where its webhook is stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     mention: tuple[WeComMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20,
@@ -73,7 +71,7 @@ class WeCom(RobotChat):
     mute_seconds = 60.0
     longest_link = 700
     """Of 4,096 bytes for everything."""
-    webhook_like = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
+    webhook_like = _WEBHOOK
     path_is_secret = False
     dialect = Dialect(end="")
 
