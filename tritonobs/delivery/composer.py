@@ -14,7 +14,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
 
@@ -260,15 +260,13 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Message:
 
 
 def _filled(alerts: Sequence[AlertView], headline: str, mentions: str, style: Style) -> str:
+    filled = partial(fill, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
     if style.template is not None:
         try:
-            return fill(
-                style.template, headline=headline, alerts=alerts, mentions=mentions, above=style.above
-            )
+            return filled(style.template)
         except ValueError as error:
             _log.warning("the message template failed, ours is used instead: %s", error)
-    house = house_template(style.chat)
-    return fill(house, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
+    return filled(house_template(style.chat))
 
 
 def _headline(alerts: Sequence[AlertView], style: Style) -> str:
