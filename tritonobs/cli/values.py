@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -29,8 +29,6 @@ from tritonobs.units import parse_duration, parse_moment
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-
-Value = TypeVar("Value")
 
 STATE = Path(".tritonobs")
 """Where `up` and `demo` keep a stack by default."""
@@ -119,7 +117,7 @@ prometheus_option = click.option(
 class Parsed(click.ParamType[Any]):
     """A value read by one of the fleet file's own parsers."""
 
-    def __init__(self, name: str, parse: Callable[[object], Value]) -> None:
+    def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
         self.name = name
         self._parse = parse
 
