@@ -6,12 +6,12 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -94,7 +94,7 @@ def top(
     replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
     those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
     """
-    from tritonobs.timings.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import SORT_KEYS, sorted_rows  # noqa: PLC0415 (only this command needs it)
 
     if fleet is None and not pages and not prometheus_url:
         fleet = running_fleet()
@@ -108,7 +108,8 @@ def top(
     key = next(name for name in SORT_KEYS if name == sort)
     if not live:
         view = look()
-        _refuse_unseen(view, chosen)
+        if view.rows and not sorted_rows(view.rows, "model", chosen):
+            _refuse_model(chosen, {row.model for row in view.rows})
         if form == "json":
             say(json_text(view))
         else:
@@ -132,14 +133,12 @@ def _window(fleet: Path | None) -> float:
     )
 
 
-def _refuse_unseen(view: TopView, chosen: str) -> None:
-    """End with wrong usage when there are models, and the filter fits none of them."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
+def _refuse_model(model: str, seen: Iterable[str]) -> NoReturn:
+    """End with wrong usage: no model of this name, or with this in its name, was seen."""
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
 
-    if view.rows and not sorted_rows(view.rows, "model", chosen):
-        there = tuple(sorted({row.model for row in view.rows}))
-        raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
+    there = tuple(sorted(seen))
+    raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
 
 
 def _pages(
@@ -225,8 +224,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
+    from tritonobs.timings.stages import stage_tables  # noqa: PLC0415 (brings requests)
 
     readings = answer("readings")
     if readings is None:
@@ -235,9 +233,9 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
         now, seconds = readings(saved)
     except SnapshotUnusable as error:
         raise click.BadParameter(str(error), param_hint="--load") from None
-    there = tuple(sorted({name for name, _ in now.subjects()}))
+    there = {name for name, _ in now.subjects()}
     if model and model not in there:
-        raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
+        _refuse_model(model, there)
     return stage_tables(now, model=model, version=version), seconds
 
 
