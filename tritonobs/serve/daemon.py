@@ -46,8 +46,7 @@ class Daemon:
         self.names: frozenset[str] = frozenset()
         """Host names under which clients reach it, besides those of the fleet file."""
         self._loaded = served
-        self.found = Found(self._use)
-        self.found.apply(served.plan)
+        self.found = Found(served.plan, self._use)
         self.served = served
         self.stopping = False
         self.metrics = DeliveryMetrics()

@@ -119,15 +119,14 @@ def target_groups(plan: Plan) -> Groups:
 class Found:
     """The replicas found last; `changed` is called in the event loop when they have changed."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self._plan: Plan | None = None
+    def __init__(self, plan: Plan, changed: Callable[[], None]) -> None:
+        self._plan, self._changed = plan, changed
         self._replicas: tuple[Replica, ...] = ()
         self._threads = Threads("replicas")
 
     def apply(self, plan: Plan) -> None:
         """Search by this fleet file from now on. If it finds them in another way, they have changed."""
-        if self._plan is None or plan.replica_source != self._plan.replica_source:
+        if plan.replica_source != self._plan.replica_source:
             self._replicas = ()
         self._plan = plan
 
@@ -142,7 +141,7 @@ class Found:
             TritonobsError: no source answered; the last result stays.
         """
         plan = self._plan
-        if plan is not None and plan.replica_source is not None:
+        if plan.replica_source is not None:
             found = await self._threads.run(lambda: find_replicas(plan), seconds=_LOOK_SECONDS)
             # An empty answer counts as none: a lost selector or file must not remove a fleet. An answer for a
             # fleet file that has been replaced since does not count either.
