@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.dingtalk import markdown
 from support.incidents.sieve import PureSieve
 from tritonobs.chats.chat import Heard, Message, Reply, Verdict
-from tritonobs.chats.dingtalk import Markdown
 from tritonobs.chats.registry import robot_chat
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.composer import Composer
@@ -69,7 +69,7 @@ class PerGroup:
     async def webhook(self, payload: Payload) -> int:
         """Send and pass the verdict on."""
         text = "\n".join(alert.labels["model"] for alert in payload.alerts)
-        answer = await self._vendor.send(Markdown(title="alerts", text=text))
+        answer = await self._vendor.send(markdown(title="alerts", text=text))
         return 200 if answer.verdict is Verdict.ACCEPTED else 400
 
 
@@ -84,7 +84,7 @@ class PerAlert:
     async def webhook(self, payload: Payload) -> int:
         """Send and forget."""
         for alert in payload.alerts:
-            await self._vendor.send(Markdown(title="alert", text=alert.labels["model"]))
+            await self._vendor.send(markdown(title="alert", text=alert.labels["model"]))
         return 200
 
 

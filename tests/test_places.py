@@ -186,7 +186,6 @@ _CHAT: Final[_Touches] = {
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import SplitResult
 
 from pydantic import Field
@@ -197,11 +196,11 @@ from tritonobs.chats.chat import (
     Digest,
     Heard,
     MentionSpec,
+    Message,
     People,
     Reply,
     RobotChat,
     Verdict,
-    json_body,
 )
 from tritonobs.section import MOST_ENTRIES, File
 
@@ -223,17 +222,6 @@ class PigeonSpec(Delivered, ByWebhook):
     messages_per_minute: int = Field(default=10, ge=2, le=10, description="Pigeons a minute.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """A note."""
-
-    text: str
-
-    def body(self) -> bytes:
-        """What the pigeon carries."""
-        return json_body({"note": self.text})
-
-
 class Pigeon(RobotChat):
     """Pigeons know no markup."""
 
@@ -249,7 +237,7 @@ class Pigeon(RobotChat):
         """It names a loft."""
         return parts.path.startswith("/fly/")
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By its number."""
         number, words = self.numbered(heard, "landed", "why")
         verdict = Verdict.ACCEPTED if number == 1 else Verdict.UNKNOWN
@@ -259,9 +247,9 @@ class Pigeon(RobotChat):
         """Their names."""
         return " ".join(people.user_ids)
 
-    def write(self, digest: Digest) -> Note:
+    def write(self, digest: Digest) -> Message:
         """The text."""
-        return Note(text=digest.text)
+        return Message(title=digest.title, text=digest.text, said={"note": digest.text})
 
 
 CHAT = Pigeon()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any, Final
 
 import yaml
@@ -37,11 +38,8 @@ def find_replicas(plan: Plan) -> tuple[Replica, ...]:
         text = read_text(how.path, most=_MOST_BYTES)
         servers = _targets(_parsed(text, str(how.path)), how.http_port, str(how.path))
     elif isinstance(how, TargetsPage):
-        client = Transport(how.url)
-        try:
+        with closing(Transport(how.url)) as client:
             value = client.get("").required().json()
-        finally:
-            client.close()
         servers = _targets(value, how.http_port, client.address)
     else:
         return plan.replicas
@@ -55,9 +53,8 @@ def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
     server = plan.kubernetes.server
     if server is None:
         raise Unreachable("no API server is known")
-    api = KubernetesApi(server)
     path = f"/api/v1/namespaces/{how.namespace}/pods" if how.namespace else "/api/v1/pods"
-    try:
+    with closing(KubernetesApi(server)) as api:
         for page in api.pages(path, {"labelSelector": how.selector}):
             with as_documented(api.address(path), "a list of pods"):
                 for pod in page.get("items") or ():
@@ -69,8 +66,6 @@ def _pods(plan: Plan, how: Pods) -> Iterator[Replica]:
                         and "deletionTimestamp" not in metadata
                     ):
                         yield _replica(str(metadata["name"]), status["podIP"], how.port, how.http_port)
-    finally:
-        api.close()
 
 
 def _resolved(how: Resolved) -> Iterator[Replica]:

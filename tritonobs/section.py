@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -57,6 +57,11 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_several), Field(min_length=1
 LabelName = Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]*$")]
 Match = Annotated[dict[LabelName, Texts], Field(max_length=MOST_ENTRIES)]
 """Labels, each with the values it may have."""
+
+
+def optional_list(description: str) -> Any:  # noqa: ANN401 (as pydantic's own `Field`)
+    """A field for a list that may be left out."""
+    return Field(default=(), max_length=MOST_ENTRIES, description=description)
 
 
 @dataclass(slots=True)

@@ -9,14 +9,17 @@ import traceback
 
 import pytest
 
-from tritonobs.chats.chat import Reply, Verdict
-from tritonobs.chats.dingtalk import CHAT, Markdown, reply
+from support.dingtalk import markdown, reply
+from tritonobs.chats.chat import Message, People, Reply, Verdict
+from tritonobs.chats.dingtalk import CHAT
 from tritonobs.clients.chat import ChatClient, Relay
 from tritonobs.clients.secrets import Secret
 from tritonobs.errors import BadAnswer, ClientError, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
 from tritonobs.extensions.lab.robot import Fault, RobotDouble
 
-MESSAGE = Markdown(title="t", text="告警 @138", mobiles=("138",), user_ids=("lee",), at_all=True)
+MESSAGE = markdown(
+    title="t", text="告警 @138", people=People(mobiles=("138",), user_ids=("lee",), everyone=True)
+)
 
 
 @pytest.fixture
@@ -34,7 +37,7 @@ def robot():
         yield robot
 
 
-def _send(client: ChatClient, robot: RobotDouble, message: Markdown = MESSAGE) -> Reply:
+def _send(client: ChatClient, robot: RobotDouble, message: Message = MESSAGE) -> Reply:
     return client.send(CHAT, Secret(robot.webhook_url), Secret(robot.secret), message)
 
 
@@ -54,8 +57,8 @@ def test_unsigned_robot_gets_no_signature(client: ChatClient) -> None:
 
 def test_body_counts_as_the_vendor_counts() -> None:
     """Chinese is sent as UTF-8, three bytes a character, not as six-byte escapes."""
-    assert len(Markdown(title="t", text="中").body()) == len(Markdown(title="t", text="xyz").body())
-    assert json.loads(Markdown(title="t", text='"\n\ud800').body())["markdown"]["text"] == '"\n?'
+    assert len(markdown(title="t", text="中").body()) == len(markdown(title="t", text="xyz").body())
+    assert json.loads(markdown(title="t", text='"\n\ud800').body())["markdown"]["text"] == '"\n?'
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.dingtalk import markdown
 from support.evil import Evil, EvilServer
-from tritonobs.chats.dingtalk import CHAT, Markdown
+from tritonobs.chats.dingtalk import CHAT
 from tritonobs.clients import chat, kubernetes, kubernetes_api, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.chat import ChatClient, Relay
@@ -42,7 +43,7 @@ CLIENTS = {
     "Alertmanager": lambda url, _: AlertmanagerClient(url, timeout_seconds=PATIENCE_SECONDS).alerts(),
     "serve": lambda url, _: ServeClient(url).alerts_named("oncall"),
     "DingTalk": lambda url, _: ChatClient(timeout_seconds=PATIENCE_SECONDS).send(
-        CHAT, Secret(f"{url}/robot/send?access_token=t"), None, Markdown(title="t", text="t")
+        CHAT, Secret(f"{url}/robot/send?access_token=t"), None, markdown(title="t", text="t")
     ),
     "a relayed webhook": lambda url, _: Relay(timeout_seconds=PATIENCE_SECONDS).post(
         Secret(f"{url}/x"), b"{}"

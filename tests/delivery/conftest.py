@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tritonobs.chats.chat import Reply
-from tritonobs.chats.dingtalk import MOST_BYTES, Markdown, reply
+from support.dingtalk import markdown, reply
+from tritonobs.chats.chat import Message, Reply
+from tritonobs.chats.dingtalk import MOST_BYTES
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -31,7 +32,7 @@ class AnswerLost(TimedOut):
 
 @dataclass(frozen=True, kw_only=True)
 class _Page:
-    message: Markdown
+    message: Message
     states: frozenset[tuple[str, str, str]]
 
 
@@ -48,7 +49,7 @@ class Bench:
     slips: dict[str, Exception] = field(default_factory=dict)
     supervisor: Supervisor = field(default_factory=Supervisor)
 
-    async def send(self, robot: Robot, message: Markdown) -> Reply:
+    async def send(self, robot: Robot, message: Message) -> Reply:
         """The robot's next answer; accepted when it has none left."""
         await asyncio.sleep(self.delay_seconds)
         queue = self.answers.get(robot.name, [])
@@ -68,7 +69,7 @@ class Bench:
         pages = [alerts[at : at + self.page_size] for at in range(0, len(alerts), self.page_size)]
         return [
             _Page(
-                message=Markdown(
+                message=markdown(
                     title="t", text=" ".join(f"{one.labels['model']}:{one.status}" for one in page)
                 ),
                 states=frozenset(one.state for one in page),

@@ -111,7 +111,7 @@ def test_hostile_labels_are_data(alert, reader, labels: list[dict[str, str]]) ->
     assert sum(len(page.states) for page in pages) == len(alerts)
     for page in pages:
         assert len(page.message.body()) <= MOST_BYTES
-        assert page.message.mobiles == page.message.user_ids == ()
+        assert page.message.said["at"] == {"atMobiles": (), "atUserIds": (), "isAtAll": False}
         assert "](http://evil" not in page.message.text
 
 
@@ -120,7 +120,8 @@ def test_people_are_called_once_each(views) -> None:
     rule = Mention(mobiles=("138", "139"), user_ids=("lee",), everyone=True)
     (page,) = compose([replace(one, mentions=(rule,)) for one in views(3)], EN, MOST_BYTES)
     message = page.message
-    assert (message.mobiles, message.user_ids, message.at_all) == (("138", "139"), ("lee",), True)
+    at = {"atMobiles": ("138", "139"), "atUserIds": ("lee",), "isAtAll": True}
+    assert message.said["at"] == at
     assert message.text.endswith("@138 @139 @lee")
 
 

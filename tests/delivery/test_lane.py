@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.dingtalk import markdown, reply
 from support.virtual_time import run_virtual
-from tritonobs.chats.chat import Reply
-from tritonobs.chats.dingtalk import Markdown, reply
+from tritonobs.chats.chat import Message, Reply
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tritonobs.plan.notify import Robot
 
-MESSAGE = Markdown(title="t", text="x")
+MESSAGE = markdown(title="t", text="x")
 OK = reply(errcode=0, errmsg="ok")
 
 
@@ -32,7 +32,7 @@ class _Vendor:
         self.rules = RobotRules(token="")
         self.times: list[float] = []
 
-    async def send(self, robot: Robot, message: Markdown) -> Reply:
+    async def send(self, robot: Robot, message: Message) -> Reply:
         assert robot.name == "oncall"
         now = asyncio.get_running_loop().time()
         self.times.append(now)
@@ -162,7 +162,7 @@ def test_too_long_is_tried_shorter_at_once(lane) -> None:
 
     async def main() -> None:
         one = lane(_Vendor(reply(errcode=460101, errmsg="too long")))
-        long = Markdown(title="t", text="x" * 15_000)
+        long = markdown(title="t", text="x" * 15_000)
         assert await one.send(long) is Outcome.REFUSED
         assert one.most_bytes < len(long.body())
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from support.dingtalk import reply
 from support.virtual_time import run_virtual
-from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.lane import Sent
 from tritonobs.errors import BadAnswer, ConnectionBroken, SecretUnusable, TimedOut, Unreachable
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.dingtalk import markdown
 from support.virtual_time import run_virtual
 from tritonobs.chats.chat import Reply, Verdict
-from tritonobs.chats.dingtalk import Markdown
 from tritonobs.chats.registry import robot_chat, robot_chats
 from tritonobs.clients.chat import ChatClient
 from tritonobs.delivery.commit import Pace
@@ -196,7 +196,7 @@ def test_429_mutes_for_as_long_as_it_says(
     async def main() -> None:
         loop = asyncio.get_running_loop()
         lane = Lane(robot(chat=name), send, DeliveryMetrics(), now=loop.time() - 120)
-        message = Markdown(title="t", text="x")
+        message = markdown(title="t", text="x")
         assert await lane.send(message) is Outcome.REFUSED
         assert lane.muted(loop.time())
         wait = lane.ready_at(loop.time()) - loop.time()
@@ -221,7 +221,7 @@ def test_messages_of_one_digest_keep_the_pace_of_a_second(robot, name: str) -> N
         lane = Lane(robot(chat=name), send, DeliveryMetrics(), now=loop.time())
         for _ in range(4):
             await asyncio.sleep(lane.open_at(loop.time()) - loop.time())
-            await lane.send(Markdown(title="t", text="x"))
+            await lane.send(markdown(title="t", text="x"))
 
     run_virtual(main())
     spacing = robot_chat(name).spacing_seconds

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.alerts import make_alert, make_payload, make_robot
+from support.dingtalk import markdown, reply
 from support.incidents.sieve import PureSieve
 from support.virtual_time import run_virtual
-from tritonobs.chats.dingtalk import Markdown, reply
+from tritonobs.chats.chat import Message
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane
 from tritonobs.delivery.metrics import DeliveryMetrics
@@ -23,7 +24,7 @@ from tritonobs.tasks import Supervisor
 class Page:
     """A message, and which alerts it names."""
 
-    message: Markdown
+    message: Message
     states: frozenset[tuple[str, str, str]]
 
 
@@ -93,7 +94,7 @@ def test_every_accepted_call_has_all_its_alerts_in_accepted_messages(groups, ref
 
         async def compose(alerts, _robot, _most):
             text = "\n".join("|".join(one.state) for one in alerts)
-            return [Page(Markdown(title="t", text=text), frozenset(one.state for one in alerts))]
+            return [Page(markdown(title="t", text=text), frozenset(one.state for one in alerts))]
 
         lanes = [Lane(make_robot(), send, metrics, now=0.0)]
         sieve = PureSieve(fleet)

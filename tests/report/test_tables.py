@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tritonobs.report.console import table_text
 from tritonobs.report.formats import bounded
-from tritonobs.report.tables import stages_table
+from tritonobs.report.tables import stage_table
 from tritonobs.timings.measured import PipelineCall, ServerTiming, Timing, Timings
 from tritonobs.timings.stages import stage_tables
 
@@ -24,7 +25,7 @@ def _timings(
 
 
 def _text(timings: Timings) -> str:
-    return stages_table(stage_tables(timings))
+    return "\n\n".join(table_text(stage_table(table)) for table in stage_tables(timings))
 
 
 @pytest.mark.parametrize(

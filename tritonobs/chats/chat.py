@@ -16,13 +16,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Final, TypeVar
 from urllib.parse import SplitResult
 
 from pydantic import Field, model_validator
 
 from tritonobs.outside import read_json
-from tritonobs.section import MOST_ENTRIES, File, Language, Match, ReceiverName, Section
+from tritonobs.section import File, Language, Match, ReceiverName, Section, optional_list
 
 MOST_VALUES: Final = 1000
 """In the JSON of an answer."""
@@ -102,15 +102,15 @@ class People:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
-    """A message in JSON of the vendor's own form; `text` is the part of it that names the alerts."""
+class Message:
+    """A message as the vendor takes it: `said` in JSON; `text` is the part of it that names the alerts."""
 
     title: str
     text: str
     said: Mapping[str, Any]
 
     def body(self) -> bytes:
-        """The JSON as sent."""
+        """The JSON as sent, but for a signature; its length is compared with `most_bytes`."""
         return json_body(self.said)
 
 
@@ -132,13 +132,6 @@ class Digest:
     def buttons(self) -> tuple[Link, ...]:
         """The links, each once, as many as a card has buttons for."""
         return tuple(dict.fromkeys(self.links))[:_MOST_BUTTONS]
-
-
-class Message(Protocol):
-    """A message as the vendor takes it."""
-
-    def body(self) -> bytes:
-        """The JSON as sent, but for a signature; its length is compared with `most_bytes`."""
 
 
 def json_body(said: object) -> bytes:
@@ -194,6 +187,8 @@ class RobotChat(Chat):
     """Fields that an entry needs besides its webhook."""
     webhook_like: ClassVar[str]
     path_is_secret: ClassVar[bool] = True
+    too_many_by_code: ClassVar[bool] = False
+    """Whether only a code says that messages are too many, and not the status 429."""
     clock_codes: ClassVar[frozenset[str]] = frozenset()
     """Codes of a refused signature, which holds the time."""
     dialect: ClassVar[Dialect] = Dialect()
@@ -220,6 +215,17 @@ class RobotChat(Chat):
         Raises:
             NotUnderstood: it is not the vendor's, so whether the message was accepted is unknown.
         """
+        if heard.status == TOO_MANY and not self.too_many_by_code:
+            return Reply(
+                verdict=Verdict.TOO_FAST,
+                code=str(heard.status),
+                text="too many requests",
+                pause_seconds=retry_after(heard),
+            )
+        return self.judge(heard)
+
+    def judge(self, heard: Heard) -> Reply:
+        """What any other answer means; raises as `read` does."""
         raise NotImplementedError
 
     def escape(self, text: str) -> str:
@@ -290,16 +296,6 @@ def pieces(text: str, most: int) -> list[str]:
     return [part.strip("\n") for part in parts if part.strip()]
 
 
-def hurried(heard: Heard) -> Reply:
-    """An answer of HTTP that the messages are too many."""
-    return Reply(
-        verdict=Verdict.TOO_FAST,
-        code=str(heard.status),
-        text="too many requests",
-        pause_seconds=retry_after(heard),
-    )
-
-
 def retry_after(heard: Heard) -> float | None:
     """The seconds of the header, at most ten minutes; None where it is missing or a date."""
     written = heard.headers.get("retry-after", "")
@@ -359,22 +355,12 @@ class Keyed(Section):
 class Delivered(Section):
     """What `tritonobs serve` needs to know of every robot."""
 
-    failover: tuple[ReceiverName, ...] = Field(
-        default=(),
-        max_length=MOST_ENTRIES,
-        description="Robots that replace this one while it is muted or broken, in this order.",
+    failover: tuple[ReceiverName, ...] = optional_list(
+        "Robots that replace this one while it is muted or broken, in this order."
     )
-    mention: tuple[MentionSpec, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[MentionSpec, ...] = optional_list("People who are mentioned by name.")
     language: Language | None = Field(
         default=None, description="Language of the messages; `notify.language` when left out."
     )
     template_file: File | None = Field(default=None, description="Your own Jinja2 template for the messages.")
     messages_per_minute: int = Field(default=20, ge=2)
-
-
-def file_of(written: Section, field: str) -> Path | None:
-    """The file of a secret; None where this chat has no such field, or it is left out."""
-    found = getattr(written, field, None)
-    return found if isinstance(found, Path) else None

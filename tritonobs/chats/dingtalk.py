@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, parse_qs, urlencode
 
@@ -22,56 +21,51 @@ from tritonobs.chats.chat import (
     Heard,
     Keyed,
     MentionSpec,
+    Message,
     People,
     Reply,
     RobotChat,
     Signed,
     Verdict,
-    json_body,
+    judged,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://oapi.dingtalk.com/robot/send?access_token=…"
 MOST_BYTES: Final = 20_000
 """Of the JSON body; one byte more is answered with 460101."""
 
-_VERDICTS: Final = {
-    0: Verdict.ACCEPTED,
-    -1: Verdict.BUSY,
-    130101: Verdict.TOO_FAST,
-    130102: Verdict.TOO_FAST,
-    90030: Verdict.TOO_FAST,
-    460101: Verdict.TOO_LONG,
-    101002: Verdict.TOO_LONG,
+_ANSWERS: Final = {
+    0: (Verdict.ACCEPTED, ""),
+    -1: (Verdict.BUSY, ""),
+    130101: (Verdict.TOO_FAST, ""),
+    130102: (Verdict.TOO_FAST, ""),
+    90030: (Verdict.TOO_FAST, ""),
+    460101: (Verdict.TOO_LONG, ""),
+    101002: (Verdict.TOO_LONG, ""),
     # Keyword, signature, time or address of the sender; the words of the answer say which.
-    310000: Verdict.REFUSED,
-    300001: Verdict.REFUSED,
-    300005: Verdict.REFUSED,
-    400101: Verdict.REFUSED,
-    400102: Verdict.REFUSED,
+    310000: (Verdict.REFUSED, ""),
+    300001: (Verdict.REFUSED, ""),
+    300005: (Verdict.REFUSED, ""),
+    400101: (Verdict.REFUSED, ""),
+    400102: (Verdict.REFUSED, ""),
 }
 
 
 class DingTalkMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    mobiles: tuple[str, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Mobile numbers; +CC-number outside China."
-    )
-    users: tuple[str, ...] = Field(default=(), max_length=MOST_ENTRIES, description="DingTalk user ids.")
+    mobiles: tuple[str, ...] = optional_list("Mobile numbers; +CC-number outside China.")
+    users: tuple[str, ...] = optional_list("DingTalk user ids.")
     everyone: bool = Field(default=False, description="Mention everyone in the group.")
 
 
 class DingTalkSpec(Delivered, Keyed, Signed, ByWebhook):
     """A DingTalk custom robot: where its webhook and its signing secret are stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://oapi.dingtalk.com/robot/send?access_token=….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     secret_file: File | None = Field(default=None, description="File with the secret of the signature, SEC….")
-    mention: tuple[DingTalkMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[DingTalkMention, ...] = optional_list("People who are mentioned by name.")
     # The first minute of a process has a share of its own, at least 1 (delivery/lane.py); of 1 nothing
     # would be left for the minutes after it.
     messages_per_minute: int = Field(
@@ -80,29 +74,6 @@ class DingTalkSpec(Delivered, Keyed, Signed, ByWebhook):
         le=20,
         description="The vendor's limit; write less if other programs use the robot too.",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Markdown:
-    """A message. People in `mobiles` and `user_ids` are called; the text must contain their `@…`, too."""
-
-    title: str
-    text: str
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    at_all: bool = False
-
-    def body(self) -> bytes:
-        """The JSON as sent; its length is what the vendor limits."""
-        at = {"atMobiles": self.mobiles, "atUserIds": self.user_ids, "isAtAll": self.at_all}
-        return json_body(
-            {"msgtype": "markdown", "markdown": {"title": self.title, "text": self.text}, "at": at}
-        )
-
-
-def reply(*, errcode: int, errmsg: str) -> Reply:
-    """What an answer of the vendor means; an undocumented one is never acceptance."""
-    return Reply(verdict=_VERDICTS.get(errcode, Verdict.UNKNOWN), code=str(errcode), text=errmsg)
 
 
 class DingTalk(RobotChat):
@@ -114,8 +85,9 @@ class DingTalk(RobotChat):
     section = DingTalkSpec
     most_bytes = MOST_BYTES
     mute_seconds = 600.0
-    webhook_like = "https://oapi.dingtalk.com/robot/send?access_token=…"
+    webhook_like = _WEBHOOK
     path_is_secret = False
+    too_many_by_code = True
     clock_codes = frozenset({"310000"})
 
     def is_webhook(self, parts: SplitResult) -> bool:
@@ -131,25 +103,21 @@ class DingTalk(RobotChat):
             fields |= {"timestamp": stamp, "sign": base64.b64encode(digest).decode()}
         return urlencode(fields)
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `errcode`."""
-        errcode, errmsg = self.numbered(heard, "errcode", "errmsg")
-        return reply(errcode=errcode, errmsg=errmsg)
+        return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 
     def mention(self, people: People) -> str:
         """`@138… @lee`: the text must contain them for DingTalk to notify people."""
         return " ".join(f"@{who}" for who in (*people.mobiles, *people.user_ids))
 
-    def write(self, digest: Digest) -> Markdown:
-        """The text as it is."""
+    def write(self, digest: Digest) -> Message:
+        """The text as it is. The people are called, whose `@…` must stand in it, too."""
         people = digest.people
-        return Markdown(
-            title=digest.title,
-            text=digest.text,
-            mobiles=people.mobiles,
-            user_ids=people.user_ids,
-            at_all=people.everyone,
-        )
+        at = {"atMobiles": people.mobiles, "atUserIds": people.user_ids, "isAtAll": people.everyone}
+        markdown = {"title": digest.title, "text": digest.text}
+        said = {"msgtype": "markdown", "markdown": markdown, "at": at}
+        return Message(title=digest.title, text=digest.text, said=said)
 
 
 def _token(parts: SplitResult) -> str:

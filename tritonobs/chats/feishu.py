@@ -19,28 +19,27 @@ from urllib.parse import SplitResult
 from pydantic import Field
 
 from tritonobs.chats.chat import (
-    TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     Keyed,
     MentionSpec,
+    Message,
     Name,
     People,
     Reply,
     RobotChat,
     Signed,
     Verdict,
-    hurried,
     json_body,
     judged,
     without_entities,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://open.feishu.cn/open-apis/bot/v2/hook/…"
 _PATH: Final = re.compile(r"/open-apis/bot/v2/hook/[\w-]+")
 _MOST_STATUS: Final = 499
 _COLOURS: Final = {"🔴": "red", "🟠": "orange", "🔵": "blue", "✅": "green"}
@@ -62,23 +61,16 @@ _EMOJI = re.compile(r":(?=[A-Za-z]\w*:)")
 class FeishuMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Open ids (ou_…) or user ids of Feishu."
-    )
+    users: tuple[Name, ...] = optional_list("Open ids (ou_…) or user ids of Feishu.")
     everyone: bool = Field(default=False, description="Mention everyone in the group.")
 
 
 class FeishuSpec(Delivered, Keyed, Signed, ByWebhook):
     """A Feishu or Lark custom bot: where its webhook and its signing secret are stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://open.feishu.cn/open-apis/bot/v2/hook/….",
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     secret_file: File | None = Field(default=None, description="File with the secret of the signature.")
-    mention: tuple[FeishuMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    mention: tuple[FeishuMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=100, description="Messages in a minute; Feishu takes 100."
     )
@@ -96,7 +88,7 @@ class Feishu(RobotChat):
     # Not documented: the minute of the limit.
     mute_seconds = 60.0
     spacing_seconds = 0.25
-    webhook_like = "https://open.feishu.cn/open-apis/bot/v2/hook/…"
+    webhook_like = _WEBHOOK
     clock_codes = frozenset({"19021"})
     dialect = Dialect(heading=("**", "**"), quote="▏ ", item="• ", end="")
 
@@ -113,10 +105,8 @@ class Feishu(RobotChat):
         sign = base64.b64encode(digest).decode()
         return json_body({"timestamp": stamp, "sign": sign, **json.loads(body)})
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `code`; its status is 200 or 4xx."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         code, text = self.numbered(heard, "code", "msg", most_status=_MOST_STATUS)
         return judged(_ANSWERS, code, text)
 
@@ -129,7 +119,7 @@ class Feishu(RobotChat):
         who = (*people.user_ids, *(["all"] if people.everyone else []))
         return " ".join(f"<at id={one}></at>" for one in who)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """The title is plain text, and so are the words on buttons."""
         elements: list[dict[str, object]] = [{"tag": "markdown", "content": digest.text}]
         buttons = [
@@ -140,7 +130,7 @@ class Feishu(RobotChat):
             elements.append({"tag": "action", "actions": buttons})
         header = {"template": _COLOURS.get(digest.icon, "grey"), "title": _plain(digest.title)}
         card = {"config": {"wide_screen_mode": True}, "header": header, "elements": elements}
-        return Card(title=digest.title, text=digest.text, said={"msg_type": "interactive", "card": card})
+        return Message(title=digest.title, text=digest.text, said={"msg_type": "interactive", "card": card})
 
 
 def _plain(text: str) -> dict[str, str]:

@@ -18,28 +18,27 @@ from pydantic import Field, model_validator
 
 from tritonobs.chats.chat import (
     OK,
-    TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     NotUnderstood,
     People,
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     judged,
     pieces,
     without_entities,
     without_underscores,
 )
-from tritonobs.section import MOST_ENTRIES, File, Language, Section
+from tritonobs.section import File, Language, Section, optional_list
 
+_WEBHOOK: Final = "https://hooks.slack.com/services/…"
 _PATH: Final = re.compile(r"/services/\w+/\w+/\w+")
 _SECTION, _HEADER, _BUTTON = 3_000, 150, 75
 _WORD: Final = re.compile(r"[a-z_]{1,60}")
@@ -66,9 +65,7 @@ _EMOJI = re.compile(r":(?=(?:[A-Za-z+-][\w+-]*|100|1234):)")
 class SlackMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Ids of users (U…) or of user groups (S…)."
-    )
+    users: tuple[Name, ...] = optional_list("Ids of users (U…) or of user groups (S…).")
     everyone: bool = Field(default=False, description="Mention everyone in the channel.")
 
 
@@ -84,12 +81,8 @@ class SlackSpec(Delivered, ByWebhook):
         default="",
         description="With `alertmanager`: a channel such as #oncall; that of the webhook when left out.",
     )
-    webhook_file: File | None = Field(
-        default=None, description="File with the webhook, https://hooks.slack.com/services/…."
-    )
-    mention: tuple[SlackMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the webhook, {_WEBHOOK}.")
+    mention: tuple[SlackMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=60, description="Messages in a minute; Slack takes one a second."
     )
@@ -116,7 +109,7 @@ class Slack(RobotChat):
     mute_seconds = 30.0
     spacing_seconds = 1.0
     longest_link = 700
-    webhook_like = "https://hooks.slack.com/services/…"
+    webhook_like = _WEBHOOK
     dialect = Dialect(heading=("*", "*"), bold=("*", "*"), item="• ", end="")
 
     def through_serve(self, written: Section) -> bool:
@@ -141,10 +134,8 @@ class Slack(RobotChat):
         """Its three parts are the secret."""
         return bool(_PATH.fullmatch(parts.path))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By the one word of the answer; anything longer is not Slack's."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         word = heard.body.decode("utf-8", "replace").strip()
         if not _WORD.fullmatch(word) or (word == "ok") != (heard.status == OK):
             raise NotUnderstood(f"{heard.status} and something that is not Slack's")
@@ -163,7 +154,7 @@ class Slack(RobotChat):
         who = [f"<!subteam^{one}>" if one.startswith("S") else f"<@{one}>" for one in people.user_ids]
         return " ".join([*who, *(["<!channel>"] if people.everyone else [])])
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """A header, sections cut at lines, buttons. `verbatim`: Slack makes no links of its own."""
         blocks: list[dict[str, object]] = [{"type": "header", "text": _plain(digest.title[:_HEADER])}]
         for piece in pieces(digest.text, _SECTION):
@@ -175,7 +166,7 @@ class Slack(RobotChat):
         ]
         if buttons:
             blocks.append({"type": "actions", "elements": buttons})
-        return Card(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
+        return Message(title=digest.title, text=digest.text, said={"text": digest.title, "blocks": blocks})
 
 
 def _plain(text: str) -> dict[str, object]:

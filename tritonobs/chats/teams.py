@@ -17,28 +17,27 @@ from pydantic import Field
 
 from tritonobs.chats.chat import (
     MOST_VALUES,
-    TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     NotUnderstood,
     People,
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     shortened,
     without_entities,
     without_underscores,
 )
 from tritonobs.outside import read_json
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=…"
 _ACCEPTED, _TOO_LARGE = frozenset({200, 202}), 413
 _REFUSED: Final = {
     400: "the Workflow does not expect a card: make it from the template for webhook requests",
@@ -54,22 +53,14 @@ _FUNCTION = re.compile(r"\{(?=\{)")
 class TeamsMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="Sign-in names (lee@example.org) or object ids."
-    )
+    users: tuple[Name, ...] = optional_list("Sign-in names (lee@example.org) or object ids.")
 
 
 class TeamsSpec(Delivered, ByWebhook):
     """A Teams channel or chat, through the webhook of a Workflow."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, "
-        "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=….",
-    )
-    mention: tuple[TeamsMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
+    mention: tuple[TeamsMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20, ge=2, le=240, description="Messages in a minute; Teams takes four a second."
     )
@@ -87,7 +78,7 @@ class Teams(RobotChat):
     # Not documented: the limit is for a second, the pause for what else the tenant sends.
     mute_seconds = 30.0
     spacing_seconds = 0.3
-    webhook_like = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…&sig=…"
+    webhook_like = _WEBHOOK
     dialect = Dialect(heading=("**", "**"), quote="", end="")
 
     def is_webhook(self, parts: SplitResult) -> bool:
@@ -95,7 +86,7 @@ class Teams(RobotChat):
         query = parse_qs(parts.query)
         return parts.path.endswith("/triggers/manual/paths/invoke") and bool(query.get("sig"))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By the status; an error has its code in JSON."""
         code = str(heard.status)
         if heard.status in _ACCEPTED:
@@ -103,8 +94,6 @@ class Teams(RobotChat):
             if heard.body.lstrip()[:1] == b"<":
                 raise NotUnderstood(f"{code} and something that is not {self.title}'s")
             return Reply(verdict=Verdict.ACCEPTED, code=code)
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         text = _error(heard.body)
         if heard.status == _TOO_LARGE:
             return Reply(verdict=Verdict.TOO_LONG, code=code, text=text)
@@ -123,7 +112,7 @@ class Teams(RobotChat):
         """Each has an entity of the same text beside the card."""
         return " ".join(f"<at>{user}</at>" for user in people.user_ids)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """A block for each paragraph; within one, an empty line is what Teams shows as the end of a line."""
         body: list[dict[str, Any]] = [
             {"type": "TextBlock", "wrap": True, "text": "\n\n".join(paragraph.splitlines())}
@@ -142,7 +131,7 @@ class Teams(RobotChat):
         }
         attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
         said = {"type": "message", "summary": digest.title, "attachments": [attachment]}
-        return Card(title=digest.title, text=digest.text, said=said)
+        return Message(title=digest.title, text=digest.text, said=said)
 
 
 def _entity(user: str) -> dict[str, Any]:

@@ -13,24 +13,23 @@ from urllib.parse import SplitResult, parse_qs
 from pydantic import Field
 
 from tritonobs.chats.chat import (
-    TOO_MANY,
     ByWebhook,
-    Card,
     Delivered,
     Dialect,
     Digest,
     Heard,
     MentionSpec,
+    Message,
     Name,
     People,
     Reply,
     RobotChat,
     Verdict,
-    hurried,
     judged,
 )
-from tritonobs.section import MOST_ENTRIES, File
+from tritonobs.section import File, optional_list
 
+_WEBHOOK: Final = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
 _ANSWERS: Final = {
     0: (Verdict.ACCEPTED, ""),
     -1: (Verdict.BUSY, ""),
@@ -43,19 +42,14 @@ _ANSWERS: Final = {
 class WeComMention(MentionSpec):
     """People who are mentioned by name, and for which alerts."""
 
-    users: tuple[Name, ...] = Field(default=(), max_length=MOST_ENTRIES, description="User ids of WeCom.")
+    users: tuple[Name, ...] = optional_list("User ids of WeCom.")
 
 
 class WeComSpec(Delivered, ByWebhook):
     """A WeCom group robot: where its webhook is stored."""
 
-    webhook_file: File | None = Field(
-        default=None,
-        description="File with the whole webhook, https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=….",
-    )
-    mention: tuple[WeComMention, ...] = Field(
-        default=(), max_length=MOST_ENTRIES, description="People who are mentioned by name."
-    )
+    webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
+    mention: tuple[WeComMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
         default=20,
         ge=2,
@@ -77,7 +71,7 @@ class WeCom(RobotChat):
     mute_seconds = 60.0
     longest_link = 700
     """Of 4,096 bytes for everything."""
-    webhook_like = "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
+    webhook_like = _WEBHOOK
     path_is_secret = False
     dialect = Dialect(end="")
 
@@ -85,20 +79,18 @@ class WeCom(RobotChat):
         """It has a key."""
         return parts.path.endswith("/webhook/send") and bool(parse_qs(parts.query).get("key"))
 
-    def read(self, heard: Heard) -> Reply:
+    def judge(self, heard: Heard) -> Reply:
         """By `errcode`."""
-        if heard.status == TOO_MANY:
-            return hurried(heard)
         return judged(_ANSWERS, *self.numbered(heard, "errcode", "errmsg"))
 
     def mention(self, people: People) -> str:
         """Of users; that of everyone is documented for plain texts only."""
         return " ".join(f"<@{user}>" for user in people.user_ids)
 
-    def write(self, digest: Digest) -> Card:
+    def write(self, digest: Digest) -> Message:
         """It has no title: a telephone shows the beginning of the text."""
         kind = "markdown" if digest.people.user_ids else "markdown_v2"
-        return Card(
+        return Message(
             title=digest.title, text=digest.text, said={"msgtype": kind, kind: {"content": digest.text}}
         )
 

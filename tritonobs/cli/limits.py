@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import json
 import socket
 from datetime import datetime, timezone
 from pathlib import Path
@@ -47,8 +46,7 @@ def list_limits(*, fleet: Path, at: datetime | None, form: str) -> None:
     plan = load_plan(fleet)
     found, tokens = list(limits_at(plan.limits, moment)), plan.token_limits
     if form == "json":
-        values = [*map(_value, found), *map(_value_of_tokens, tokens)]
-        say(json.dumps(values, ensure_ascii=False, indent=2))
+        say(json_text([*map(_value, found), *map(_value_of_tokens, tokens)]))
         return
     if found:
         print_table(limits_table(found, f"limits of {fleet} at {moment.isoformat(timespec='seconds')}"))

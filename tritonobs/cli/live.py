@@ -6,10 +6,12 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -31,12 +33,12 @@ from tritonobs.errors import SnapshotUnusable
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.rules import SCRAPES_PER_WINDOW
 from tritonobs.registry import answer
+from tritonobs.report.formats import json_text
 from tritonobs.timings.promql import Scope, Span
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.timings.measured import Subject
     from tritonobs.timings.stages import StageTable
     from tritonobs.timings.top import TopView
 
@@ -92,7 +94,7 @@ def top(
     replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
     those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
     """
-    from tritonobs.timings.top import SORT_KEYS  # noqa: PLC0415 (only this command needs it)
+    from tritonobs.timings.top import SORT_KEYS, sorted_rows  # noqa: PLC0415 (only this command needs it)
 
     if fleet is None and not pages and not prometheus_url:
         fleet = running_fleet()
@@ -101,15 +103,14 @@ def top(
     look = (
         _prometheus(prometheus_url, cluster or fleet_cluster(fleet), window or _window(fleet))
         if prometheus_url
-        else _pages(*_replicas(fleet, pages), interval, live=live)
+        else _pages(fleet, pages, interval, live=live)
     )
     key = next(name for name in SORT_KEYS if name == sort)
     if not live:
         view = look()
-        _refuse_unseen(view, chosen)
+        if view.rows and not sorted_rows(view.rows, "model", chosen):
+            _refuse_model(chosen, {row.model for row in view.rows})
         if form == "json":
-            from tritonobs.report.formats import json_text  # noqa: PLC0415
-
             say(json_text(view))
         else:
             from tritonobs.report.top import print_top  # noqa: PLC0415 (brings rich)
@@ -118,10 +119,8 @@ def top(
         return 0 if view.rows else 3
     from tritonobs.report.top import run_top  # noqa: PLC0415 (brings rich)
 
-    try:
+    with suppress(KeyboardInterrupt):
         run_top(look, sort=key, chosen=chosen, interval_seconds=interval)
-    except KeyboardInterrupt:
-        return 0
     return 0
 
 
@@ -134,51 +133,39 @@ def _window(fleet: Path | None) -> float:
     )
 
 
-def _refuse_unseen(view: TopView, chosen: str) -> None:
-    """End with wrong usage when there are models, and the filter fits none of them."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (only this command needs it)
-    from tritonobs.timings.top import sorted_rows  # noqa: PLC0415
+def _refuse_model(model: str, seen: Iterable[str]) -> NoReturn:
+    """End with wrong usage: no model of this name, or with this in its name, was seen."""
+    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
 
-    if view.rows and not sorted_rows(view.rows, "model", chosen):
-        there = tuple(sorted({row.model for row in view.rows}))
-        raise click.BadParameter(unknown_word(chosen, there, "model was seen"), param_hint="--model")
-
-
-def _replicas(
-    fleet: Path | None, pages: tuple[str, ...]
-) -> tuple[
-    tuple[str, ...] | dict[str, str], dict[Subject, float], frozenset[str], frozenset[tuple[str, str]]
-]:
-    """Which pages to read, and what a fleet file knows: limits in force, ensembles, calls of pipelines."""
-    if fleet is None:
-        return pages or ("http://127.0.0.1:8002/metrics",), {}, frozenset(), frozenset()
-    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
-
-    plan = asked_plan(fleet)
-    limits = limits_at(plan.limits, datetime.now(timezone.utc))
-    urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
-    ensembles = frozenset(model.name for model in plan.models if model.kind == "ensemble")
-    calls = frozenset((model.name, call.model) for model in plan.models for call in model.calls)
-    return urls, {(limit.model, limit.version): float(limit.qps) for limit in limits}, ensembles, calls
+    there = tuple(sorted(seen))
+    raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
 
 
 def _pages(
-    urls: tuple[str, ...] | dict[str, str],
-    limits: dict[Subject, float],
-    ensembles: frozenset[str],
-    calls: frozenset[tuple[str, str]],
-    interval: float,
-    *,
-    live: bool,
+    fleet: Path | None, pages: tuple[str, ...], interval: float, *, live: bool
 ) -> Callable[[], TopView]:
+    """Reads the pages, with what a fleet file knows: limits in force, ensembles, calls of pipelines."""
+    from tritonobs.replicas import find_replicas  # noqa: PLC0415 (brings requests)
     from tritonobs.timings.top import read_pages, view_of_pages  # noqa: PLC0415 (brings requests)
 
+    urls: tuple[str, ...] | dict[str, str] = pages or ("http://127.0.0.1:8002/metrics",)
+    view = partial(view_of_pages, limits={})
+    if fleet is not None:
+        plan = asked_plan(fleet)
+        limits = limits_at(plan.limits, datetime.now(timezone.utc))
+        urls = pages or {replica.name: replica.metrics_url for replica in find_replicas(plan)}
+        view = partial(
+            view_of_pages,
+            limits={(limit.model, limit.version): float(limit.qps) for limit in limits},
+            ensembles=frozenset(model.name for model in plan.models if model.kind == "ensemble"),
+            calls=frozenset((model.name, call.model) for model in plan.models for call in model.calls),
+        )
     looks = deque([read_pages(urls)], maxlen=math.ceil(_SMOOTH_SECONDS / interval) + 1)
     time.sleep(max(interval, _FIRST_SECONDS if live else _ONLY_SECONDS))
 
     def look() -> TopView:
         looks.append(read_pages(urls))
-        return view_of_pages(looks[0], looks[-1], limits, ensembles, calls)
+        return view(looks[0], looks[-1])
 
     return look
 
@@ -218,7 +205,6 @@ def stages(
     Exit status 1 when there were no requests.
     """
     from tritonobs.report.console import print_table  # noqa: PLC0415 (brings rich)
-    from tritonobs.report.formats import json_text  # noqa: PLC0415
     from tritonobs.report.tables import stage_table  # noqa: PLC0415
 
     if saved:
@@ -238,8 +224,7 @@ def stages(
 
 def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...], float]:
     """The incident of a saved snapshot, and how many seconds it is."""
-    from tritonobs.timings.ask import unknown_word  # noqa: PLC0415 (brings requests)
-    from tritonobs.timings.stages import stage_tables  # noqa: PLC0415
+    from tritonobs.timings.stages import stage_tables  # noqa: PLC0415 (brings requests)
 
     readings = answer("readings")
     if readings is None:
@@ -248,9 +233,9 @@ def _kept(saved: Path, model: str, version: str) -> tuple[tuple[StageTable, ...]
         now, seconds = readings(saved)
     except SnapshotUnusable as error:
         raise click.BadParameter(str(error), param_hint="--load") from None
-    there = tuple(sorted({name for name, _ in now.subjects()}))
+    there = {name for name, _ in now.subjects()}
     if model and model not in there:
-        raise click.BadParameter(unknown_word(model, there, "model was seen"), param_hint="--model")
+        _refuse_model(model, there)
     return stage_tables(now, model=model, version=version), seconds
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from tritonobs.errors import SecretUnusable, TritonobsError
 from tritonobs.findings import Finding, Severity
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Plan, TargetsFile
+from tritonobs.report.formats import json_text
 from tritonobs.spec.load import load_fleet
 from tritonobs.spec.reference import json_schema, markdown
 from tritonobs.spec.schema import Spec
@@ -44,7 +44,7 @@ def validate(*, fleet: Path, fail_on: str, prometheus_url: str | None, form: str
         if prometheus_url:
             findings = (*findings, *_compared(plan, str(fleet), prometheus_url))
     if form == "json":
-        say(json.dumps([value_of(finding) for finding in findings], ensure_ascii=False, indent=2))
+        say(json_text([value_of(finding) for finding in findings]))
     else:
         for finding in findings:
             say(line_of(finding))
@@ -63,7 +63,7 @@ def schema(*, as_markdown: bool) -> None:
 
         say(markdown(mixin_knobs({})))
     else:
-        say(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+        say(json_text(json_schema()))
 
 
 def _secrets(spec: Spec, plan: Plan) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import click
 
 from tritonobs.chats.registry import robot_chats
 from tritonobs.cli.say import say
-from tritonobs.cli.values import Group, load_plan
+from tritonobs.cli.values import FLEET, Group, load_plan
 from tritonobs.serve import trial
 from tritonobs.serve.app import run
 from tritonobs.serve.server import Listen, log_handler
@@ -50,7 +50,7 @@ def _given(urls: Mapping[str, str]) -> dict[str, str]:
 
 
 @click.command(epilog="Example: tritonobs serve fleet.yaml")
-@click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@FLEET
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port.  [default: that of addresses.serve]")
 @_chat_urls("Send to this address instead of {}'s.")

@@ -10,8 +10,9 @@ import dataclasses
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -28,8 +29,6 @@ from tritonobs.units import parse_duration, parse_moment
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-
-Value = TypeVar("Value")
 
 STATE = Path(".tritonobs")
 """Where `up` and `demo` keep a stack by default."""
@@ -91,14 +90,9 @@ class Address(click.ParamType[str]):
             self.fail(str(error), param, ctx)
 
 
-format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Format of the output.",
-)
+_format = partial(click.option, "--format", "form", show_default=True, help="Format of the output.")
+format_option = _format(type=click.Choice(["table", "json"]), default="table")
+FORMAT = _format(type=click.Choice(["text", "json"]), default="text")
 cluster_option = click.option(
     "--cluster",
     default="",
@@ -123,7 +117,7 @@ prometheus_option = click.option(
 class Parsed(click.ParamType[Any]):
     """A value read by one of the fleet file's own parsers."""
 
-    def __init__(self, name: str, parse: Callable[[object], Value]) -> None:
+    def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
         self.name = name
         self._parse = parse
 
@@ -179,14 +173,6 @@ def found_replicas(plan: Plan) -> tuple[Replica, ...]:
 
 
 FLEET = click.argument("fleet", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-FORMAT = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of the output.",
-)
 
 
 def examine(path: Path) -> tuple[Finding, ...]:

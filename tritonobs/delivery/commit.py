@@ -12,15 +12,14 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
-from tritonobs.chats.chat import Message
+from tritonobs.delivery.composer import DigestPage
 from tritonobs.delivery.lane import Lane, Outcome
 from tritonobs.delivery.metrics import DeliveryMetrics
 from tritonobs.delivery.payload import Alert, Payload, Sieve, State, Unsifted
 from tritonobs.plan.notify import Robot
 
-Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence["Page"]]]
+Compose = Callable[[Sequence[Alert], Robot, int], Awaitable[Sequence[DigestPage]]]
 
 # With 5 s for the Lease and 10 s for last answers this stays below the 30 s that Kubernetes waits.
 _LAST_SEND_SECONDS = 8.0
@@ -229,46 +228,43 @@ class Committer:
         reason = _INTERNAL if flushed.slip else self._why()
         later = {one.fingerprint: sifted.later.get(one.state) for one in newest.values()}
         for call in calls:
-            self._hold(call, accepted, needless, later)
-            if not call.later:
-                self._close_call(call, accepted, needless, reason)
+            self._close_call(call, accepted, needless, later, reason)
         if flushed.slip:
             raise flushed.slip
 
-    def _hold(
-        self, call: _Call, accepted: set[str], needless: set[str], later: Mapping[str, float | None]
+    def _close_call(
+        self,
+        call: _Call,
+        accepted: set[str],
+        needless: set[str],
+        later: Mapping[str, float | None],
+        reason: str,
     ) -> None:
-        """Let a call wait for a later message if that is all that it waits for."""
-        call.later = 0.0
+        """Answer a call, or let it wait for a later message if that is all that it waits for."""
+        now = asyncio.get_running_loop().time()
+        said = [alert for alert in call.alerts if alert.fingerprint in accepted]
         rest = [alert for alert in call.alerts if alert.fingerprint not in accepted]
         waits = [wait for alert in rest if (wait := later[alert.fingerprint]) is not None]
-        if not rest or len(waits) < len(rest) or call.answer.done():
-            return
-        now = asyncio.get_running_loop().time()
-        # If it comes again, its other alerts are not sent again.
-        said = [alert for alert in call.alerts if alert.fingerprint in accepted]
         states = frozenset(alert.state for alert in said)
+        named = [alert for alert in said if alert.fingerprint not in needless]
+        call.later = 0.0
+        # A caller that left while the message was sent gets no answer: accepted alerts are remembered.
+        left = call.answer.done()
+        if not rest and not left:
+            _settle(call, Answer(accepted=True))
+            self._ledger.acknowledge(call.group_key, call.accepted)
+            self._metrics.named(self._name, named)
+            return
+        # If it comes again, its other alerts are not sent again.
         self._ledger.remember(call.group_key, states, now)
-        self._metrics.named(self._name, [alert for alert in said if alert.fingerprint not in needless])
+        if left or len(waits) < len(rest):
+            _settle(call, Answer(accepted=False, reason=reason))
+            return
+        self._metrics.named(self._name, named)
         call.accepted |= states
         call.alerts = tuple(rest)
         # The next look is late rather than a moment too early, which would be the first of many.
         call.later = now + min(waits) + self._pace.linger_seconds
-
-    def _close_call(self, call: _Call, accepted: set[str], needless: set[str], reason: str) -> None:
-        now = asyncio.get_running_loop().time()
-        states = [alert.state for alert in call.alerts if alert.fingerprint in accepted]
-        whole = len(states) == len(call.alerts)
-        # A caller that left while the message was sent gets no answer: accepted alerts are remembered.
-        if whole and not call.answer.done():
-            _settle(call, Answer(accepted=True))
-            self._ledger.acknowledge(call.group_key, call.accepted)
-            self._metrics.named(
-                self._name, [alert for alert in call.alerts if alert.fingerprint not in needless]
-            )
-            return
-        self._ledger.remember(call.group_key, states, now)
-        _settle(call, Answer(accepted=False, reason=reason))
 
     def _why(self) -> str:
         spent = "no messages left in this minute"
@@ -287,18 +283,6 @@ class Committer:
 def _settle(call: _Call, answer: Answer) -> None:
     if not call.answer.done():
         call.answer.set_result(answer)
-
-
-class Page(Protocol):
-    """One message of a digest and the alerts it names."""
-
-    @property
-    def message(self) -> Message:
-        """What to send."""
-
-    @property
-    def states(self) -> frozenset[State]:
-        """Which alerts it names, in which state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

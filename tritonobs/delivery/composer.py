@@ -11,10 +11,10 @@ import bisect
 import json
 import logging
 import zoneinfo
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any, Final
 
@@ -55,22 +55,14 @@ _HOW: Final[Mapping[str, Any]] = {"undefined": StrictUndefined, "trim_blocks": T
 TEST_ALERT: Final = "TritonobsTest"
 
 
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composer:
     """Writes the messages of one fleet file; `unshown` is called for alerts shown by name only."""
 
     plan: Plan
     templates: Mapping[str, Template]
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = lambda: datetime.now(timezone.utc)
     unshown: Callable[[Robot], None] = lambda _: None
-
-    def models(self, alerts: Iterable[Alert]) -> list[str]:
-        """The models whose stages are worth asking for."""
-        return [alert.labels.get(names.MODEL, "") for alert in alerts if alert.firing]
 
     def write(
         self,
@@ -110,36 +102,25 @@ class Composer:
             return compose(views, style, most_bytes)
         except Exception:  # noqa: BLE001 (what alerts hold comes from outside)
             _log.exception("a digest for robot %s could not be made; each alert is tried alone", robot.name)
-        return compose(self._showable(alerts, views, style, reader, robot), style, most_bytes)
+        views = [
+            one if _shows(one, style) else self._bare(alert, reader, robot)
+            for alert, one in zip(alerts, views, strict=True)
+        ]
+        return compose(views, style, most_bytes)
 
     def _view(self, alert: Alert, shares: Shares, reader: Reader, robot: Robot) -> AlertView:
-        escape = robot_chat(robot.chat).escape
         try:
             if not alert.damaged:
-                label = self.plan.rules.cluster_label
-                return escaped(view(alert, reader, _evidence(alert, shares, reader, label)), escape)
+                evidence = _evidence(alert, shares, reader, self.plan.rules.cluster_label)
+                return escaped(view(alert, reader, evidence), robot_chat(robot.chat).escape)
         except Exception as error:  # noqa: BLE001 (as above)
             _log.warning("an alert cannot be shown in full: %s: %s", type(error).__name__, error)
-        self.unshown(robot)
-        return escaped(bare_view(alert, reader), escape)
+        return self._bare(alert, reader, robot)
 
-    def _showable(
-        self,
-        alerts: Sequence[Alert],
-        views: Sequence[AlertView],
-        style: Style,
-        reader: Reader,
-        robot: Robot,
-    ) -> list[AlertView]:
-        """The views, with a bare one in place of each that cannot be shown even alone."""
-        shown = []
-        for alert, one in zip(alerts, views, strict=True):
-            if _shows(one, style):
-                shown.append(one)
-            else:
-                self.unshown(robot)
-                shown.append(escaped(bare_view(alert, reader), style.chat.escape))
-        return shown
+    def _bare(self, alert: Alert, reader: Reader, robot: Robot) -> AlertView:
+        """The alert by its name only, which is counted."""
+        self.unshown(robot)
+        return escaped(bare_view(alert, reader), robot_chat(robot.chat).escape)
 
 
 def _shows(alert: AlertView, style: Style) -> bool:
@@ -279,15 +260,13 @@ def _message(alerts: Sequence[AlertView], style: Style) -> Message:
 
 
 def _filled(alerts: Sequence[AlertView], headline: str, mentions: str, style: Style) -> str:
+    filled = partial(fill, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
     if style.template is not None:
         try:
-            return fill(
-                style.template, headline=headline, alerts=alerts, mentions=mentions, above=style.above
-            )
+            return filled(style.template)
         except ValueError as error:
             _log.warning("the message template failed, ours is used instead: %s", error)
-    house = house_template(style.chat)
-    return fill(house, headline=headline, alerts=alerts, mentions=mentions, above=style.above)
+    return filled(house_template(style.chat))
 
 
 def _headline(alerts: Sequence[AlertView], style: Style) -> str:

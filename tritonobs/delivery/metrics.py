@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
@@ -22,20 +23,22 @@ class DeliveryMetrics:
         self.registry = CollectorRegistry()
         # The same names as Prometheus and Alertmanager give theirs: the delivery board compares the three.
         ProcessCollector(registry=self.registry)
+        counter = partial(Counter, registry=self.registry)
+        gauge = partial(Gauge, registry=self.registry)
         robot = (names.ROBOT,)
-        self._calls = self._counter(names.DELIVERY_CALLS, "Webhook calls by answer.", (*robot, "answer"))
-        self._alerts = self._counter(
+        self._calls = counter(names.DELIVERY_CALLS, "Webhook calls by answer.", (*robot, "answer"))
+        self._alerts = counter(
             names.DELIVERY_ALERTS, "Alerts named in accepted messages.", (*robot, "status")
         )
-        self._messages = self._counter(names.DELIVERY_MESSAGES, "Messages the robot accepted.", robot)
-        self._errors = self._counter(
+        self._messages = counter(names.DELIVERY_MESSAGES, "Messages the robot accepted.", robot)
+        self._errors = counter(
             names.DELIVERY_ERRORS, "Messages not accepted, by the chat's code or trouble.", (*robot, "code")
         )
-        self._mutes = self._counter(names.ROBOT_MUTES, "Times the chat muted the robot.", robot)
-        self._refused = self._counter(
+        self._mutes = counter(names.ROBOT_MUTES, "Times the chat muted the robot.", robot)
+        self._refused = counter(
             names.DELIVERY_REFUSED, "Webhook calls answered 4xx, which Alertmanager drops.", ("reason",)
         )
-        self._relayed = self._counter(
+        self._relayed = counter(
             names.RELAYED_CALLS, "Calls passed on to webhooks with secret addresses.", ("webhook", "answer")
         )
         self._wait = Histogram(
@@ -45,30 +48,24 @@ class DeliveryMetrics:
             registry=self.registry,
             buckets=_WAIT_BOUNDS,
         )
-        self.waiting = self._gauge(names.DELIVERY_WAITING, "Calls without an answer.", robot)
-        self.budget = self._gauge(
-            names.ROBOT_BUDGET, "Messages the robot may still send in this minute.", robot
-        )
-        self.mute = self._gauge(names.ROBOT_MUTED, "1 while the chat mutes the robot.", robot)
-        self._info = self._gauge(names.ROBOT_INFO, "1; the label says which chat it is in.", (*robot, "chat"))
+        self.waiting = gauge(names.DELIVERY_WAITING, "Calls without an answer.", robot)
+        self.budget = gauge(names.ROBOT_BUDGET, "Messages the robot may still send in this minute.", robot)
+        self.mute = gauge(names.ROBOT_MUTED, "1 while the chat mutes the robot.", robot)
+        self._info = gauge(names.ROBOT_INFO, "1; the label says which chat it is in.", (*robot, "chat"))
         self._chats: dict[str, str] = {}
-        self.generation = self._gauge(names.CONFIG_GENERATION, "Fleet files loaded since the start.")
-        self.valid = self._gauge(names.CONFIG_VALID, "1 when the current fleet file is in use.")
-        self.loaded = self._gauge(names.CONFIG_LOADED, "When the fleet file in use was loaded.")
-        self._unshown = self._counter(
+        self.generation = gauge(names.CONFIG_GENERATION, "Fleet files loaded since the start.")
+        self.valid = gauge(names.CONFIG_VALID, "1 when the current fleet file is in use.")
+        self.loaded = gauge(names.CONFIG_LOADED, "When the fleet file in use was loaded.")
+        self._unshown = counter(
             names.UNSHOWN_ALERTS,
             "Alerts of which only the name could be shown, by what is wrong with them.",
             robot,
         )
-        self._dropped = self._counter(
+        self._dropped = counter(
             names.CONNECTIONS_DROPPED, "Connections closed before their request was whole.", ("reason",)
         )
-        self.evidence = self._counter(
-            names.EVIDENCE_QUERIES, "Questions to Prometheus for messages.", ("outcome",)
-        )
-        self._gauge(names.BUILD_INFO, "1; the version is in the label.", ("version",)).labels(
-            __version__
-        ).set(1)
+        self.evidence = counter(names.EVIDENCE_QUERIES, "Questions to Prometheus for messages.", ("outcome",))
+        gauge(names.BUILD_INFO, "1; the version is in the label.", ("version",)).labels(__version__).set(1)
         self._codes: set[str] = set()
 
     def known(self, robot: str, chat: str) -> None:
@@ -137,9 +134,3 @@ class DeliveryMetrics:
     def refused(self, reason: str) -> None:
         """A call was answered 4xx."""
         self._refused.labels(reason).inc()
-
-    def _counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
-        return Counter(name, text, labels, registry=self.registry)
-
-    def _gauge(self, name: str, text: str, labels: tuple[str, ...] = ()) -> Gauge:
-        return Gauge(name, text, labels, registry=self.registry)

@@ -12,7 +12,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from jinja2 import Template
 
@@ -30,7 +30,7 @@ from tritonobs.delivery.payload import Alert, Sieve
 from tritonobs.delivery.view import plain
 from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
-from tritonobs.plan.notify import Notify, Robot, SecretSource
+from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks import Supervisor, Threads
 from tritonobs.units import format_percent
 
@@ -160,10 +160,9 @@ class Delivery:
         self, alerts: Sequence[Alert], robot: Robot, most_bytes: int
     ) -> tuple[DigestPage, ...]:
         composer = self._composer
+        models = [alert.labels.get(names.MODEL, "") for alert in alerts if alert.firing]
         label = composer.plan.rules.cluster_label
-        shares, above = await asyncio.gather(
-            self._evidence.shares(composer.models(alerts), label), self._lines(alerts, robot)
-        )
+        shares, above = await asyncio.gather(self._evidence.shares(models, label), self._lines(alerts, robot))
         # Thousands of alerts take seconds; other callers are answered meanwhile.
         return await self._writing.run(
             lambda: composer.write(alerts, shares, robot, most_bytes, above), seconds=_WRITE_SECONDS
@@ -204,22 +203,23 @@ def robot_secrets(robot: Robot) -> tuple[Secret, Secret | None]:
     Raises:
         SecretUnusable: one is missing, empty or readable by every user.
     """
-    webhook = read_secret(
-        file=robot.webhook.file, env=robot.webhook.env, owner=f"robot {robot.name}: webhook"
-    )
-    if robot.secret is None:
-        return webhook, None
-    return webhook, _signing_secret(robot, robot.secret)
+    return _webhook(robot), _signing_secret(robot)
 
 
-def _signing_secret(robot: Robot, secret: SecretSource) -> Secret:
-    return read_secret(file=secret.file, env=secret.env, owner=f"robot {robot.name}: signing secret")
+def _webhook(robot: Robot) -> Secret:
+    source, owner = robot.webhook, f"robot {robot.name}: webhook"
+    return read_secret(file=source.file, env=source.env, owner=owner)
+
+
+def _signing_secret(robot: Robot) -> Secret | None:
+    source, owner = robot.secret, f"robot {robot.name}: signing secret"
+    return read_secret(file=source.file, env=source.env, owner=owner) if source else None
 
 
 def robot_faults(robot: Robot) -> Iterator[str]:
     """Every reason why a robot cannot be used: a secret that cannot be read, a webhook of another chat."""
     try:
-        webhook, _ = robot_secrets(replace(robot, secret=None))
+        webhook = _webhook(robot)
     except SecretUnusable as error:
         yield str(error)
     else:
@@ -228,11 +228,10 @@ def robot_faults(robot: Robot) -> Iterator[str]:
             require_webhook(robot_chat(robot.chat), webhook, anywhere=True)
         except SecretUnusable as error:
             yield f"robot {robot.name}: {error}"
-    if robot.secret:
-        try:
-            _signing_secret(robot, robot.secret)
-        except SecretUnusable as error:
-            yield str(error)
+    try:
+        _signing_secret(robot)
+    except SecretUnusable as error:
+        yield str(error)
 
 
 def check_secrets(notify: Notify) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timezone
 
 from tritonobs.limits.log import Entry
 from tritonobs.plan.fleet import QpsLimit, TokenLimit
 from tritonobs.plan.limits import TOKENS_FIELD
-from tritonobs.report.console import Column, Line, Table, plain, table_text
+from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import bounded, few, latency, rate, share
 from tritonobs.timings.measured import Timing
 from tritonobs.timings.stages import Row, StageTable
@@ -87,11 +87,6 @@ _COLUMNS = (
     Column(title="p99", right=True),
     Column(title="share", right=True),
 )
-
-
-def stages_table(tables: Iterable[StageTable]) -> str:
-    """All of them as plain text."""
-    return "\n\n".join(table_text(stage_table(table)) for table in tables)
 
 
 def stage_table(table: StageTable) -> Table:

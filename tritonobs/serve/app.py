@@ -69,13 +69,8 @@ def make_app(daemon: Daemon) -> ASGIApp:
     """The application of one daemon."""
 
     def robots_of(chat: str) -> Route:
-        async def receiver(request: Request) -> Response:
-            return await receive(request, daemon, chat)
-
+        receiver = partial(receive, daemon=daemon, chat=chat)
         return Route(f"/alertmanager/{chat}/{{robot}}", receiver, methods=["POST"])
-
-    async def webhook(request: Request) -> Response:
-        return await pass_on(request, daemon)
 
     async def metrics(_: Request) -> Response:
         daemon.delivery.measure()
@@ -96,13 +91,11 @@ def make_app(daemon: Daemon) -> ASGIApp:
     async def ready(_: Request) -> Response:
         return PlainTextResponse(*_readiness(daemon))
 
-    def refused() -> None:
-        daemon.metrics.refused("unknown_host")
-
+    refused = partial(daemon.metrics.refused, "unknown_host")
     app = Starlette(
         routes=[
             *(robots_of(chat.name) for chat in robot_chats()),
-            Route("/alertmanager/webhook/{webhook}", webhook, methods=["POST"]),
+            Route("/alertmanager/webhook/{webhook}", partial(pass_on, daemon=daemon), methods=["POST"]),
             Route("/metrics", metrics),
             Route("/sd/triton", discovery),
             Route("/healthz", healthy),
@@ -249,7 +242,11 @@ def _refused(request: Request, daemon: Daemon) -> Response | None:
     if kind != "application/json":
         daemon.metrics.refused("no_json")
         return PlainTextResponse("the call needs Content-Type: application/json\n", 415)
-    return None if daemon.leading.here else _elsewhere()
+    if daemon.leading.here:
+        return None
+    # A caller that keeps its connection would come back to this one forever, so it is closed.
+    reason = "not delivered here: another tritonobs serve holds the Lease\n"
+    return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
 
 
 async def _body(request: Request, daemon: Daemon) -> bytes | Response:
@@ -284,12 +281,6 @@ async def _deliver(request: Request, committer: Committer, payload: Payload) -> 
 async def _gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def _elsewhere() -> Response:
-    """A caller that keeps its connection would come back to this one forever, so it is closed."""
-    reason = "not delivered here: another tritonobs serve holds the Lease\n"
-    return PlainTextResponse(reason, 503, {"Retry-After": "1", "Connection": "close"})
 
 
 def _come_again(reason: str) -> Response:

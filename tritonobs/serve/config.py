@@ -12,7 +12,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from jinja2 import Template
@@ -65,12 +65,13 @@ def load_served(path: Path, like: Served | None = None) -> Served:
     for _ in range(_MOST_LOADS):
         # Taken before the load: changes during it are seen at the next reading.
         signature = signature_of(files)
-        served = _load(path, files, signature)
+        served = _load(path, signature)
         if served.files == files:
-            break
+            return served
         # It names files whose signature was not taken before they were read.
         files = served.files
-    return served
+    # A signature of other files says nothing about these; without one the next reading loads again.
+    return replace(served, signature=())
 
 
 def signature_of(files: Sequence[Path]) -> tuple[str, ...]:
@@ -78,7 +79,7 @@ def signature_of(files: Sequence[Path]) -> tuple[str, ...]:
     return tuple(_state(file) for file in files)
 
 
-def _load(path: Path, seen: Sequence[Path], signature: tuple[str, ...]) -> Served:
+def _load(path: Path, signature: tuple[str, ...]) -> Served:
     # Not resolved: a ConfigMap's file is a link into a folder that goes with its next version.
     plan = build_plan(load_fleet(path), path.absolute().parent)
     templates = load_templates(plan.notify)
@@ -96,8 +97,7 @@ def _load(path: Path, seen: Sequence[Path], signature: tuple[str, ...]) -> Serve
         gate=gate,
         host_names=known_names(plan),
         files=files,
-        # A signature of other files says nothing about these; without one the next reading loads again.
-        signature=signature if tuple(seen) == files else (),
+        signature=signature,
     )
 
 

@@ -46,8 +46,7 @@ class Daemon:
         self.names: frozenset[str] = frozenset()
         """Host names under which clients reach it, besides those of the fleet file."""
         self._loaded = served
-        self.found = Found(self._use)
-        self.found.apply(served.plan)
+        self.found = Found(served.plan, self._use)
         self.served = served
         self.stopping = False
         self.metrics = DeliveryMetrics()
@@ -150,11 +149,6 @@ class Leading(Collector):
         While the API server cannot be reached, no other can take the Lease: the last holder goes on.
         """
         return self._lease is None or (self._led and (self._blind or self._lease.held))
-
-    @property
-    def holder(self) -> str:
-        """The holder, as far as known."""
-        return self._lease.holder if self._lease else ""
 
     async def keep(self) -> None:
         """One round: renew the Lease or look at it, and wait.

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TypeAlias
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -51,9 +51,7 @@ class ObjectivePage:
         now = datetime.now(timezone.utc)
         limits = tuple(limits_at(plan.limits, now))
         if plan != self._plan or limits != self._limits:
-            registry = CollectorRegistry()
-            registry.register(_Objectives(plan, now))
-            self._plan, self._limits, self._page = plan, limits, generate_latest(registry)
+            self._plan, self._limits, self._page = plan, limits, generate_latest(_Objectives(plan, now))
         return self._page
 
 
@@ -115,22 +113,20 @@ class Targets(Collector):
 
 def target_groups(plan: Plan) -> Groups:
     """One group a replica, so that each keeps its name; the very targets of the generated configuration."""
-    targets = triton_targets(plan)
-    return [{"targets": [target.address], "labels": target.labels} for target in targets]
+    return [{"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)]
 
 
 class Found:
     """The replicas found last; `changed` is called in the event loop when they have changed."""
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self._plan: Plan | None = None
+    def __init__(self, plan: Plan, changed: Callable[[], None]) -> None:
+        self._plan, self._changed = plan, changed
         self._replicas: tuple[Replica, ...] = ()
         self._threads = Threads("replicas")
 
     def apply(self, plan: Plan) -> None:
         """Search by this fleet file from now on. If it finds them in another way, they have changed."""
-        if self._plan is None or plan.replica_source != self._plan.replica_source:
+        if plan.replica_source != self._plan.replica_source:
             self._replicas = ()
         self._plan = plan
 
@@ -145,7 +141,7 @@ class Found:
             TritonobsError: no source answered; the last result stays.
         """
         plan = self._plan
-        if plan is not None and plan.replica_source is not None:
+        if plan.replica_source is not None:
             found = await self._threads.run(lambda: find_replicas(plan), seconds=_LOOK_SECONDS)
             # An empty answer counts as none: a lost selector or file must not remove a fleet. An answer for a
             # fleet file that has been replaced since does not count either.

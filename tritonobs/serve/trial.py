@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Final, Literal
 
@@ -56,29 +57,22 @@ def _send(plan: Plan, robot: Robot, chat_urls: Mapping[str, str]) -> None:
     composer = Composer(plan=plan, templates=load_templates(plan.notify))
     payload: Payload = read_payload(trial_payload(robot.name))
     (page,) = composer.write(payload.alerts, {}, robot, chat.most_bytes)
-    client = ChatClient(base_urls=chat_urls)
-    try:
+    with closing(ChatClient(base_urls=chat_urls)) as client:
         reply = client.send(chat, *robot_secrets(robot), page.message)
-    finally:
-        client.close()
     if reply.verdict is not Verdict.ACCEPTED:
         raise BadAnswer(f"robot {robot.name}: {chat.title} said {reply.said}")
 
 
 def _post(plan: Plan, robot: Robot) -> None:
-    client = _serve(plan)
-    try:
+    with closing(_serve(plan)) as client:
         refusal = client.post_alerts(robot.receiver, trial_payload(robot.name))
-    finally:
-        client.close()
     if refusal:
         raise BadAnswer(f"robot {robot.name}: {refusal}")
 
 
 def _raise(plan: Plan, robot: Robot) -> None:
-    serve = _serve(plan)
-    manager = AlertmanagerClient(plan.addresses.alertmanager_url)
-    try:
+    manager_url = plan.addresses.alertmanager_url
+    with closing(_serve(plan)) as serve, closing(AlertmanagerClient(manager_url)) as manager:
         before, errors = serve.alerts_named(robot.name), serve.errors(robot.name)
         (alert,) = read_payload(trial_payload(robot.name)).alerts
         now = datetime.now(timezone.utc)
@@ -89,9 +83,6 @@ def _raise(plan: Plan, robot: Robot) -> None:
             if time.monotonic() > deadline:
                 raise TimedOut(_where_it_ended(robot, serve.errors(robot.name) - errors))
             time.sleep(_LOOK_SECONDS)
-    finally:
-        serve.close()
-        manager.close()
 
 
 def _where_it_ended(robot: Robot, errors: Counter[str]) -> str:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from support.dingtalk import reply
 from support.virtual_time import run_virtual
-from tritonobs.chats.dingtalk import reply
 from tritonobs.delivery.commit import Answer
 from tritonobs.errors import TimedOut
 

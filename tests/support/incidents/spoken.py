@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Final
 
+from support.dingtalk import markdown, reply
 from support.incidents.conversations import EPOCH, alert_of
 from support.incidents.sieve import PureSieve
 from support.virtual_time import run_virtual
-from tritonobs.chats.dingtalk import Markdown, reply
 from tritonobs.clients.alertmanager import ManagedAlert
 from tritonobs.delivery.commit import Committer, Pace
 from tritonobs.delivery.lane import Lane, Sent
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from support.alertmanager_sim.alertmanager import Alertmanager, Call, Life
+    from tritonobs.chats.chat import Message
     from tritonobs.delivery.payload import Alert, Sieve, State
     from tritonobs.extensions.incidents.incident import Fleet
 
@@ -53,7 +54,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Page:
-    message: Markdown
+    message: Message
     states: frozenset[State]
 
 
@@ -118,10 +119,10 @@ class Conversation:
         above = await self._above(alerts, robot) if self._above else ()
         number = str(len(self._written))
         self._written[number] = Spoken(at=0.0, alerts=tuple(alerts), above=tuple(above))
-        message = Markdown(title="", text=number)
+        message = markdown(title="", text=number)
         return [_Page(message=message, states=frozenset(one.state for one in alerts))]
 
-    async def _send(self, _robot: Robot, message: Markdown) -> object:
+    async def _send(self, _robot: Robot, message: Message) -> object:
         now = asyncio.get_running_loop().time()
         self.said.append(replace(self._written.pop(message.text), at=now))
         return reply(errcode=0, errmsg="ok")
