@@ -14,7 +14,6 @@ import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
-from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -237,37 +236,32 @@ def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
     if known and not any(known):
         yield words.harmless
         return
-    for number, phrase in (
-        (bill.failed, words.failed),
-        (bill.late, words.late if bill.failed else words.only_late),
-    ):
-        if number:
-            yield phrase.format(format_number(number))
+    if bill.failed:
+        yield words.failed.format(format_number(bill.failed))
+    if bill.late:
+        late = words.late if bill.failed else words.only_late
+        yield late.format(format_number(bill.late))
     worst = next((one for one in bill.charged if one.budget_share), None)
     if worst and worst.budget_share:
-        name = " ".join(part for part in (worst.model, worst.version, worst.slo) if part)
-        yield words.budget.format(share=_share(worst.budget_share), slo=name)
+        name = " ".join(filter(None, (worst.model, worst.version, worst.slo)))
+        share = format_percent(float(f"{worst.budget_share:.2g}"))
+        yield words.budget.format(share=share, slo=name)
 
 
 def action(done: Action, words: Words = ENGLISH) -> str:
     """`limit of inspect 8 → 12`, `detector 2 started`, `ops silenced model="inspect"`."""
     if isinstance(done, Silenced):
         return words.silenced.format(done.who or "?", " ".join(done.matchers))
-    name = " ".join(part for part in (done.model, done.version) if part)
+    name = " ".join(filter(None, (done.model, done.version)))
     if isinstance(done, LimitChanged):
         old, new = (words.unlimited if text in {"", "inf"} else text for text in (done.old, done.new))
         return words.limit_changed.format(name or "*", old, new)
     return words.started.format(name)
 
 
-def _share(share: float) -> str:
-    """`3.2%`, `0.05%`, `240%`."""
-    return format_percent(float(f"{share:.2g}"))
-
-
 def lasted(began: float, ended: float) -> str:
     """`12m30s`."""
-    return format_duration(Decimal(max(0, round(ended - began))))
+    return format_duration(max(0, round(ended - began)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,9 +352,8 @@ def _quoted(text: str) -> str:
 
 def named(alert: KeptAlert) -> str:
     """`TritonQpsAboveLimit inspect 2 decode`."""
-    labels = alert.labels
-    parts = [labels.get(name, "") for name in ("alertname", "model", "version", "stage", "slo", "replica")]
-    return " ".join(part for part in parts if part)
+    names = ("alertname", "model", "version", "stage", "slo", "replica")
+    return " ".join(filter(None, map(alert.labels.get, names)))
 
 
 def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:
