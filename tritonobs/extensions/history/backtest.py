@@ -34,7 +34,7 @@ from tritonobs.plan.objectives import (
 from tritonobs.report.console import Column, Line, Table
 from tritonobs.report.formats import share
 from tritonobs.timings import promql
-from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
+from tritonobs.timings.episodes import Episode, episodes_of, joined, runs, step_seconds
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration, format_moment, format_number
 
@@ -394,13 +394,9 @@ class _Burns:
         """When it burned, from the first moment to the last, oldest first."""
         step = step_seconds(self.recorded.span)
         if cluster not in self._spans:
-            found: list[tuple[float, float]] = []
-            for at in self._moments(cluster):
-                if found and at - found[-1][1] <= 1.5 * step:
-                    found[-1] = (found[-1][0], at)
-                else:
-                    found.append((at, at))
-            self._spans[cluster] = found
+            moments = [(at, 1.0) for at in self._moments(cluster)]
+            found = runs(moments, step_seconds(self.recorded.span))
+            self._spans[cluster] = [(run[0][0], run[-1][0]) for run in found]
         return self._spans[cluster]
 
     def _moments(self, cluster: str) -> list[float]:

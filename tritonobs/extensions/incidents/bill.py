@@ -24,6 +24,7 @@ from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.plan.fleet import Plan, Slo
 from tritonobs.timings import promql
 from tritonobs.units import format_duration, format_number, parse_moment
+from tritonobs.timings.episodes import runs
 
 _SHORTEST_SECONDS = 60.0
 _MOST_MODELS = 50
@@ -182,13 +183,12 @@ def _loads(scope: promql.Scope, step: float) -> str:
 
 def _loaded(series: Series, step: float, start: float) -> Iterator[VersionLoaded]:
     """The beginning of each stretch."""
-    model, version = (series.labels.get(label, "") for label in _SUBJECT)
-    previous = float("-inf")
-    for at, _ in series.points:
+    model, version = (series.labels.get(label, "") for label in promql.MODEL_VERSION)
+    for stretch in runs(series.points, step):
+        at = stretch[0][0]
         # What holds from the first step on began before.
-        if at - previous > 1.5 * step and at > start + step:
+        if at > start + step:
             yield VersionLoaded(at=at, model=model, version=version)
-        previous = at
 
 
 def _silenced(one: Silence) -> Silenced | None:
