@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
@@ -23,8 +24,8 @@ from tritonobs.extensions.incidents.cost import (
 from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.plan.fleet import Plan, Slo
 from tritonobs.timings import promql
-from tritonobs.units import format_duration, format_number, parse_moment
 from tritonobs.timings.episodes import runs
+from tritonobs.units import format_duration, format_number, parse_moment
 
 _SHORTEST_SECONDS = 60.0
 _MOST_MODELS = 50
@@ -37,7 +38,6 @@ _Amounts = Mapping[_Subject, float]
 _STEPS = 400
 _SHORTEST_STEP_SECONDS = 15.0
 _MODEL = f"{names.MODEL}="
-_SUBJECT = (names.MODEL, names.VERSION)
 
 
 def bill(
@@ -155,9 +155,8 @@ def done(
 
 def _limits(series: Series) -> Iterator[LimitChanged]:
     """Each step from one value to another."""
-    before: float | None = None
-    for at, value in series.points:
-        if before is not None and value != before:
+    for (_, before), (at, value) in pairwise(series.points):
+        if value != before:
             yield LimitChanged(
                 at=at,
                 who="",
@@ -166,7 +165,6 @@ def _limits(series: Series) -> Iterator[LimitChanged]:
                 old=format_number(before),
                 new=format_number(value),
             )
-        before = value
 
 
 def _loads(scope: promql.Scope, step: float) -> str:
