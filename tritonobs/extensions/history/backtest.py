@@ -14,7 +14,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from itertools import accumulate
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -116,15 +115,6 @@ def backtest_limit(
     )
 
 
-def loaded(prometheus: PrometheusClient, alert: str) -> Rule:
-    """The alerting rule of that name.
-
-    Raises:
-        ClientError: Prometheus did not answer, or has not loaded it.
-    """
-    return _found(prometheus, prometheus.rules(), alert, "alert")
-
-
 def _found(
     prometheus: PrometheusClient, rules: Iterable[Rule], name: str, kind: Literal["alert", "record"]
 ) -> Rule:
@@ -141,8 +131,8 @@ def seen_seconds(prometheus: PrometheusClient, span: Span, series: str) -> float
         ClientError: Prometheus did not answer, or holds nothing.
     """
     step = step_seconds(span)
-    ask = partial(prometheus.query_range, start=span.start, end=span.end, step_seconds=step)
-    seen = {moment for found in ask(series) for moment, _ in found.points}
+    found = prometheus.query_range(series, start=span.start, end=span.end, step_seconds=step)
+    seen = {moment for each in found for moment, _ in each.points}
     if not seen:
         raise BadAnswer(f"{prometheus.address} holds nothing of {series} in that time")
     return min(span.seconds, len(seen) * step)
@@ -251,7 +241,8 @@ def backtest_objective(
     """
     of_version = f"{names.VERSION}={promql.quoted(version)}" if version else ""
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}", of_version)
-    days = _period_days(prometheus)
+    rules = prometheus.rules()
+    days = _period_days(prometheus, rules)
     seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")
     recorded = _Recorded(prometheus=prometheus, span=span, chosen=chosen)
     tried: list[_Burns] = []
@@ -259,7 +250,7 @@ def backtest_objective(
     for tier in BURN_TIERS:
         limit = float(min(HIGHEST_THRESHOLD, burn_factor(tier, days) * error_budget(objective)))
         burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded)
-        rule = loaded(prometheus, f"TritonErrorBudgetBurn{tier.name.capitalize()}")
+        rule = _found(prometheus, rules, f"TritonErrorBudgetBurn{tier.name.capitalize()}", "alert")
         for subject in recorded.subjects():
             burns.try_out(subject)
         episodes += joined(
@@ -277,9 +268,9 @@ def backtest_objective(
     )
 
 
-def _period_days(prometheus: PrometheusClient) -> int:
+def _period_days(prometheus: PrometheusClient, rules: Iterable[Rule]) -> int:
     """The SLO period of the loaded rules: the longest window of which they record the error ratio."""
-    found = (_PERIOD.fullmatch(rule.name) for rule in prometheus.rules() if rule.kind == "recording")
+    found = (_PERIOD.fullmatch(rule.name) for rule in rules if rule.kind == "recording")
     days = max((int(match[1]) for match in found if match), default=0)
     if not days:
         raise BadAnswer(
@@ -392,7 +383,6 @@ class _Burns:
 
     def spans(self, cluster: str) -> list[tuple[float, float]]:
         """When it burned, from the first moment to the last, oldest first."""
-        step = step_seconds(self.recorded.span)
         if cluster not in self._spans:
             moments = [(at, 1.0) for at in self._moments(cluster)]
             found = runs(moments, step_seconds(self.recorded.span))
