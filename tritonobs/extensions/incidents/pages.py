@@ -30,8 +30,8 @@ from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.account import ENGLISH, LANGUAGES, Words
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import SEVERITIES, CauseKey, Incident, cause_key
-from tritonobs.extensions.incidents.recorder import Entry, Recorded, Recorder, entry_of
-from tritonobs.outside import shown
+from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
+from tritonobs.outside import shown, whole
 from tritonobs.plan.fleet import Plan
 from tritonobs.registry import answer
 from tritonobs.report.formats import template
@@ -401,4 +401,4 @@ def _rows(one: Incident) -> Iterator[tuple[tuple[str, ...], float]]:
         texts = [alert.alert.labels.get(label, "") for label in _ROW]
         # A name that is cut is on no board.
         if alert.firing and all(len(text) <= _LONGEST for text in texts):
-            yield (one.id, *(text.encode("utf-8", "replace").decode() for text in texts)), alert.latest
+            yield (one.id, *map(whole, texts)), alert.latest

@@ -30,6 +30,7 @@ from tritonobs.extensions.incidents.incident import ID, Change, Episode, Inciden
 from tritonobs.extensions.incidents.incident import Place as Touched
 from tritonobs.extensions.incidents.join import FORGOTTEN_SECONDS, State
 from tritonobs.findings import Finding, Place
+from tritonobs.outside import whole
 from tritonobs.tasks import Threads
 from tritonobs.timings.cause import Cause
 
@@ -125,7 +126,7 @@ def entry_of(
     where = incident.place
     return Entry(
         id=incident.id,
-        anchor=_whole(incident.anchor),
+        anchor=whole(incident.anchor),
         opened=incident.opened,
         began=incident.began,
         since=incident.since,
@@ -133,7 +134,7 @@ def entry_of(
         closed=incident.closed,
         worst=incident.worst,
         models=_wholes(where.models),
-        versions=tuple((_whole(model), _whole(version)) for model, version in where.versions),
+        versions=tuple((whole(model), whole(version)) for model, version in where.versions),
         replicas=_wholes(where.replicas),
         areas=_wholes(where.areas),
         causes=tuple(map(_cause, incident.causes)),
@@ -364,7 +365,7 @@ def _cause(cause: Cause) -> KeptCause:
     return KeptCause(
         check=cause.check,
         place=_wholes(cause.place),
-        sentence=_whole(cause.sentence),
+        sentence=whole(cause.sentence),
         confidence=cause.confidence,
         since=cause.since,
         next_steps=_wholes(cause.next_steps),
@@ -373,8 +374,8 @@ def _cause(cause: Cause) -> KeptCause:
 
 def _alert(one: Episode) -> KeptAlert:
     return KeptAlert(
-        fingerprint=_whole(one.key),
-        labels={_whole(name): _whole(text) for name, text in one.alert.labels.items()},
+        fingerprint=whole(one.key),
+        labels={whole(name): whole(text) for name, text in one.alert.labels.items()},
         began=one.began,
         ended=one.ended,
         times=one.times,
@@ -382,12 +383,7 @@ def _alert(one: Episode) -> KeptAlert:
 
 
 def _wholes(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(_whole, texts))
-
-
-def _whole(text: str) -> str:
-    """The text without halves of characters, which no file can hold."""
-    return text.encode("utf-8", "replace").decode()
+    return tuple(map(whole, texts))
 
 
 _MOMENTS = {What.ENDED: Moment.END, What.BEGAN: Moment.FIRST}
