@@ -9,7 +9,7 @@ import enum
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -280,20 +280,20 @@ class Incident:
     that of those that fire ("" when none does). `eased` is since when none of the worst severity fires
     although others do. `causes` are those of the last verdict that had any; the first explains it. `joined`
     are ids under which it was known before it turned out to be this one. `opened` is when this process first
-    knew it, `anchor` the alert that its id is made of.
+    knew it, `anchor` the alert that its id is made of. `summed_up` fills in what follows from its alerts.
     """
 
     id: str
     anchor: str
     opened: float
     began: float
-    ended: float | None
-    closed_at: float | None
-    worst: str
-    now: str
-    eased: float | None
-    place: Place
-    alerts: tuple[Episode, ...]
+    ended: float | None = None
+    closed_at: float | None = None
+    worst: str = ""
+    now: str = ""
+    eased: float | None = None
+    place: Place = field(default_factory=Place)
+    alerts: tuple[Episode, ...] = ()
     causes: tuple[Cause, ...] = ()
     joined: tuple[str, ...] = ()
 

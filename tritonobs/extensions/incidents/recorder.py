@@ -338,25 +338,12 @@ def incident_of(entry: Entry) -> Incident:
         opened=entry.opened,
         began=entry.began,
         ended=entry.ended,
-        closed_at=None,
         worst=entry.worst,
         now=entry.worst,
-        eased=None,
         place=Touched(
             models=entry.models, versions=entry.versions, replicas=entry.replicas, areas=entry.areas
         ),
-        alerts=(),
-        causes=tuple(
-            Cause(
-                check=one.check,
-                place=one.place,
-                sentence=one.sentence,
-                confidence=one.confidence,
-                since=one.since,
-                next_steps=one.next_steps,
-            )
-            for one in entry.causes
-        ),
+        causes=tuple(Cause(**one.model_dump()) for one in entry.causes),
         joined=entry.joined,
     )
 
