@@ -16,6 +16,7 @@ from typing import Final
 
 from tritonobs.delivery.payload import Alert, Sifted, State
 from tritonobs.extensions.incidents.incident import (
+    PAGE,
     SEVERITIES,
     Fleet,
     Incident,
@@ -46,7 +47,6 @@ REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
     {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
 )
 """When to repeat is Alertmanager's to say; of several groups of one incident, one is heard in an hour."""
-_PAGE: Final = SEVERITIES.index("critical")
 _ALONE: Final = frozenset({What.CAUSE, What.EASED})
 """What is worth a message although no alert came."""
 
@@ -213,15 +213,15 @@ def resumed(entries: Iterable[Entry], now: float) -> dict[str, Talk]:
 
 def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     """Whether a ticket may wait: it begins, or ends for a chat that has it, and the incident is known."""
-    if rank(alert.labels) >= _PAGE or incident.ended is not None or not chat.told_of(incident):
+    if rank(alert.labels) >= PAGE or incident.ended is not None or not chat.told_of(incident):
         return False
     return alert.firing or chat.thinks_firing(alert.fingerprint)
 
 
 def _end_waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     """Whether the end of a page, which the chat thinks fires, may wait for other pages of its incident."""
-    ends = rank(alert.labels) >= _PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
-    pages = any(one.firing and one.rank >= _PAGE for one in incident.alerts)
+    ends = rank(alert.labels) >= PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
+    pages = any(one.firing and one.rank >= PAGE for one in incident.alerts)
     return ends and pages and chat.told_of(incident) is not None
 
 

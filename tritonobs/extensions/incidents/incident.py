@@ -36,7 +36,8 @@ CauseKey = tuple[str, ...]
 ALERTNAME: Final = "alertname"
 SEVERITY: Final = "severity"
 INFO: Final = 1
-_RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": 3}
+PAGE: Final = 3
+_RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": PAGE}
 SEVERITIES: Final = tuple(_RANKS)
 """From what no one is sent to what wakes people; a severity of others counts as a warning."""
 

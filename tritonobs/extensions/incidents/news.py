@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from tritonobs.delivery.payload import State
 from tritonobs.extensions.incidents.incident import (
-    SEVERITIES,
+    PAGE,
     CauseKey,
     Change,
     Episode,
@@ -39,7 +39,6 @@ MOST_TOLD: Final = 500
 _AT_ONCE_SECONDS: Final = 60.0
 """What follows from a fault is dated within seconds of it, or of the scrape that shows it."""
 FIRING: Final = "firing"
-_PAGE: Final = SEVERITIES.index("critical")
 
 _Entry = TypeVar("_Entry")
 
@@ -262,7 +261,7 @@ def _outlived(chat: Chat, one: Episode) -> bool:
 
 def _of_page(chat: Chat, one: Episode) -> bool:
     """Whether a page begins or ends, and the chat was not told."""
-    if one.rank < _PAGE:
+    if one.rank < PAGE:
         return False
     return chat.named.get(one.key) != one.alert.state if one.firing else _over(chat, one)
 
