@@ -98,21 +98,6 @@ class Message:
     corrects: bool = False
 
     @property
-    def sentence(self) -> str:
-        """What is wrong, as triage says it; "" where it does not, or this chat has heard it."""
-        return self.cause.sentence if self.cause else ""
-
-    @property
-    def next_step(self) -> str:
-        """What to do first; "" where it is not known."""
-        return next(iter(self.cause.next_steps), "") if self.cause else ""
-
-    @property
-    def since(self) -> float:
-        """When the trouble began, a Unix time."""
-        return self.incident.since
-
-    @property
     def states(self) -> frozenset[State]:
         """Which alerts it names, in which state."""
         return frozenset(one.alert.state for one in (*self.new, *self.going_on, *self.over))
