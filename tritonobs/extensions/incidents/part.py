@@ -138,11 +138,6 @@ class Incidents:
         }
 
     @property
-    def plan(self) -> Plan:
-        """The plan in use."""
-        return self._plan
-
-    @property
     def recorder(self) -> Recorder | None:
         """The folder in which incidents are kept, if there is one."""
         return self._folder.recorder if self._folder else None
@@ -162,7 +157,7 @@ class Incidents:
 
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
-        self._plan, self._fleet = plan, Fleet.of(plan)
+        self.plan, self._fleet = plan, Fleet.of(plan)
         self._manner = Manner.of(self._fleet, float(plan.incidents.update_seconds))
         robots = {robot.name for robot in plan.notify.robots}
         self._talks = {name: talk for name, talk in self._talks.items() if name in robots}
@@ -262,7 +257,7 @@ class Incidents:
             await self._add_up(ended[:_MOST_BILLS])
         stale = frozenset(one.id for one in incidents if self._newer(one, by=_PAUSE_SECONDS))
         self._talks = {name: telling(talk, incidents, stale) for name, talk in self._talks.items()}
-        bills, plan, news = self.bills, self._plan, self._messages(robot.name)
+        bills, plan, news = self.bills, self.plan, self._messages(robot.name)
         # Time zones are files.
         return await self._join_threads.run(
             lambda: said(incidents, bills, plan, robot, news=news, stale=stale, running_since=self._began),
@@ -278,7 +273,7 @@ class Incidents:
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
-        asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
+        asked, plan, fleet, now = self._asked, self.plan, self._fleet, time.time()
 
         def read() -> dict[str, tuple[float | None, Cost]]:
             assert asked is not None  # noqa: S101 (made by `apply`)
@@ -358,7 +353,7 @@ class Incidents:
             await self._add_up([one for one in silent if one.ended is not None][:_MOST_BILLS])
 
     def _may_look(self) -> bool:
-        if self._judge is None or not self._plan.incidents.triage:
+        if self._judge is None or not self.plan.incidents.triage:
             return False
         under_way = self._look is not None and not self._look.done()
         return under_way or time.monotonic() - self._began_at >= _PAUSE_SECONDS
