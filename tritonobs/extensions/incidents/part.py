@@ -108,7 +108,6 @@ class Incidents:
         self._began_at = self._heard_at = -_LOOK_AGAIN_SECONDS
         self._judged_at = 0.0
         """When the last look that found something began, a Unix time."""
-        self._asked: _Asked | None = None
         self._tasks: set[asyncio.Task[Step]] = set()
         self._folder: Folder | None = None
         self._talks: dict[str, Talk] = {}
@@ -119,7 +118,7 @@ class Incidents:
         self._listing = Listing()
         self._reading: asyncio.Task[None] | None = None
         self._read_at = self._recalled_at = -_LIST_AGAIN_SECONDS
-        self.apply(plan)
+        self._use(plan)
         supervisor.keep("incidents", self._round)
 
     @property
@@ -143,8 +142,8 @@ class Incidents:
         return self._folder.recorder if self._folder else None
 
     @property
-    def sieve(self) -> Incidents | None:
-        """Itself; none where the fleet file wants every alert sent at once."""
+    def sieve(self) -> Incidents:
+        """Itself."""
         return self
 
     def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
@@ -157,6 +156,10 @@ class Incidents:
 
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
+        self._asked.close()
+        self._use(plan)
+
+    def _use(self, plan: Plan) -> None:
         self.plan, self._fleet = plan, Fleet.of(plan)
         self._manner = Manner.of(self._fleet, float(plan.incidents.update_seconds))
         robots = {robot.name for robot in plan.notify.robots}
@@ -164,8 +167,6 @@ class Incidents:
         folder = plan.incidents.folder
         if folder is None or self._folder is None or self._folder.recorder.folder != folder:
             self._folder = Folder(Recorder(folder)) if folder else None
-        if self._asked:
-            self._asked.close()
         self._asked = _clients(plan)
 
     def close(self) -> None:
@@ -173,8 +174,7 @@ class Incidents:
         for task in (self._look, self._speaking, self._reading, *self._tasks):
             if task:
                 task.cancel()
-        if self._asked:
-            self._asked.close()
+        self._asked.close()
         self.pictures.close()
 
     async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
@@ -204,7 +204,6 @@ class Incidents:
         Without its answer, what begins now is another incident.
         """
         asked, known = self._asked, self._state.owners
-        assert asked is not None  # noqa: S101 (made by `apply`)
         try:
             alerts = await self._recall_threads.run(asked.alertmanager.alerts, seconds=_RECALL_SECONDS)
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
@@ -276,7 +275,6 @@ class Incidents:
         asked, plan, fleet, now = self._asked, self.plan, self._fleet, time.time()
 
         def read() -> dict[str, tuple[float | None, Cost]]:
-            assert asked is not None  # noqa: S101 (made by `apply`)
             return {
                 one.id: (
                     one.ended,
@@ -336,7 +334,6 @@ class Incidents:
     async def _read_ends(self) -> None:
         """Hear of ends that no call reports. Without Alertmanager's answer nothing has ended."""
         asked, known = self._asked, self._state.alerts
-        assert asked is not None  # noqa: S101 (made by `apply`)
         try:
             listed = await self._list_threads.run(lambda: ends.ask(asked.alertmanager), seconds=_LIST_SECONDS)
         except Exception as error:  # noqa: BLE001 (ends are reported by calls, too)
@@ -378,7 +375,6 @@ class Incidents:
         incidents = self.incidents
 
         def look() -> Any:  # noqa: ANN401 (what the answer gives)
-            assert asked is not None  # noqa: S101 (made by `apply`)
             span = _span(incidents, now, _active(asked.prometheus))
             return judge(
                 asked.prometheus,
