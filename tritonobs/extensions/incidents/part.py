@@ -101,7 +101,8 @@ class Incidents:
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
         self._bill_threads, self._recall_threads = Threads("cost"), Threads("alerts of before")
         self._list_threads = Threads("alerts that fire")
-        self._bills: dict[str, tuple[float | None, Cost]] = {}
+        self._bills: dict[tuple[str, float | None], Cost] = {}
+        """By the id of the incident, and when it ended."""
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
@@ -129,12 +130,8 @@ class Incidents:
     @property
     def bills(self) -> Mapping[str, Cost]:
         """What incidents cost that are over, by id. One that goes on again has none until its next end."""
-        known = ((one, self._bills.get(one.id)) for one in self.incidents)
-        return {
-            one.id: entry[1]
-            for one, entry in known
-            if entry and one.ended is not None and entry[0] == one.ended
-        }
+        known = ((one.id, self._bills.get((one.id, one.ended))) for one in self.incidents)
+        return {ident: cost for ident, cost in known if cost}
 
     @property
     def recorder(self) -> Recorder | None:
@@ -274,11 +271,10 @@ class Incidents:
         """What these, which ended, cost, where Prometheus says it in time."""
         asked, plan, fleet, now = self._asked, self.plan, self._fleet, time.time()
 
-        def read() -> dict[str, tuple[float | None, Cost]]:
+        def read() -> dict[tuple[str, float | None], Cost]:
             return {
-                one.id: (
-                    one.ended,
-                    bill(asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager),
+                (one.id, one.ended): bill(
+                    asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager
                 )
                 for one in ended
             }
