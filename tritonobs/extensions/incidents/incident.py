@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from tritonobs import names
 from tritonobs.delivery.payload import Alert
+from tritonobs.delivery.view import ALERTNAME, SEVERITY
 from tritonobs.plan.graph import Edges, calls_per_request, direct_calls
 from tritonobs.timings.cause import Cause
 
@@ -33,8 +34,6 @@ ID: Final = re.compile(r"[0-9]{8}-[0-9]{4}-[0-9a-f]{10}")
 CauseKey = tuple[str, ...]
 
 
-ALERTNAME: Final = "alertname"
-SEVERITY: Final = "severity"
 INFO: Final = 1
 PAGE: Final = 3
 _RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": PAGE}

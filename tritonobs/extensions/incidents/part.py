@@ -24,6 +24,7 @@ from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.delivery.view import ALERTNAME
 from tritonobs.errors import ClientError
 from tritonobs.extensions.incidents import chats, ends, recorder
 from tritonobs.extensions.incidents.account import said
@@ -32,7 +33,7 @@ from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, tell
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.ends import Listing, ended, firing
 from tritonobs.extensions.incidents.groups import NEAR_SECONDS
-from tritonobs.extensions.incidents.incident import ALERTNAME, Fleet, Incident
+from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
