@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs import names
 from tritonobs.delivery.payload import Alert
 from tritonobs.delivery.view import ALERTNAME, SEVERITY
-from tritonobs.plan.graph import Edges, calls_per_request, direct_calls
+from tritonobs.plan.graph import Edges, callers, calls_per_request, direct_calls
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:
@@ -114,21 +114,19 @@ class Fleet:
         return self._above.get(model, frozenset())
 
     @cached_property
-    def _below(self) -> Mapping[str, frozenset[str]]:
-        return {model: frozenset(called) for model, called in calls_per_request(self.edges).items()}
-
-    @cached_property
-    def _related(self) -> Mapping[str, frozenset[str]]:
-        models = self._below.keys() | self._above.keys()
-        return {one: self._below.get(one, frozenset()) | self.above(one) | {one} for one in models}
+    def _below(self) -> Edges:
+        return calls_per_request(self.edges)
 
     @cached_property
     def _above(self) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for model, called in self._below.items():
-            for member in called:
-                found.setdefault(member, set()).add(model)
-        return {model: frozenset(callers) for model, callers in found.items()}
+        return {model: frozenset(found) for model, found in callers(self._below).items()}
+
+    @cached_property
+    def _related(self) -> Mapping[str, frozenset[str]]:
+        return {
+            model: frozenset({model, *above, *self._below.get(model, ())})
+            for model, above in self._above.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
