@@ -7,7 +7,6 @@ and one of last month read the same. Names are data.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import zoneinfo
@@ -27,6 +26,7 @@ from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
 from tritonobs.outside import shown
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
+from tritonobs.timings import promql
 from tritonobs.units import format_clock, format_duration, format_moment, format_number, format_percent
 
 _MOST_INCIDENTS = 3
@@ -327,13 +327,11 @@ def silence(entry: Entry, alertmanager_url: str) -> str:
     }
     if not alerts or not common:
         return ""
-    matchers = ",".join(
-        (
-            f"alertname=~{_quoted('|'.join(map(re.escape, alerts)))}",
-            *(f"{k}={_quoted(v)}" for k, v in common.items()),
-        )
+    matchers = promql.selector(
+        f"alertname=~{promql.quoted('|'.join(map(re.escape, alerts)))}",
+        *(f"{name}={promql.quoted(text)}" for name, text in common.items()),
     )
-    return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote('{' + matchers + '}', safe='')}"
+    return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote(matchers, safe='')}"
 
 
 def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
@@ -344,10 +342,6 @@ def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
         f"tritonobs incidents show {entry.id}",
         *(f"tritonobs triage --load {shlex.quote(str(path))}" for path in readings.values()),
     )
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def named(alert: KeptAlert) -> str:
