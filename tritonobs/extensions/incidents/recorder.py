@@ -242,11 +242,9 @@ class Recorder:
             if not now_called:
                 raise FileUnusable(self.folder, f"has no incident {ident}")
             ident = now_called
-        paths = {moment: self._path(ident, moment) for moment in Moment}
-        return Recorded(
-            entry=self._read(ident),
-            readings={moment: path for moment, path in paths.items() if path.exists()},
-        )
+        paths = ((moment, self._path(ident, moment)) for moment in Moment)
+        readings = {moment: path for moment, path in paths if path.exists()}
+        return Recorded(entry=self._read(ident), readings=readings)
 
     def _path(self, ident: str, moment: Moment | None = None) -> Path:
         if not ID.fullmatch(ident):
