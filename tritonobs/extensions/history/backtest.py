@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import accumulate
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
@@ -89,11 +89,11 @@ def backtest_limit(
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
     """
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.VERSION}={promql.quoted(version)}")
-    change = _Change(_RATE_SERIES + chosen, qps, {names.MODEL: model, names.VERSION: version})
+    history, subject = _RATE_SERIES + chosen, {names.MODEL: model, names.VERSION: version}
     rules = prometheus.rules()
     rule = _found(prometheus, rules, names.ALERT_QPS_ABOVE_LIMIT, "alert")
     step = step_seconds(span)
-    seen = seen_seconds(prometheus, span, change.history)
+    seen = seen_seconds(prometheus, span, history)
     query = rule.query
     if names.LIMIT_EXCEEDED in query:
         compared = _found(prometheus, rules, names.LIMIT_EXCEEDED, "record").query
@@ -102,7 +102,9 @@ def backtest_limit(
             for rate, name in _RATE.findall(rates):
                 compared = compared.replace(f'{_RATES_SERIES}{{rate="{name}"}}', f"({rate})")
         query = query.replace(names.LIMIT_EXCEEDED, f"({compared})").replace(_NEAR_SERIES, LIMIT_SERIES)
-    found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
+    # The history lends its labels: a bare number has none by which the rule could join it.
+    query = _replayed(query, subject, f"({history} * 0 + {format_number(qps)})")
+    found = prometheus.query_range(query, start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(
         subject=f"limit of {model}{f' version {version}' if version else ''}",
@@ -143,29 +145,22 @@ def by_start(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
     return tuple(sorted(episodes, key=lambda episode: episode.start))
 
 
-class _Change(NamedTuple):
-    """A number instead of the limit, for the subject that has these labels, wherever it has a history."""
+def _replayed(query: str, subject: Mapping[str, str], instead: str) -> str:
+    """The query with another limit of the subject that has these labels; limits of others stay."""
 
-    history: str
-    number: Decimal
-    subject: Mapping[str, str]
-
-    def of(self, query: str) -> str:
-        """The query after the change. Where it selects others than the subject, the series stays."""
-        # The history lends its labels: a bare number has none by which the rule could join it.
-        instead = f"({self.history} * 0 + {format_number(self.number)})"
-        # Without a letter or colon beside it: a longer name is another series.
-        series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
-        replayed = re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
-        for kept in _KEPT_SERIES:
-            replayed = replayed.replace(kept, "(vector(0) > 0)")
-        return replayed
-
-    def _meant(self, selector: str | None) -> bool:
-        return all(
-            (self.subject.get(label, value) == value) is (operator == "=")
-            for label, operator, value in _MATCHER.findall(selector or "")
+    def limit(found: re.Match[str]) -> str:
+        meant = all(
+            (subject.get(label, value) == value) is (operator == "=")
+            for label, operator, value in _MATCHER.findall(found[1] or "")
         )
+        return instead if meant else found[0]
+
+    # Without a letter or colon beside it: a longer name is another series.
+    series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
+    replayed = re.sub(series, limit, query)
+    for kept in _KEPT_SERIES:
+        replayed = replayed.replace(kept, "(vector(0) > 0)")
+    return replayed
 
 
 def backtest_table(backtest: Backtest) -> Table:
