@@ -54,6 +54,11 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
+def whole(text: str) -> str:
+    """The text without halves of characters, which JSON can escape, and no file or page can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
 _FIRST_TEXT, _FIRST_ASTRAL = 0x20, 0x10000
 
 

@@ -48,7 +48,7 @@ class Room:
         sent = [one for one in sent if one.firing or one.fingerprint in has]
         if takes:
             self.talk = telling(self.talk, step.incidents)
-            self.causes += [one.sentence for one in self.talk.messages.values()]
+            self.causes += [one.cause.sentence if one.cause else "" for one in self.talk.messages.values()]
             self.talk = heard(self.talk, [one.state for one in sent], EPOCH + at)
         name = {one.state: f"{one.labels['alertname']} {one.status}" for one in alerts}
         return (

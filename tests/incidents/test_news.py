@@ -44,8 +44,9 @@ def test_the_first_message_begins_with_the_verdict(life, fleet, cause, verdict) 
     )
 
     (said,) = listener.said
-    assert (said.message.sentence, said.message.next_step) == ("bad_deploy at ocr/2", "mend bad_deploy")
-    assert said.message.since == EPOCH + 20
+    assert said.message.cause.sentence == "bad_deploy at ocr/2"
+    assert said.message.cause.next_steps[0] == "mend bad_deploy"
+    assert said.message.incident.since == EPOCH + 20
     assert [one.alert.labels["alertname"] for one in said.message.new] == [FAST]
 
 
@@ -53,8 +54,8 @@ def test_a_message_without_a_verdict_says_less(life, fleet) -> None:
     """The twin: since its first alert."""
     (said,) = heard([life(FAST, 60, model="ocr")], fleet, until=60).said
 
-    assert (said.message.sentence, said.message.next_step) == ("", "")
-    assert said.message.since == EPOCH + 60
+    assert said.message.cause is None
+    assert said.message.incident.since == EPOCH + 60
 
 
 @pytest.mark.parametrize(
@@ -82,10 +83,10 @@ def test_a_late_cause_goes_once_with_the_next_message(life, fleet, cause, verdic
 
     listener = heard(lives, fleet, until=3000, verdicts=dict.fromkeys((65, 80, 1000, 1800), said))
 
-    assert [(one.message.kind, one.message.sentence) for one in listener.said] == [
-        (Kind.FIRST, ""),
-        (Kind.UPDATE, "bad_deploy at ocr/2"),
-        (Kind.END, ""),
+    assert [(one.message.kind, one.message.cause) for one in listener.said] == [
+        (Kind.FIRST, None),
+        (Kind.UPDATE, said.causes[0]),
+        (Kind.END, None),
     ]
 
 
@@ -112,7 +113,7 @@ def test_another_cause_is_an_update_and_each_only_once(life, fleet, cause, verdi
     listener = heard([life(FAST, 60, model="ocr")], fleet, until=3600, verdicts=verdicts)
 
     assert _told(listener) == [(60, Kind.FIRST), (375, Kind.UPDATE)]
-    assert listener.said[1].message.sentence == "bad_deploy at ocr/2"
+    assert listener.said[1].message.cause.sentence == "bad_deploy at ocr/2"
     assert _what(listener.said[1]) == {What.CAUSE}
 
 
@@ -257,7 +258,7 @@ def test_a_repetition_says_the_cause_again(life, fleet, cause, verdict) -> None:
     for at in (60, 14_460):
         listener.hear(at, [alert_of(life(FAST, 60, model="ocr"), at)], said)
 
-    assert [one.message.sentence for one in listener.said] == ["bad_deploy at ocr/2"] * 2
+    assert [one.message.cause.sentence for one in listener.said] == ["bad_deploy at ocr/2"] * 2
 
 
 def test_what_was_over_before_it_could_be_told_is_not_told(life, fleet) -> None:

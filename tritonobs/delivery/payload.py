@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tritonobs.outside import TooMany, read_json
+from tritonobs.outside import TooMany, read_json, whole
 from tritonobs.units import parse_moment
 
 # Bytes alone do not bound the memory: the smallest values take many times their size as objects.
@@ -164,11 +164,7 @@ def _nameless(position: int) -> Alert:
 def _texts(written: object) -> dict[str, str]:
     """What of a mapping is text, without the halves of characters that no text may hold."""
     pairs = written.items() if isinstance(written, dict) else ()
-    return {_whole(str(key)): _whole(value) for key, value in pairs if isinstance(value, str)}
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return {whole(str(key)): whole(value) for key, value in pairs if isinstance(value, str)}
 
 
 def _left_out(payload: Payload) -> Alert:

@@ -36,7 +36,7 @@ def episodes_of(
     What goes on at `until` (Unix seconds) ends there.
     """
     found: list[Episode] = []
-    for run in _runs(points, step_seconds):
+    for run in runs(points, step_seconds):
         # Between two moments nothing is known: the condition holds until the next one.
         began, ended = run[0][0], run[-1][0] + step_seconds
         peak = max(value for _, value in run)
@@ -54,15 +54,15 @@ def episodes_of(
     return tuple(found)
 
 
-def _runs(points: Sequence[tuple[float, float]], step_seconds: float) -> list[list[tuple[float, float]]]:
-    """Points without a gap between them."""
-    runs: list[list[tuple[float, float]]] = []
+def runs(points: Sequence[tuple[float, float]], step_seconds: float) -> list[list[tuple[float, float]]]:
+    """Stretches of points without a gap between them."""
+    found: list[list[tuple[float, float]]] = []
     for point in points:
-        if runs and point[0] - runs[-1][-1][0] <= 1.5 * step_seconds:
-            runs[-1].append(point)
+        if found and point[0] - found[-1][-1][0] <= 1.5 * step_seconds:
+            found[-1].append(point)
         else:
-            runs.append([point])
-    return runs
+            found.append([point])
+    return found
 
 
 def joined(episodes: Iterable[Episode]) -> tuple[Episode, ...]:

@@ -14,9 +14,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import partial
 from itertools import accumulate
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Rule
@@ -34,7 +33,7 @@ from tritonobs.plan.objectives import (
 from tritonobs.report.console import Column, Line, Table
 from tritonobs.report.formats import share
 from tritonobs.timings import promql
-from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
+from tritonobs.timings.episodes import Episode, episodes_of, joined, runs, step_seconds
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration, format_moment, format_number
 
@@ -90,11 +89,11 @@ def backtest_limit(
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
     """
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.VERSION}={promql.quoted(version)}")
-    change = _Change(_RATE_SERIES + chosen, qps, {names.MODEL: model, names.VERSION: version})
+    history, subject = _RATE_SERIES + chosen, {names.MODEL: model, names.VERSION: version}
     rules = prometheus.rules()
     rule = _found(prometheus, rules, names.ALERT_QPS_ABOVE_LIMIT, "alert")
     step = step_seconds(span)
-    seen = seen_seconds(prometheus, span, change.history)
+    seen = seen_seconds(prometheus, span, history)
     query = rule.query
     if names.LIMIT_EXCEEDED in query:
         compared = _found(prometheus, rules, names.LIMIT_EXCEEDED, "record").query
@@ -103,7 +102,9 @@ def backtest_limit(
             for rate, name in _RATE.findall(rates):
                 compared = compared.replace(f'{_RATES_SERIES}{{rate="{name}"}}', f"({rate})")
         query = query.replace(names.LIMIT_EXCEEDED, f"({compared})").replace(_NEAR_SERIES, LIMIT_SERIES)
-    found = prometheus.query_range(change.of(query), start=span.start, end=span.end, step_seconds=step)
+    # The history lends its labels: a bare number has none by which the rule could join it.
+    query = _replayed(query, subject, f"({history} * 0 + {format_number(qps)})")
+    found = prometheus.query_range(query, start=span.start, end=span.end, step_seconds=step)
     episodes = (episode for each in found for episode in episodes_of(each.points, rule, step, span.end))
     return Backtest(
         subject=f"limit of {model}{f' version {version}' if version else ''}",
@@ -114,15 +115,6 @@ def backtest_limit(
         step_seconds=step,
         episodes=by_start(episodes),
     )
-
-
-def loaded(prometheus: PrometheusClient, alert: str) -> Rule:
-    """The alerting rule of that name.
-
-    Raises:
-        ClientError: Prometheus did not answer, or has not loaded it.
-    """
-    return _found(prometheus, prometheus.rules(), alert, "alert")
 
 
 def _found(
@@ -141,8 +133,8 @@ def seen_seconds(prometheus: PrometheusClient, span: Span, series: str) -> float
         ClientError: Prometheus did not answer, or holds nothing.
     """
     step = step_seconds(span)
-    ask = partial(prometheus.query_range, start=span.start, end=span.end, step_seconds=step)
-    seen = {moment for found in ask(series) for moment, _ in found.points}
+    found = prometheus.query_range(series, start=span.start, end=span.end, step_seconds=step)
+    seen = {moment for each in found for moment, _ in each.points}
     if not seen:
         raise BadAnswer(f"{prometheus.address} holds nothing of {series} in that time")
     return min(span.seconds, len(seen) * step)
@@ -153,29 +145,22 @@ def by_start(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
     return tuple(sorted(episodes, key=lambda episode: episode.start))
 
 
-class _Change(NamedTuple):
-    """A number instead of the limit, for the subject that has these labels, wherever it has a history."""
+def _replayed(query: str, subject: Mapping[str, str], instead: str) -> str:
+    """The query with another limit of the subject that has these labels; limits of others stay."""
 
-    history: str
-    number: Decimal
-    subject: Mapping[str, str]
-
-    def of(self, query: str) -> str:
-        """The query after the change. Where it selects others than the subject, the series stays."""
-        # The history lends its labels: a bare number has none by which the rule could join it.
-        instead = f"({self.history} * 0 + {format_number(self.number)})"
-        # Without a letter or colon beside it: a longer name is another series.
-        series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
-        replayed = re.sub(series, lambda found: instead if self._meant(found[1]) else found[0], query)
-        for kept in _KEPT_SERIES:
-            replayed = replayed.replace(kept, "(vector(0) > 0)")
-        return replayed
-
-    def _meant(self, selector: str | None) -> bool:
-        return all(
-            (self.subject.get(label, value) == value) is (operator == "=")
-            for label, operator, value in _MATCHER.findall(selector or "")
+    def limit(found: re.Match[str]) -> str:
+        meant = all(
+            (subject.get(label, value) == value) is (operator == "=")
+            for label, operator, value in _MATCHER.findall(found[1] or "")
         )
+        return instead if meant else found[0]
+
+    # Without a letter or colon beside it: a longer name is another series.
+    series = rf"(?<![\w:]){re.escape(LIMIT_SERIES)}(?![\w:])(?:\{{([^}}]*)\}})?"
+    replayed = re.sub(series, limit, query)
+    for kept in _KEPT_SERIES:
+        replayed = replayed.replace(kept, "(vector(0) > 0)")
+    return replayed
 
 
 def backtest_table(backtest: Backtest) -> Table:
@@ -251,7 +236,8 @@ def backtest_objective(
     """
     of_version = f"{names.VERSION}={promql.quoted(version)}" if version else ""
     chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}", of_version)
-    days = _period_days(prometheus)
+    rules = prometheus.rules()
+    days = _period_days(prometheus, rules)
     seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")
     recorded = _Recorded(prometheus=prometheus, span=span, chosen=chosen)
     tried: list[_Burns] = []
@@ -259,7 +245,7 @@ def backtest_objective(
     for tier in BURN_TIERS:
         limit = float(min(HIGHEST_THRESHOLD, burn_factor(tier, days) * error_budget(objective)))
         burns = _Burns(tier=tier, limit=limit, faster=tuple(tried), recorded=recorded)
-        rule = loaded(prometheus, f"TritonErrorBudgetBurn{tier.name.capitalize()}")
+        rule = _found(prometheus, rules, f"TritonErrorBudgetBurn{tier.name.capitalize()}", "alert")
         for subject in recorded.subjects():
             burns.try_out(subject)
         episodes += joined(
@@ -277,9 +263,9 @@ def backtest_objective(
     )
 
 
-def _period_days(prometheus: PrometheusClient) -> int:
+def _period_days(prometheus: PrometheusClient, rules: Iterable[Rule]) -> int:
     """The SLO period of the loaded rules: the longest window of which they record the error ratio."""
-    found = (_PERIOD.fullmatch(rule.name) for rule in prometheus.rules() if rule.kind == "recording")
+    found = (_PERIOD.fullmatch(rule.name) for rule in rules if rule.kind == "recording")
     days = max((int(match[1]) for match in found if match), default=0)
     if not days:
         raise BadAnswer(
@@ -392,15 +378,10 @@ class _Burns:
 
     def spans(self, cluster: str) -> list[tuple[float, float]]:
         """When it burned, from the first moment to the last, oldest first."""
-        step = step_seconds(self.recorded.span)
         if cluster not in self._spans:
-            found: list[tuple[float, float]] = []
-            for at in self._moments(cluster):
-                if found and at - found[-1][1] <= 1.5 * step:
-                    found[-1] = (found[-1][0], at)
-                else:
-                    found.append((at, at))
-            self._spans[cluster] = found
+            moments = [(at, 1.0) for at in self._moments(cluster)]
+            found = runs(moments, step_seconds(self.recorded.span))
+            self._spans[cluster] = [(run[0][0], run[-1][0]) for run in found]
         return self._spans[cluster]
 
     def _moments(self, cluster: str) -> list[float]:

@@ -30,6 +30,13 @@ _MOST_POINTS = 5_000
 _WINDOW_SECONDS = 60.0
 _CALM_SHARE = 0.3
 _HURT_RATIO, _HURT_SECONDS, _HURT_GROWTH = 0.2, 1.0, 10.0
+_READ = {
+    "succeeded": (names.TRITON_SUCCESS, LABELS),
+    "failed": (names.TRITON_FAILURE, (*LABELS, names.REASON)),
+    "outcomes": (names.REQUESTS, (*LABELS, names.OUTCOME)),
+    "spent": (names.TRITON_REQUEST_US, LABELS),
+}
+"""Counters whose rates are read, and the labels of the answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +86,8 @@ def suggest(
     good = points[-1].qps if knee is None else points[max(0, knee - 1)].qps
     return Suggestion(
         model=model,
-        limit_qps=_rounded(good * (1 - headroom_ratio)),
+        # Two digits: a limit is a decision, not a measurement.
+        limit_qps=float(f"{good * (1 - headroom_ratio):.2g}"),
         good_qps=good,
         knee_qps=None if knee is None else points[knee].qps,
         calm_seconds=calm,
@@ -110,11 +118,15 @@ def operations_in_history(prometheus: PrometheusClient, span: Span, *, model: st
     # What its members call invalid is not failed.
     scope = scope.about({model, *(member for _, member in calls)})
     ask = partial(prometheus.query_range, start=span.start, end=span.end, step_seconds=step)
-    seen = {name: _by_moment(ask(text), labels) for name, (text, labels) in _questions(scope, step).items()}
+    seen = {
+        name: _by_moment(ask(promql.summed(promql.rate(metric, scope.of(), step), labels)), labels)
+        for name, (metric, labels) in _READ.items()
+    }
     operations = []
     for at, succeeded in seen["succeeded"].items():
         every = ended(succeeded, seen["failed"].get(at, {}), seen["outcomes"].get(at, {}), ensembles, calls)
-        whole = _all(one for (name, _), one in every.items() if name == model)
+        versions = [one for (name, _), one in every.items() if name == model]
+        whole = Ended(requests=sum(one.requests for one in versions), bad=sum(one.bad for one in versions))
         good, spent = (
             sum(value for key, value in found.items() if key[1] == model)
             for found in (succeeded, seen["spent"].get(at, {}))
@@ -126,20 +138,6 @@ def operations_in_history(prometheus: PrometheusClient, span: Span, *, model: st
     return _binned(operations)
 
 
-def _questions(scope: promql.Scope, window_seconds: float) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """What to ask, and the labels of the answer."""
-
-    def by(labels: tuple[str, ...], metric: str) -> tuple[str, tuple[str, ...]]:
-        return promql.summed(promql.rate(metric, scope.of(), window_seconds), labels), labels
-
-    return {
-        "succeeded": by(LABELS, names.TRITON_SUCCESS),
-        "failed": by((*LABELS, names.REASON), names.TRITON_FAILURE),
-        "outcomes": by((*LABELS, names.OUTCOME), names.REQUESTS),
-        "spent": by(LABELS, names.TRITON_REQUEST_US),
-    }
-
-
 def _by_moment(found: Iterable[Series], labels: tuple[str, ...]) -> dict[float, dict[tuple[str, ...], float]]:
     moments: dict[float, dict[tuple[str, ...], float]] = {}
     for series in found:
@@ -147,12 +145,6 @@ def _by_moment(found: Iterable[Series], labels: tuple[str, ...]) -> dict[float, 
         for at, value in series.points:
             moments.setdefault(at, {})[key] = value
     return moments
-
-
-def _all(versions: Iterable[Ended]) -> Ended:
-    """All versions of a model together."""
-    each = tuple(versions)
-    return Ended(requests=sum(one.requests for one in each), bad=sum(one.bad for one in each))
 
 
 def _binned(moments: Sequence[Operation]) -> tuple[Operation, ...]:
@@ -178,11 +170,6 @@ def _is_late(point: Operation, calm_seconds: float) -> bool:
     waits = point.seconds > _LATE * calm_seconds and point.seconds - calm_seconds > _LATE_SECONDS
     # A bounded queue refuses as fast as before, so times alone would not show it.
     return waits or point.failed_ratio > _FAILING_RATIO
-
-
-def _rounded(qps: float) -> float:
-    """Two digits: a limit is a decision, not a measurement."""
-    return float(f"{qps:.2g}")
 
 
 def describe(suggestion: Suggestion) -> str:

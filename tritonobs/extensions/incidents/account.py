@@ -7,14 +7,12 @@ and one of last month read the same. Names are data.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import zoneinfo
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
-from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -28,6 +26,7 @@ from tritonobs.extensions.incidents.recorder import Entry, KeptAlert, Moment
 from tritonobs.outside import shown
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
+from tritonobs.timings import promql
 from tritonobs.units import format_clock, format_duration, format_moment, format_number, format_percent
 
 _MOST_INCIDENTS = 3
@@ -87,93 +86,59 @@ class Words:
     more_alerts: str
 
 
+_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    "language": ("en", "zh"),
+    "cause": ("{}", "诊断：{}"),
+    "since": ("{}, since {}", "{}（自 {} 起）"),
+    "other_cause": ("Another cause than before: {}", "诊断有变：{}"),
+    "goes_on": ("It belongs to an incident that goes on since {}", "属于自 {} 起持续的事件"),
+    "eased": (
+        "It is going back: no page fires any more, {} alerts still do",
+        "正在恢复：已无紧急告警，仍有 {} 条告警触发",
+    ),
+    "took_over": (
+        "It may have been reported before: tritonobs serve has run since {} only",
+        "此前可能已通知：tritonobs serve 自 {} 起运行",
+    ),
+    "next_step": ("Next: {}", "下一步：{}"),
+    "over": ("It is over after {}", "已结束，历时 {}"),
+    "was": ("Its cause: {}", "诊断：{}"),
+    "failed": ("{} requests failed", "{} 个请求失败"),
+    "late": ("{} were later than promised", "{} 个超过承诺时间"),
+    "only_late": ("{} requests were later than promised", "{} 个请求超过承诺时间"),
+    "harmless": ("no request failed or was later than promised", "没有请求失败或超过承诺时间"),
+    "budget": ("{share} of the error budget of {slo}", "消耗 {slo} 错误预算的 {share}"),
+    "meanwhile": ("Meanwhile: {}", "期间操作：{}"),
+    "limit_changed": ("limit of {} {} → {}", "{} 的限额 {} → {}"),
+    "started": ("{} started", "{} 启动"),
+    "silenced": ("{} silenced {}", "{} 静默 {}"),
+    "unlimited": ("unlimited", "不限"),
+    "noticed": ("noticed after {} by {}", "{} 后由 {} 发现"),
+    "incident": ("incident", "事件"),
+    "incidents_of": ("Incidents of {}", "{} 的事件"),
+    "no_incident": ("There was none since this process began.", "本进程启动以来没有事件。"),
+    "comma": (", ", "，"),
+    "unknown": ("no cause is known", "原因未知"),
+    "and_more": ("{} and {} more", "{} 等另外 {} 个"),
+    "on": ("{} on {}", "{}（{}）"),
+    "lasts": ("lasts since {}", "自 {} 起持续"),
+    "lasted": ("lasted {}", "历时 {}"),
+    "fires": ("{} fires", "{} 触发"),
+    "fires_again": ("{} fires, {} times", "{} 触发，共 {} 次"),
+    "resolved": ("{} is over", "{} 恢复"),
+    "sure": ("{} sure", "置信度 {}"),
+    "also": ("Also: {}", "另有：{}"),
+    "timeline": ("Timeline", "时间线"),
+    "runbooks": ("Runbooks", "处置手册"),
+    "silence": ("silence this incident", "静默此事件"),
+    "commands": ("Commands", "命令"),
+    "every": ("all incidents", "全部事件"),
+    "more_alerts": ("and {} more alerts", "另有 {} 条告警"),
+}
+"""Each in English and in Chinese."""
 LANGUAGES: Final[Mapping[str, Words]] = {
-    "en": Words(
-        language="en",
-        cause="{}",
-        since="{}, since {}",
-        other_cause="Another cause than before: {}",
-        goes_on="It belongs to an incident that goes on since {}",
-        eased="It is going back: no page fires any more, {} alerts still do",
-        took_over="It may have been reported before: tritonobs serve has run since {} only",
-        next_step="Next: {}",
-        over="It is over after {}",
-        was="Its cause: {}",
-        failed="{} requests failed",
-        late="{} were later than promised",
-        only_late="{} requests were later than promised",
-        harmless="no request failed or was later than promised",
-        budget="{share} of the error budget of {slo}",
-        meanwhile="Meanwhile: {}",
-        limit_changed="limit of {} {} → {}",
-        started="{} started",
-        silenced="{} silenced {}",
-        unlimited="unlimited",
-        noticed="noticed after {} by {}",
-        incident="incident",
-        incidents_of="Incidents of {}",
-        no_incident="There was none since this process began.",
-        comma=", ",
-        unknown="no cause is known",
-        and_more="{} and {} more",
-        on="{} on {}",
-        lasts="lasts since {}",
-        lasted="lasted {}",
-        fires="{} fires",
-        fires_again="{} fires, {} times",
-        resolved="{} is over",
-        sure="{} sure",
-        also="Also: {}",
-        timeline="Timeline",
-        runbooks="Runbooks",
-        silence="silence this incident",
-        commands="Commands",
-        every="all incidents",
-        more_alerts="and {} more alerts",
-    ),
-    "zh": Words(
-        language="zh",
-        cause="诊断：{}",
-        since="{}（自 {} 起）",
-        other_cause="诊断有变：{}",
-        goes_on="属于自 {} 起持续的事件",
-        eased="正在恢复：已无紧急告警，仍有 {} 条告警触发",
-        took_over="此前可能已通知：tritonobs serve 自 {} 起运行",
-        next_step="下一步：{}",
-        over="已结束，历时 {}",
-        was="诊断：{}",
-        failed="{} 个请求失败",
-        late="{} 个超过承诺时间",
-        only_late="{} 个请求超过承诺时间",
-        harmless="没有请求失败或超过承诺时间",
-        budget="消耗 {slo} 错误预算的 {share}",
-        meanwhile="期间操作：{}",
-        limit_changed="{} 的限额 {} → {}",
-        started="{} 启动",
-        silenced="{} 静默 {}",
-        unlimited="不限",
-        noticed="{} 后由 {} 发现",
-        incident="事件",
-        incidents_of="{} 的事件",
-        no_incident="本进程启动以来没有事件。",
-        comma="，",
-        unknown="原因未知",
-        and_more="{} 等另外 {} 个",
-        on="{}（{}）",
-        lasts="自 {} 起持续",
-        lasted="历时 {}",
-        fires="{} 触发",
-        fires_again="{} 触发，共 {} 次",
-        resolved="{} 恢复",
-        sure="置信度 {}",
-        also="另有：{}",
-        timeline="时间线",
-        runbooks="处置手册",
-        silence="静默此事件",
-        commands="命令",
-        every="全部事件",
-        more_alerts="另有 {} 条告警",
-    ),
+    language: Words(**{name: texts[number] for name, texts in _PHRASES.items()})
+    for number, language in enumerate(_PHRASES["language"])
 }
 ENGLISH: Final = LANGUAGES["en"]
 
@@ -271,37 +236,32 @@ def counts(bill: Cost, words: Words = ENGLISH) -> Iterator[str]:
     if known and not any(known):
         yield words.harmless
         return
-    for number, phrase in (
-        (bill.failed, words.failed),
-        (bill.late, words.late if bill.failed else words.only_late),
-    ):
-        if number:
-            yield phrase.format(format_number(number))
+    if bill.failed:
+        yield words.failed.format(format_number(bill.failed))
+    if bill.late:
+        late = words.late if bill.failed else words.only_late
+        yield late.format(format_number(bill.late))
     worst = next((one for one in bill.charged if one.budget_share), None)
     if worst and worst.budget_share:
-        name = " ".join(part for part in (worst.model, worst.version, worst.slo) if part)
-        yield words.budget.format(share=_share(worst.budget_share), slo=name)
+        name = " ".join(filter(None, (worst.model, worst.version, worst.slo)))
+        share = format_percent(float(f"{worst.budget_share:.2g}"))
+        yield words.budget.format(share=share, slo=name)
 
 
 def action(done: Action, words: Words = ENGLISH) -> str:
     """`limit of inspect 8 → 12`, `detector 2 started`, `ops silenced model="inspect"`."""
     if isinstance(done, Silenced):
         return words.silenced.format(done.who or "?", " ".join(done.matchers))
-    name = " ".join(part for part in (done.model, done.version) if part)
+    name = " ".join(filter(None, (done.model, done.version)))
     if isinstance(done, LimitChanged):
         old, new = (words.unlimited if text in {"", "inf"} else text for text in (done.old, done.new))
         return words.limit_changed.format(name or "*", old, new)
     return words.started.format(name)
 
 
-def _share(share: float) -> str:
-    """`3.2%`, `0.05%`, `240%`."""
-    return format_percent(float(f"{share:.2g}"))
-
-
 def lasted(began: float, ended: float) -> str:
     """`12m30s`."""
-    return format_duration(Decimal(max(0, round(ended - began))))
+    return format_duration(max(0, round(ended - began)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,13 +327,11 @@ def silence(entry: Entry, alertmanager_url: str) -> str:
     }
     if not alerts or not common:
         return ""
-    matchers = ",".join(
-        (
-            f"alertname=~{_quoted('|'.join(map(re.escape, alerts)))}",
-            *(f"{k}={_quoted(v)}" for k, v in common.items()),
-        )
+    matchers = promql.selector(
+        f"alertname=~{promql.quoted('|'.join(map(re.escape, alerts)))}",
+        *(f"{name}={promql.quoted(text)}" for name, text in common.items()),
     )
-    return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote('{' + matchers + '}', safe='')}"
+    return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote(matchers, safe='')}"
 
 
 def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
@@ -386,15 +344,10 @@ def commands(entry: Entry, readings: Mapping[Moment, Path]) -> tuple[str, ...]:
     )
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def named(alert: KeptAlert) -> str:
     """`TritonQpsAboveLimit inspect 2 decode`."""
-    labels = alert.labels
-    parts = [labels.get(name, "") for name in ("alertname", "model", "version", "stage", "slo", "replica")]
-    return " ".join(part for part in parts if part)
+    names = ("alertname", "model", "version", "stage", "slo", "replica")
+    return " ".join(filter(None, map(alert.labels.get, names)))
 
 
 def lines(entry: Entry, readings: Mapping[Moment, Path]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
@@ -23,6 +24,7 @@ from tritonobs.extensions.incidents.cost import (
 from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.plan.fleet import Plan, Slo
 from tritonobs.timings import promql
+from tritonobs.timings.episodes import runs
 from tritonobs.units import format_duration, format_number, parse_moment
 
 _SHORTEST_SECONDS = 60.0
@@ -36,7 +38,6 @@ _Amounts = Mapping[_Subject, float]
 _STEPS = 400
 _SHORTEST_STEP_SECONDS = 15.0
 _MODEL = f"{names.MODEL}="
-_SUBJECT = (names.MODEL, names.VERSION)
 
 
 def bill(
@@ -154,9 +155,8 @@ def done(
 
 def _limits(series: Series) -> Iterator[LimitChanged]:
     """Each step from one value to another."""
-    before: float | None = None
-    for at, value in series.points:
-        if before is not None and value != before:
+    for (_, before), (at, value) in pairwise(series.points):
+        if value != before:
             yield LimitChanged(
                 at=at,
                 who="",
@@ -165,7 +165,6 @@ def _limits(series: Series) -> Iterator[LimitChanged]:
                 old=format_number(before),
                 new=format_number(value),
             )
-        before = value
 
 
 def _loads(scope: promql.Scope, step: float) -> str:
@@ -182,13 +181,12 @@ def _loads(scope: promql.Scope, step: float) -> str:
 
 def _loaded(series: Series, step: float, start: float) -> Iterator[VersionLoaded]:
     """The beginning of each stretch."""
-    model, version = (series.labels.get(label, "") for label in _SUBJECT)
-    previous = float("-inf")
-    for at, _ in series.points:
+    model, version = (series.labels.get(label, "") for label in promql.MODEL_VERSION)
+    for stretch in runs(series.points, step):
+        at = stretch[0][0]
         # What holds from the first step on began before.
-        if at - previous > 1.5 * step and at > start + step:
+        if at > start + step:
             yield VersionLoaded(at=at, model=model, version=version)
-        previous = at
 
 
 def _silenced(one: Silence) -> Silenced | None:

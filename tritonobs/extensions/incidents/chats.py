@@ -16,6 +16,7 @@ from typing import Final
 
 from tritonobs.delivery.payload import Alert, Sifted, State
 from tritonobs.extensions.incidents.incident import (
+    PAGE,
     SEVERITIES,
     Fleet,
     Incident,
@@ -42,11 +43,8 @@ LONGEST_WAIT_SECONDS: Final = 240.0
 """Alertmanager gives a call about tickets five minutes (`render/alertmanager.py`), answers included."""
 END_WAIT_SECONDS: Final = 5.0
 """Pages of one fault end within seconds of each other. Alertmanager gives a call about pages ten seconds."""
-REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(
-    {"critical": 3600.0, "warning": 3600.0, "info": 3600.0, "none": 3600.0}
-)
+REPEAT_SECONDS: Final[Mapping[str, float]] = MappingProxyType(dict.fromkeys(SEVERITIES, 3600.0))
 """When to repeat is Alertmanager's to say; of several groups of one incident, one is heard in an hour."""
-_PAGE: Final = SEVERITIES.index("critical")
 _ALONE: Final = frozenset({What.CAUSE, What.EASED})
 """What is worth a message although no alert came."""
 
@@ -150,14 +148,13 @@ def telling(talk: Talk, incidents: Iterable[Incident], stale: Collection[str] = 
     """
     now_is = {one.id: one for one in incidents}
     messages = dict(talk.messages)
-    for ident, message in messages.items():
+    for ident, message in talk.messages.items():
         incident = now_is.get(ident)
         if ident in stale:
             messages[ident] = replace(message, cause=None, corrects=False)
-        if ident in stale or incident is None or incident.cause is None:
-            continue
-        cause, corrects = explained(talk.chat, incident, message.kind)
-        messages[ident] = replace(message, incident=incident, cause=cause, corrects=corrects)
+        elif incident and incident.cause:
+            cause, corrects = explained(talk.chat, incident, message.kind)
+            messages[ident] = replace(message, incident=incident, cause=cause, corrects=corrects)
     return replace(talk, messages=messages)
 
 
@@ -213,15 +210,15 @@ def resumed(entries: Iterable[Entry], now: float) -> dict[str, Talk]:
 
 def _waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     """Whether a ticket may wait: it begins, or ends for a chat that has it, and the incident is known."""
-    if rank(alert.labels) >= _PAGE or incident.ended is not None or not chat.told_of(incident):
+    if rank(alert.labels) >= PAGE or incident.ended is not None or not chat.told_of(incident):
         return False
     return alert.firing or chat.thinks_firing(alert.fingerprint)
 
 
 def _end_waits(chat: Chat, alert: Alert, incident: Incident) -> bool:
     """Whether the end of a page, which the chat thinks fires, may wait for other pages of its incident."""
-    ends = rank(alert.labels) >= _PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
-    pages = any(one.firing and one.rank >= _PAGE for one in incident.alerts)
+    ends = rank(alert.labels) >= PAGE and not alert.firing and chat.thinks_firing(alert.fingerprint)
+    pages = any(one.firing and one.rank >= PAGE for one in incident.alerts)
     return ends and pages and chat.told_of(incident) is not None
 
 

@@ -70,16 +70,14 @@ class Listing:
     @property
     def over(self) -> Mapping[str, float]:
         """The alerts that are over, by fingerprint: since when they are missing."""
-        return {
-            key: one.gone for key, one in self.seen.items() if one.gone is not None and self._is_over(one)
-        }
+        gone = ((key, one, one.gone) for key, one in self.seen.items() if one.gone is not None)
+        return {key: since for key, one, since in gone if self._is_over(one, since)}
 
-    def _is_over(self, one: _Seen) -> bool:
-        assert one.gone is not None  # noqa: S101 (`over`)
+    def _is_over(self, one: _Seen, since: float) -> bool:
         if one.run != self.run and self.at - self.since < max(RESTARTED_SECONDS, one.lasts_seconds):
             return False
         # Two answers without it, and what Alertmanager is to report is left to it.
-        return self.at > one.gone if one.muted else self.at - one.gone >= TOLD_SECONDS
+        return self.at > since if one.muted else self.at - since >= TOLD_SECONDS
 
 
 def ask(alertmanager: AlertmanagerClient) -> Answer:

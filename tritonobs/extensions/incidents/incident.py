@@ -9,14 +9,15 @@ import enum
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tritonobs import names
 from tritonobs.delivery.payload import Alert
-from tritonobs.plan.graph import Edges, calls_per_request, direct_calls
+from tritonobs.delivery.view import ALERTNAME, SEVERITY
+from tritonobs.plan.graph import Edges, callers, calls_per_request, direct_calls
 from tritonobs.timings.cause import Cause
 
 if TYPE_CHECKING:
@@ -33,10 +34,9 @@ ID: Final = re.compile(r"[0-9]{8}-[0-9]{4}-[0-9a-f]{10}")
 CauseKey = tuple[str, ...]
 
 
-ALERTNAME: Final = "alertname"
-SEVERITY: Final = "severity"
 INFO: Final = 1
-_RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": 3}
+PAGE: Final = 3
+_RANKS: Final = {"none": 0, "info": INFO, "warning": 2, "critical": PAGE}
 SEVERITIES: Final = tuple(_RANKS)
 """From what no one is sent to what wakes people; a severity of others counts as a warning."""
 
@@ -114,21 +114,19 @@ class Fleet:
         return self._above.get(model, frozenset())
 
     @cached_property
-    def _below(self) -> Mapping[str, frozenset[str]]:
-        return {model: frozenset(called) for model, called in calls_per_request(self.edges).items()}
-
-    @cached_property
-    def _related(self) -> Mapping[str, frozenset[str]]:
-        models = self._below.keys() | self._above.keys()
-        return {one: self._below.get(one, frozenset()) | self.above(one) | {one} for one in models}
+    def _below(self) -> Edges:
+        return calls_per_request(self.edges)
 
     @cached_property
     def _above(self) -> Mapping[str, frozenset[str]]:
-        found: dict[str, set[str]] = {}
-        for model, called in self._below.items():
-            for member in called:
-                found.setdefault(member, set()).add(model)
-        return {model: frozenset(callers) for model, callers in found.items()}
+        return {model: frozenset(found) for model, found in callers(self._below).items()}
+
+    @cached_property
+    def _related(self) -> Mapping[str, frozenset[str]]:
+        return {
+            model: frozenset({model, *above, *self._below.get(model, ())})
+            for model, above in self._above.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,20 +278,20 @@ class Incident:
     that of those that fire ("" when none does). `eased` is since when none of the worst severity fires
     although others do. `causes` are those of the last verdict that had any; the first explains it. `joined`
     are ids under which it was known before it turned out to be this one. `opened` is when this process first
-    knew it, `anchor` the alert that its id is made of.
+    knew it, `anchor` the alert that its id is made of. `summed_up` fills in what follows from its alerts.
     """
 
     id: str
     anchor: str
     opened: float
     began: float
-    ended: float | None
-    closed_at: float | None
-    worst: str
-    now: str
-    eased: float | None
-    place: Place
-    alerts: tuple[Episode, ...]
+    ended: float | None = None
+    closed_at: float | None = None
+    worst: str = ""
+    now: str = ""
+    eased: float | None = None
+    place: Place = field(default_factory=Place)
+    alerts: tuple[Episode, ...] = ()
     causes: tuple[Cause, ...] = ()
     joined: tuple[str, ...] = ()
 

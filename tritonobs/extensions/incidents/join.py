@@ -31,7 +31,6 @@ from tritonobs.extensions.incidents.incident import (
     Episode,
     Fleet,
     Incident,
-    Place,
     Where,
     changes,
     ident,
@@ -280,19 +279,7 @@ def _new(state: State, now: float, first: Episode) -> Incident:
     if name in state.closed:
         # Its alert fires on although it was said to be over, as when Alertmanager lost its memory.
         return state.closed[name]
-    return Incident(
-        id=name,
-        anchor=first.key,
-        opened=now,
-        began=first.began,
-        ended=None,
-        closed_at=None,
-        worst="",
-        now="",
-        eased=None,
-        place=Place(),
-        alerts=(),
-    )
+    return Incident(id=name, anchor=first.key, opened=now, began=first.began)
 
 
 def _with_causes(incident: Incident, said: Sequence[Explanation], fleet: Fleet) -> Incident:

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from tritonobs.delivery.payload import State
 from tritonobs.extensions.incidents.incident import (
-    SEVERITIES,
+    PAGE,
     CauseKey,
     Change,
     Episode,
@@ -39,7 +39,6 @@ MOST_TOLD: Final = 500
 _AT_ONCE_SECONDS: Final = 60.0
 """What follows from a fault is dated within seconds of it, or of the scrape that shows it."""
 FIRING: Final = "firing"
-_PAGE: Final = SEVERITIES.index("critical")
 
 _Entry = TypeVar("_Entry")
 
@@ -97,21 +96,6 @@ class Message:
     going_on: tuple[Episode, ...]
     over: tuple[Episode, ...]
     corrects: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """What is wrong, as triage says it; "" where it does not, or this chat has heard it."""
-        return self.cause.sentence if self.cause else ""
-
-    @property
-    def next_step(self) -> str:
-        """What to do first; "" where it is not known."""
-        return next(iter(self.cause.next_steps), "") if self.cause else ""
-
-    @property
-    def since(self) -> float:
-        """When the trouble began, a Unix time."""
-        return self.incident.since
 
     @property
     def states(self) -> frozenset[State]:
@@ -262,7 +246,7 @@ def _outlived(chat: Chat, one: Episode) -> bool:
 
 def _of_page(chat: Chat, one: Episode) -> bool:
     """Whether a page begins or ends, and the chat was not told."""
-    if one.rank < _PAGE:
+    if one.rank < PAGE:
         return False
     return chat.named.get(one.key) != one.alert.state if one.firing else _over(chat, one)
 

@@ -12,10 +12,11 @@ import logging
 import time
 import zoneinfo
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timezone, tzinfo
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -28,16 +29,18 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.account import ENGLISH, LANGUAGES, Words
-from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import SEVERITIES, CauseKey, Incident, cause_key
-from tritonobs.extensions.incidents.recorder import Entry, Recorded, Recorder, entry_of
-from tritonobs.outside import shown
+from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
+from tritonobs.outside import shown, whole
 from tritonobs.plan.fleet import Plan
 from tritonobs.registry import answer
 from tritonobs.report.formats import template
 from tritonobs.tasks import Threads
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_clock, format_moment
+
+if TYPE_CHECKING:
+    from tritonobs.extensions.incidents.part import Incidents
 
 _READ_SECONDS = 5.0
 _REFRESH_SECONDS = 15
@@ -96,31 +99,7 @@ _ROW: Final = ("alertname", names.MODEL, names.VERSION, names.STAGE, names.ROBOT
 """What a row of the boards' panel of alerts says (`dashboards/signals/alerts.py`)."""
 
 
-class Source(Protocol):
-    """Where the pages have incidents from."""
-
-    @property
-    def incidents(self) -> tuple[Incident, ...]:
-        """Those that this process knows."""
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """The folder in which they are kept, if there is one."""
-
-    @property
-    def bills(self) -> Mapping[str, Cost]:
-        """What those cost that are over, by id."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in use."""
-
-    @property
-    def pictures(self) -> Pictures:
-        """What draws them."""
-
-
-def routes(source: Source) -> list[Route]:
+def routes(source: Incidents) -> list[Route]:
     """`/incidents` and `/incidents/ID`."""
     threads = Threads("pages of incidents", most=2)
 
@@ -200,7 +179,7 @@ def incident_page(
     )
 
 
-def _entries(source: Source) -> list[Entry]:
+def _entries(source: Incidents) -> list[Entry]:
     """Those that this process knows, and those that are kept; the latest first."""
     now = time.time()
     bills = source.bills
@@ -210,17 +189,14 @@ def _entries(source: Source) -> list[Entry]:
     return sorted(every.values(), key=lambda entry: -entry.began)[:_MOST_LISTED]
 
 
-def _found(source: Source, ident: str) -> Recorded | None:
-    readings = {}
-    try:
+def _found(source: Incidents, ident: str) -> Recorded | None:
+    kept = None
+    with suppress(TritonobsError):
         kept = source.recorder.load(ident) if source.recorder else None
-    except TritonobsError:
-        kept = None
-    if kept:
-        readings = dict(kept.readings)
     live = next((one for one in source.incidents if ident == one.id or ident in one.joined), None)
     if live:
-        return Recorded(entry=entry_of(live, time.time(), source.bills.get(live.id)), readings=readings)
+        entry = entry_of(live, time.time(), source.bills.get(live.id))
+        return Recorded(entry=entry, readings=kept.readings if kept else {})
     return kept
 
 
@@ -401,4 +377,4 @@ def _rows(one: Incident) -> Iterator[tuple[tuple[str, ...], float]]:
         texts = [alert.alert.labels.get(label, "") for label in _ROW]
         # A name that is cut is on no board.
         if alert.firing and all(len(text) <= _LONGEST for text in texts):
-            yield (one.id, *(text.encode("utf-8", "replace").decode() for text in texts)), alert.latest
+            yield (one.id, *map(whole, texts)), alert.latest

@@ -24,6 +24,7 @@ from tritonobs.clients.prometheus import FiringAlert, PrometheusClient
 from tritonobs.clients.triton import TritonClient
 from tritonobs.delivery.composer import Said
 from tritonobs.delivery.payload import Alert, Sifted, State
+from tritonobs.delivery.view import ALERTNAME
 from tritonobs.errors import ClientError
 from tritonobs.extensions.incidents import chats, ends, recorder
 from tritonobs.extensions.incidents.account import said
@@ -32,7 +33,7 @@ from tritonobs.extensions.incidents.chats import Manner, Talk, heard, sift, tell
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.ends import Listing, ended, firing
 from tritonobs.extensions.incidents.groups import NEAR_SECONDS
-from tritonobs.extensions.incidents.incident import ALERTNAME, Fleet, Incident
+from tritonobs.extensions.incidents.incident import Fleet, Incident
 from tritonobs.extensions.incidents.join import State as Known
 from tritonobs.extensions.incidents.join import Step, join
 from tritonobs.extensions.incidents.news import Message
@@ -101,14 +102,14 @@ class Incidents:
         self._join_threads, self._look_threads = Threads("incidents"), Threads("cause")
         self._bill_threads, self._recall_threads = Threads("cost"), Threads("alerts of before")
         self._list_threads = Threads("alerts that fire")
-        self._bills: dict[str, tuple[float | None, Cost]] = {}
+        self._bills: dict[tuple[str, float | None], Cost] = {}
+        """By the id of the incident, and when it ended."""
         self._judge: Callable[..., Any] | None = answer("verdict")
         self._look: asyncio.Task[None] | None = None
         self._looked: Any = None
         self._began_at = self._heard_at = -_LOOK_AGAIN_SECONDS
         self._judged_at = 0.0
         """When the last look that found something began, a Unix time."""
-        self._asked: _Asked | None = None
         self._tasks: set[asyncio.Task[Step]] = set()
         self._folder: Folder | None = None
         self._talks: dict[str, Talk] = {}
@@ -119,7 +120,7 @@ class Incidents:
         self._listing = Listing()
         self._reading: asyncio.Task[None] | None = None
         self._read_at = self._recalled_at = -_LIST_AGAIN_SECONDS
-        self.apply(plan)
+        self._use(plan)
         supervisor.keep("incidents", self._round)
 
     @property
@@ -130,17 +131,8 @@ class Incidents:
     @property
     def bills(self) -> Mapping[str, Cost]:
         """What incidents cost that are over, by id. One that goes on again has none until its next end."""
-        known = ((one, self._bills.get(one.id)) for one in self.incidents)
-        return {
-            one.id: entry[1]
-            for one, entry in known
-            if entry and one.ended is not None and entry[0] == one.ended
-        }
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in use."""
-        return self._plan
+        known = ((one.id, self._bills.get((one.id, one.ended))) for one in self.incidents)
+        return {ident: cost for ident, cost in known if cost}
 
     @property
     def recorder(self) -> Recorder | None:
@@ -148,8 +140,8 @@ class Incidents:
         return self._folder.recorder if self._folder else None
 
     @property
-    def sieve(self) -> Incidents | None:
-        """Itself; none where the fleet file wants every alert sent at once."""
+    def sieve(self) -> Incidents:
+        """Itself."""
         return self
 
     def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
@@ -162,15 +154,17 @@ class Incidents:
 
     def apply(self, plan: Plan) -> None:
         """Use another plan."""
-        self._plan, self._fleet = plan, Fleet.of(plan)
+        self._asked.close()
+        self._use(plan)
+
+    def _use(self, plan: Plan) -> None:
+        self.plan, self._fleet = plan, Fleet.of(plan)
         self._manner = Manner.of(self._fleet, float(plan.incidents.update_seconds))
         robots = {robot.name for robot in plan.notify.robots}
         self._talks = {name: talk for name, talk in self._talks.items() if name in robots}
         folder = plan.incidents.folder
         if folder is None or self._folder is None or self._folder.recorder.folder != folder:
             self._folder = Folder(Recorder(folder)) if folder else None
-        if self._asked:
-            self._asked.close()
         self._asked = _clients(plan)
 
     def close(self) -> None:
@@ -178,8 +172,7 @@ class Incidents:
         for task in (self._look, self._speaking, self._reading, *self._tasks):
             if task:
                 task.cancel()
-        if self._asked:
-            self._asked.close()
+        self._asked.close()
         self.pictures.close()
 
     async def sift(self, robot: str, alerts: Sequence[Alert]) -> Sifted:
@@ -209,7 +202,6 @@ class Incidents:
         Without its answer, what begins now is another incident.
         """
         asked, known = self._asked, self._state.owners
-        assert asked is not None  # noqa: S101 (made by `apply`)
         try:
             alerts = await self._recall_threads.run(asked.alertmanager.alerts, seconds=_RECALL_SECONDS)
         except Exception as error:  # noqa: BLE001 (alerts are sent in any case)
@@ -262,7 +254,7 @@ class Incidents:
             await self._add_up(ended[:_MOST_BILLS])
         stale = frozenset(one.id for one in incidents if self._newer(one, by=_PAUSE_SECONDS))
         self._talks = {name: telling(talk, incidents, stale) for name, talk in self._talks.items()}
-        bills, plan, news = self.bills, self._plan, self._messages(robot.name)
+        bills, plan, news = self.bills, self.plan, self._messages(robot.name)
         # Time zones are files.
         return await self._join_threads.run(
             lambda: said(incidents, bills, plan, robot, news=news, stale=stale, running_since=self._began),
@@ -278,14 +270,12 @@ class Incidents:
 
     async def _add_up(self, ended: Sequence[Incident]) -> None:
         """What these, which ended, cost, where Prometheus says it in time."""
-        asked, plan, fleet, now = self._asked, self._plan, self._fleet, time.time()
+        asked, plan, fleet, now = self._asked, self.plan, self._fleet, time.time()
 
-        def read() -> dict[str, tuple[float | None, Cost]]:
-            assert asked is not None  # noqa: S101 (made by `apply`)
+        def read() -> dict[tuple[str, float | None], Cost]:
             return {
-                one.id: (
-                    one.ended,
-                    bill(asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager),
+                (one.id, one.ended): bill(
+                    asked.prometheus, plan, one, fleet, now, alertmanager=asked.alertmanager
                 )
                 for one in ended
             }
@@ -341,7 +331,6 @@ class Incidents:
     async def _read_ends(self) -> None:
         """Hear of ends that no call reports. Without Alertmanager's answer nothing has ended."""
         asked, known = self._asked, self._state.alerts
-        assert asked is not None  # noqa: S101 (made by `apply`)
         try:
             listed = await self._list_threads.run(lambda: ends.ask(asked.alertmanager), seconds=_LIST_SECONDS)
         except Exception as error:  # noqa: BLE001 (ends are reported by calls, too)
@@ -358,7 +347,7 @@ class Incidents:
             await self._add_up([one for one in silent if one.ended is not None][:_MOST_BILLS])
 
     def _may_look(self) -> bool:
-        if self._judge is None or not self._plan.incidents.triage:
+        if self._judge is None or not self.plan.incidents.triage:
             return False
         under_way = self._look is not None and not self._look.done()
         return under_way or time.monotonic() - self._began_at >= _PAUSE_SECONDS
@@ -383,7 +372,6 @@ class Incidents:
         incidents = self.incidents
 
         def look() -> Any:  # noqa: ANN401 (what the answer gives)
-            assert asked is not None  # noqa: S101 (made by `apply`)
             span = _span(incidents, now, _active(asked.prometheus))
             return judge(
                 asked.prometheus,

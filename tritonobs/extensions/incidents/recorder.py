@@ -30,6 +30,7 @@ from tritonobs.extensions.incidents.incident import ID, Change, Episode, Inciden
 from tritonobs.extensions.incidents.incident import Place as Touched
 from tritonobs.extensions.incidents.join import FORGOTTEN_SECONDS, State
 from tritonobs.findings import Finding, Place
+from tritonobs.outside import whole
 from tritonobs.tasks import Threads
 from tritonobs.timings.cause import Cause
 
@@ -125,7 +126,7 @@ def entry_of(
     where = incident.place
     return Entry(
         id=incident.id,
-        anchor=_whole(incident.anchor),
+        anchor=whole(incident.anchor),
         opened=incident.opened,
         began=incident.began,
         since=incident.since,
@@ -133,7 +134,7 @@ def entry_of(
         closed=incident.closed,
         worst=incident.worst,
         models=_wholes(where.models),
-        versions=tuple((_whole(model), _whole(version)) for model, version in where.versions),
+        versions=tuple((whole(model), whole(version)) for model, version in where.versions),
         replicas=_wholes(where.replicas),
         areas=_wholes(where.areas),
         causes=tuple(map(_cause, incident.causes)),
@@ -241,11 +242,9 @@ class Recorder:
             if not now_called:
                 raise FileUnusable(self.folder, f"has no incident {ident}")
             ident = now_called
-        paths = {moment: self._path(ident, moment) for moment in Moment}
-        return Recorded(
-            entry=self._read(ident),
-            readings={moment: path for moment, path in paths.items() if path.exists()},
-        )
+        paths = ((moment, self._path(ident, moment)) for moment in Moment)
+        readings = {moment: path for moment, path in paths if path.exists()}
+        return Recorded(entry=self._read(ident), readings=readings)
 
     def _path(self, ident: str, moment: Moment | None = None) -> Path:
         if not ID.fullmatch(ident):
@@ -337,25 +336,12 @@ def incident_of(entry: Entry) -> Incident:
         opened=entry.opened,
         began=entry.began,
         ended=entry.ended,
-        closed_at=None,
         worst=entry.worst,
         now=entry.worst,
-        eased=None,
         place=Touched(
             models=entry.models, versions=entry.versions, replicas=entry.replicas, areas=entry.areas
         ),
-        alerts=(),
-        causes=tuple(
-            Cause(
-                check=one.check,
-                place=one.place,
-                sentence=one.sentence,
-                confidence=one.confidence,
-                since=one.since,
-                next_steps=one.next_steps,
-            )
-            for one in entry.causes
-        ),
+        causes=tuple(Cause(**one.model_dump()) for one in entry.causes),
         joined=entry.joined,
     )
 
@@ -364,7 +350,7 @@ def _cause(cause: Cause) -> KeptCause:
     return KeptCause(
         check=cause.check,
         place=_wholes(cause.place),
-        sentence=_whole(cause.sentence),
+        sentence=whole(cause.sentence),
         confidence=cause.confidence,
         since=cause.since,
         next_steps=_wholes(cause.next_steps),
@@ -373,8 +359,8 @@ def _cause(cause: Cause) -> KeptCause:
 
 def _alert(one: Episode) -> KeptAlert:
     return KeptAlert(
-        fingerprint=_whole(one.key),
-        labels={_whole(name): _whole(text) for name, text in one.alert.labels.items()},
+        fingerprint=whole(one.key),
+        labels={whole(name): whole(text) for name, text in one.alert.labels.items()},
         began=one.began,
         ended=one.ended,
         times=one.times,
@@ -382,12 +368,7 @@ def _alert(one: Episode) -> KeptAlert:
 
 
 def _wholes(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(_whole, texts))
-
-
-def _whole(text: str) -> str:
-    """The text without halves of characters, which no file can hold."""
-    return text.encode("utf-8", "replace").decode()
+    return tuple(map(whole, texts))
 
 
 _MOMENTS = {What.ENDED: Moment.END, What.BEGAN: Moment.FIRST}
