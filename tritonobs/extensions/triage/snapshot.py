@@ -116,13 +116,14 @@ def take_snapshot(
     targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
     found_targets = next(iter(targets.values()), ())
     scrape_seconds = scrape_interval_seconds(found_targets)
-    now, before, asked = _both(
-        prometheus,
-        readings,
-        {span: _questions(wide, span.seconds, scrape_seconds) for span in (incident, baseline)},
-    )
-    # Both windows are taken apart by the same calls, because their rows are compared by path.
-    now["calls"] = before["calls"] = calls
+
+    def answers(span: Span, called: str) -> dict[str, tuple[Reading, ...]]:
+        """About all models in a window."""
+        asked = _questions(wide, span.seconds, scrape_seconds)
+        # Both windows are taken apart by the same calls, because their rows are compared by path.
+        return _answers(prometheus, readings, span, asked, called=called) | {"calls": calls}
+
+    now, before = answers(incident, _OF_INCIDENT), answers(baseline, _OF_BASELINE)
     close = _about(cluster, _focus(now, before, incident, baseline), calls)
     shortest = _SCRAPES * scrape_seconds
     calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
@@ -130,16 +131,13 @@ def take_snapshot(
         baseline = calm.span
         if 0 < incident.start - baseline.end <= reach_seconds:
             incident, calm = Span(start=baseline.end, end=incident.end), replace(calm, note="")
-            asked = _questions(wide, incident.seconds, scrape_seconds)
-            now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
-        asks = _questions(wide, baseline.seconds, scrape_seconds)
-        before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
-        now["calls"] = before["calls"] = calls
-    later, earlier, asked_close = _both(
-        prometheus,
-        readings,
-        {span: questions.close_questions(close, span.seconds) for span in (incident, baseline)},
-    )
+            now = answers(incident, _OF_INCIDENT)
+        before = answers(baseline, _OF_BASELINE)
+    asked = _questions(wide, incident.seconds, scrape_seconds)
+    asked_close = questions.close_questions(close, incident.seconds)
+    later = _answers(prometheus, readings, incident, asked_close, called=_OF_INCIDENT)
+    close_before = questions.close_questions(close, baseline.seconds)
+    earlier = _answers(prometheus, readings, baseline, close_before, called=_OF_BASELINE)
     seconds = min(2 * incident.seconds + _LEAD_SECONDS, _TREND_SECONDS)
     both = Span(start=incident.end - seconds, end=incident.end)
     step = max(both.seconds / _TREND_STEPS, scrape_seconds, 1.0)
@@ -193,16 +191,6 @@ def _questions(scope: promql.Scope, window_seconds: float, scrape_seconds: float
         **questions.moment_questions(scope, scrape_seconds),
         **{name: ask(scope, window_seconds) for name, ask in ASKS.items()},
     }
-
-
-def _both(
-    prometheus: PrometheusClient, readings: Readings, asks: Mapping[Span, Mapping[str, str]]
-) -> tuple[dict[str, tuple[Reading, ...]], dict[str, tuple[Reading, ...]], dict[str, str]]:
-    """The answers of the incident, those of the baseline, and what was asked about the incident."""
-    (incident, asked), (baseline, asked_before) = asks.items()
-    now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
-    before = _answers(prometheus, readings, baseline, asked_before, called=_OF_BASELINE)
-    return now, before, dict(asked)
 
 
 def _answers(
