@@ -7,6 +7,7 @@ the incident is over, what Prometheus' API reports only for this moment is read 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -225,15 +226,32 @@ def _ranges(
 
 
 def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
-    errors: dict[str, float] = {}
+    """The models to read in detail: all where there are few, else those with most trouble."""
+    timings = timings_from(now, at=incident.end, window_seconds=incident.seconds)
+    earlier = timings_from(before, at=baseline.end, window_seconds=baseline.seconds)
+    models = {model for model, _ in (*timings.subjects(), *earlier.subjects())}
+    if len(models) <= _ALL_UP_TO:
+        return models
+    errors = defaultdict[str, float](float)
     for reading in (*now.get("stage_errors", ()), *now.get("failures", ())):
-        model = reading.labels.get(names.MODEL, "")
-        errors[model] = errors.get(model, 0.0) + reading.value
-    return focus_models(
-        timings_from(now, at=incident.end, window_seconds=incident.seconds),
-        timings_from(before, at=baseline.end, window_seconds=baseline.seconds),
-        errors,
-    )
+        errors[reading.labels.get(names.MODEL, "")] += reading.value
+    trouble = _trouble(timings, earlier)
+    worst = sorted(models, key=lambda model: -(trouble[model] + errors[model]))
+    return with_callees(worst[:_CLOSE], timings.calls)
+
+
+def _trouble(now: Timings, before: Timings) -> Mapping[str, float]:
+    """By model, added seconds of waiting a second; a version that is gone counts as one."""
+    extra = defaultdict[str, float](float)
+    for subject, server in now.servers.items():
+        was = before.servers.get(subject)
+        if server.request is not None:
+            usual = was.request if was and was.request is not None else 0.0
+            extra[subject[0]] += max(0.0, server.request - usual) * server.rate
+    for subject, was in before.servers.items():
+        if was.rate > 0 and not now.servers.get(subject):
+            extra[subject[0]] += 1.0
+    return extra
 
 
 def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:
@@ -264,31 +282,6 @@ def look_at(triton: TritonClient) -> ReplicaState:
         entries=entries,
         configs=tuple(triton.model_config(name) for name in serving),
     )
-
-
-def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> set[str]:
-    """The models to read in detail; `failing` are errors a second by model."""
-    models = {model for model, _ in now.subjects()} | {model for model, _ in before.subjects()}
-    if len(models) <= _ALL_UP_TO:
-        return models
-    trouble = _trouble(now, before)
-    worst = sorted(models, key=lambda model: -(trouble.get(model, 0.0) + failing.get(model, 0.0)))
-    return with_callees(worst[:_CLOSE], now.calls)
-
-
-def _trouble(now: Timings, before: Timings) -> dict[str, float]:
-    """By model, added seconds of waiting a second; a version that is gone counts as one."""
-    extra: dict[str, float] = {}
-    for subject, server in now.servers.items():
-        was = before.servers.get(subject)
-        if server.request is not None:
-            usual = was.request if was and was.request is not None else 0.0
-            added = max(0.0, server.request - usual) * server.rate
-            extra[subject[0]] = extra.get(subject[0], 0.0) + added
-    for subject, was in before.servers.items():
-        if was.rate > 0 and not now.servers.get(subject):
-            extra[subject[0]] = extra.get(subject[0], 0.0) + 1.0
-    return extra
 
 
 def is_past(end: float, now: float, scrape_seconds: float) -> bool:
