@@ -21,7 +21,7 @@ from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
 from tritonobs.extensions.triage.calm import calm_baseline
 from tritonobs.extensions.triage.case import FEWEST_PARTS
 from tritonobs.timings import promql, questions
-from tritonobs.timings.ask import Readings, Unseen
+from tritonobs.timings.ask import Readings, Unseen, ranges
 from tritonobs.timings.measured import (
     Answers,
     Timings,
@@ -144,7 +144,7 @@ def take_snapshot(
     step = max(both.seconds / _TREND_STEPS, scrape_seconds, 1.0)
     trend_seconds = max(step, shortest)
     trend_questions = questions.trend_questions(close, trend_seconds)
-    trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
+    trends = readings.take(ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
     if is_past(incident.end, time.time(), scrape_seconds):
         # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
@@ -213,16 +213,7 @@ def _usual(
     # A part is read at its end, so the first moment is one step inside of the baseline.
     inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
     asked = questions.usual_questions(scope, step)
-    return readings.take(_ranges(prometheus, inside, step, asked), called="usual {}")
-
-
-def _ranges(
-    prometheus: PrometheusClient, span: Span, step: float, asked: Mapping[str, str]
-) -> dict[str, Callable[[], tuple[Series, ...]]]:
-    return {
-        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
-        for name, text in asked.items()
-    }
+    return readings.take(ranges(prometheus, inside, step, asked), called="usual {}")
 
 
 def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
