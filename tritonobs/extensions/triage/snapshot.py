@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
@@ -50,6 +50,7 @@ _CLOSE = 5
 _LATELY_SECONDS = 120.0
 _LATELY_SCRAPES = 4
 _STATE = "alertstate"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +115,8 @@ def take_snapshot(
     # `readings` would only note a failure, but without Prometheus there is nothing to judge.
     calls = prometheus.query(calls_question(cluster), at=incident.end)
     wide = _about(cluster, {model} if model else (), calls)
-    targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
-    found_targets = next(iter(targets.values()), ())
-    scrape_seconds = scrape_interval_seconds(found_targets)
+    targets = _one(readings, "Prometheus' scrape targets", prometheus.targets)
+    scrape_seconds = scrape_interval_seconds(targets)
 
     def answers(span: Span, called: str) -> dict[str, tuple[Reading, ...]]:
         """About all models in a window."""
@@ -148,15 +148,13 @@ def take_snapshot(
     usual = _usual(prometheus, readings, baseline, close, shortest)
     if is_past(incident.end, time.time(), scrape_seconds):
         # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
-        found_targets = targets_then(now.get("up", ()), found_targets)
+        targets = targets_then(now.get("up", ()), targets)
         ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
-        alerts = {
-            what: alerts_then(rows) for what, rows in readings.take({"Prometheus' alerts": ask}).items()
-        }
+        alerts = alerts_then(_one(readings, "Prometheus' alerts", ask))
         sources = replace(sources, alertmanager=None, replicas=())
     else:
-        alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
-    silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
+        alerts = _one(readings, "Prometheus' alerts", prometheus.alerts)
+    silences = _one(readings, "Alertmanager", sources.alertmanager.silences) if sources.alertmanager else ()
     replicas = readings.take(
         {
             sources.called.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
@@ -174,9 +172,9 @@ def take_snapshot(
         trends=trends,
         asked=asked | asked_close | {_TREND.format(name): text for name, text in trend_questions.items()},
         usual=usual,
-        targets=found_targets,
-        alerts=next(iter(alerts.values()), ()),
-        silences=next(iter(silences.values()), ()),
+        targets=targets,
+        alerts=alerts,
+        silences=silences,
         replicas=tuple(replicas.values()),
         unseen=tuple(readings.unseen),
         trend_seconds=trend_seconds,
@@ -192,6 +190,11 @@ def _questions(scope: promql.Scope, window_seconds: float, scrape_seconds: float
         **questions.moment_questions(scope, scrape_seconds),
         **{name: ask(scope, window_seconds) for name, ask in ASKS.items()},
     }
+
+
+def _one(readings: Readings, what: str, ask: Callable[[], tuple[_T, ...]]) -> tuple[_T, ...]:
+    """What a single request gives; nothing where it failed."""
+    return readings.take({what: ask}).get(what, ())
 
 
 def _answers(
