@@ -202,7 +202,7 @@ def _grown(view: View, arrival: Arrival, points: Points, seconds: float) -> tupl
         return None
     request = view.trends.points("request", labels_of(arrival.subject))
     late = view.trends.level(request, arrival.late, arrival.end)
-    usual = view.usual.request(arrival.subject)
+    usual = view.usual.most("request", arrival.subject)
     return None if usual is not None and late is not None and late <= usual else levels
 
 

@@ -151,7 +151,7 @@ def traffic_surge(view: View) -> Iterator[Cause]:
             continue
         now, before = view.request_rate(case.subject), view.request_rate(case.compared, before=True)
         # A rush that comes every few minutes is in the busier parts of the baseline, and not a surge.
-        usual = case.usual.requests(case.compared) or 0.0
+        usual = case.usual.most("requests", case.compared) or 0.0
         if now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * usual):
             continue
         failing = view.failing(case.now.model) and not explain_errors(view, case.subject)
