@@ -141,7 +141,7 @@ class View:
     def subjects(self, *, before: bool = False) -> Iterator[Subject]:
         """Model versions with requests, called ones too."""
         timings = self.before if before else self.now
-        return (subject for subject in timings.subjects() if requests(timings, subject) > 0)
+        return (subject for subject in timings.subjects() if timings.requests(subject) > 0)
 
     def asked(self) -> tuple[Subject, ...]:
         """Model versions that clients or pipelines asked, those whose every request fails among them."""
@@ -150,7 +150,7 @@ class View:
 
     def request_rate(self, subject: Subject, *, before: bool = False) -> float:
         """Requests a second of a model version, failed ones too."""
-        known = requests(self.before if before else self.now, subject)
+        known = (self.before if before else self.now).requests(subject)
         return max(known, self._ends[before].get(subject, _NO_END).requests)
 
     def client_rate(self, *, before: bool = False) -> float:
@@ -275,13 +275,6 @@ class View:
 
 
 _NO_END = Ended()
-
-
-def requests(timings: Timings, subject: Subject) -> float:
-    """Requests a second of a model version, by Triton or by the model itself."""
-    server = timings.servers.get(subject)
-    total = timings.stages.get((*subject, names.TOTAL_STAGE))
-    return max(server.rate if server else 0.0, total.rate if total else 0.0)
 
 
 def _timings(answers: Answers, span: Span) -> Timings:

@@ -19,7 +19,7 @@ from tritonobs.extensions.triage.check import (
 )
 from tritonobs.extensions.triage.loads import Arrival, arrivals
 from tritonobs.extensions.triage.trends import Points
-from tritonobs.extensions.triage.view import View, requests
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject, Timings
 from tritonobs.timings.promql import labels_of
@@ -367,14 +367,14 @@ def slow_version(view: View) -> Iterator[Cause]:
             continue
         if mean < _FACTOR * reference or mean - reference < _NOTABLE_SECONDS:
             continue
-        rate_before, rate = requests(view.before, (model, new)), requests(view.now, (model, new))
+        rate_before, rate = view.before.requests((model, new)), view.now.requests((model, new))
         if rate * view.snapshot.incident.seconds < _FEWEST_REQUESTS:
             continue
         yield Cause(
             place=(model, new),
             sentence=(
                 f"version {new} of {model} takes {format_latency(mean)}, version {old} "
-                f"{'took' if requests(view.now, (model, old)) == 0 else 'takes'} {format_latency(reference)}"
+                f"{'took' if view.now.requests((model, old)) == 0 else 'takes'} {format_latency(reference)}"
             ),
             # A version that served in the baseline as well may have been slower all along.
             confidence=0.93 if rate_before == 0 else 0.65,

@@ -8,7 +8,7 @@ from tritonobs import names
 from tritonobs.clients.prometheus import Target
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.extensions.triage.check import LATE, check, figure, titled
-from tritonobs.extensions.triage.view import View, requests
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.outcomes import Worker
@@ -277,7 +277,7 @@ def scrape_problem(view: View) -> Iterator[Cause]:
     yield from _lost(view)
     for subject in view.subjects():
         stage = (*subject, names.TOTAL_STAGE)
-        if stage in view.before.stages and stage not in view.now.stages and requests(view.now, subject) > 0:
+        if stage in view.before.stages and stage not in view.now.stages and view.now.requests(subject) > 0:
             yield Cause(
                 place=subject,
                 sentence=f"{titled(subject)} serves requests but does not report its stages any more",
