@@ -190,4 +190,4 @@ def _was_loaded(view: View, load: Load) -> bool:
         return counted[0][0] < load.born - view.trends.step
     labels = (*MODEL_VERSION, names.INSTANCE)
     served = view.rows("replica_requests", *labels, before=True)
-    return view.roster.knew(load.subject) or any(key[:2] == load.subject for key in served)
+    return load.subject in view.roster.known or any(key[:2] == load.subject for key in served)

@@ -72,7 +72,7 @@ class View:
         return Trends(self.snapshot)
 
     @cached_property
-    def _slower(self) -> dict[str, Case]:
+    def slower_cases(self) -> dict[str, Case]:
         """By model: the slower case in which it has a part, the worst of them."""
         worst: dict[str, Case] = {}
         for case in sorted(self.cases, key=lambda case: case.added_seconds):
@@ -80,13 +80,9 @@ class View:
                 worst |= dict.fromkeys({case.now.model, *(row.model for row in case.now.rows)}, case)
         return worst
 
-    def slower_case(self, model: str) -> Case | None:
-        """The slower case in which a model has a part, the worst of them."""
-        return self._slower.get(model)
-
     def slower_stage(self, model: str, stage: str) -> tuple[Case, Change] | None:
         """A stage of a request that takes longer, or one that takes a multiple of its time."""
-        worst = self.slower_case(model)
+        worst = self.slower_cases.get(model)
         for case in (worst,) if worst else self.cases:
             change = case.change_of(model, stage)
             if change and (worst or case.multiplied(change, self.batch_growth((model, change.now.version)))):
@@ -323,14 +319,6 @@ class Roster:
         return self._view.snapshot.incident.end - max(0.0, newest - beat) if newest else beat
 
     @cached_property
-    def _living(self) -> Mapping[str, list[Worker]]:
-        living: dict[str, list[Worker]] = {}
-        for worker in self.workers:
-            if worker.state == "alive":
-                living.setdefault(worker.replica, []).append(worker)
-        return living
-
-    @cached_property
     def born(self) -> Mapping[Subject, tuple[Worker, ...]]:
         """Living workers that were not there in the baseline, of models that had others then."""
         known = {key[1] for key in self._beats_before}
@@ -371,16 +359,14 @@ class Roster:
         """The model versions that had workers in the baseline."""
         return frozenset((key[1], key[2]) for key in self._beats_before)
 
-    def knew(self, subject: Subject) -> bool:
-        """Whether the model version had workers in the baseline."""
-        return subject in self.known
-
     @cached_property
     def _newest(self) -> Mapping[str, float]:
         """The newest heartbeat on each replica where one lives."""
-        return {
-            replica: max(self._beats[_key(one)] for one in living) for replica, living in self._living.items()
-        }
+        beats = defaultdict[str, list[float]](list)
+        for worker in self.workers:
+            if worker.state == "alive":
+                beats[worker.replica].append(self._beats[_key(worker)])
+        return {replica: max(found) for replica, found in beats.items()}
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:

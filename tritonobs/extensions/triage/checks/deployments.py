@@ -434,10 +434,10 @@ def reload(view: View) -> Iterator[Cause]:
         if subject in looping:
             yield _again_and_again(subject, looping[subject])
             continue
-        slower = view.slower_case(subject[0]) is not None
+        slower = subject[0] in view.slower_cases
         # What clients send is not the load's fault.
         failing = view.failing(subject[0]) and not explain_errors(view, subject)
-        if not view.roster.knew(subject) or not (slower or failing):
+        if subject not in view.roster.known or not (slower or failing):
             continue
         born = min(view.roster.first_beat(worker) for worker in workers)
         if not failing and _is_over(view, subject, born):

@@ -114,7 +114,7 @@ def cache_collapse(view: View) -> Iterator[Cause]:
         yield Cause(
             place=subject,
             sentence=f"the cache answers {now:.0%} of the requests to {subject[0]}, was {before:.0%}",
-            confidence=0.85 if view.slower_case(subject[0]) else 0.6,
+            confidence=0.85 if subject[0] in view.slower_cases else 0.6,
             evidence=(Evidence("share of cached answers", before, now, "ratio"),),
             next_steps=(
                 "see whether clients send more different inputs than before, or a reload emptied the cache",

@@ -165,7 +165,7 @@ def cpu_starved(view: View) -> Iterator[Cause]:
 
 def _spread(view: View, model: str) -> float:
     """The share of a slower model's stages that take longer."""
-    case = view.slower_case(model)
+    case = view.slower_cases.get(model)
     changes = (
         [change for change in case.changes if change.before and change.now.name != QUEUE] if case else []
     )
