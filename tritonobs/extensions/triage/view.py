@@ -111,17 +111,20 @@ class View:
             found |= new
         return frozenset(found)
 
-    def value(
-        self, name: str, labels: Mapping[str, str] | None = None, *, before: bool = False
-    ) -> float | None:
+    def value(self, name: str, labels: Mapping[str, str], *, before: bool = False) -> float | None:
         """The sum of an answer's readings with these labels; None when there is none, or it was not seen."""
-        wanted = sorted((labels or {}).items())
+        wanted = sorted(labels.items())
         rows = self.rows(name, *(label for label, _ in wanted), before=before)
         return rows.get(tuple(value for _, value in wanted))
 
-    def both(self, name: str, labels: Mapping[str, str] | None = None) -> tuple[float | None, float | None]:
+    def both(self, name: str, labels: Mapping[str, str]) -> tuple[float | None, float | None]:
         """That value before, and now."""
         return self.value(name, labels, before=True), self.value(name, labels)
+
+    def ratio(self, name: str, to: str, labels: Mapping[str, str], *, before: bool = False) -> float | None:
+        """That value of one answer to that of another; None where one is missing, or the other is 0."""
+        value, whole = (self.value(asked, labels, before=before) for asked in (name, to))
+        return value / whole if value is not None and whole else None
 
     def rows(self, name: str, *labels: str, before: bool = False) -> dict[tuple[str, ...], float]:
         """An answer by the values of some labels."""
@@ -179,9 +182,7 @@ class View:
 
     def mean_batch(self, subject: Subject, *, before: bool = False) -> float | None:
         """Inferences per execution."""
-        labels = labels_of(subject)
-        items, runs = (self.value(name, labels, before=before) for name in ("inferences", "executions"))
-        return items / runs if items is not None and runs else None
+        return self.ratio("inferences", "executions", labels_of(subject), before=before)
 
     def batch_growth(self, subject: Subject) -> float:
         """How much fuller batches are: each request of a batch is charged the whole batch."""
@@ -191,9 +192,7 @@ class View:
     def mean_size(self, subject: Subject, stage: str, kind: str, *, before: bool = False) -> float | None:
         """The mean size of what a stage was given."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        total = self.value("size_sum", labels, before=before)
-        count = self.value("size_count", labels, before=before)
-        return total / count if total is not None and count else None
+        return self.ratio("size_sum", "size_count", labels, before=before)
 
     def usual_size(self, subject: Subject, stage: str, kind: str) -> float | None:
         """The mean size in the baseline, of another version where this one was not there."""

@@ -254,7 +254,9 @@ def _its_own(view: View, arrival: Arrival, added: float) -> bool:
         usual = view.usual_size((model, version), stage, kind)
         if usual and now > _LARGER * usual:
             return False
-    items = [_items(view, arrival.subject, before=side) for side in (False, True)]
+    # Batch items a request, as clients send them.
+    labels = labels_of(arrival.subject)
+    items = [view.ratio("inferences", "requests", labels, before=side) for side in (False, True)]
     fuller = view.batch_growth(arrival.subject) if _traffic(view, arrival) > _MORE_TRAFFIC else 1.0
     return growth(*items) <= _LARGER and fuller <= _LARGER
 
@@ -262,13 +264,6 @@ def _its_own(view: View, arrival: Arrival, added: float) -> bool:
 _DILUTED = 0.5
 """The incident may have begun long before the deployment: of its mean at least so much is left."""
 _LARGER = 1.3
-
-
-def _items(view: View, subject: Subject, *, before: bool) -> float | None:
-    """Batch items a request, as clients send them."""
-    labels = labels_of(subject)
-    items, rate = (view.value(name, labels, before=before) for name in ("inferences", "requests"))
-    return items / rate if items and rate else None
 
 
 def _sizes(view: View, subject: tuple[str, str]) -> dict[tuple[str, str], float]:
