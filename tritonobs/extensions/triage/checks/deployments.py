@@ -17,7 +17,7 @@ from tritonobs.extensions.triage.check import (
     taken,
     titled,
 )
-from tritonobs.extensions.triage.loads import Arrival, arrivals
+from tritonobs.extensions.triage.loads import LEAD_SECONDS, Arrival, arrivals
 from tritonobs.extensions.triage.trends import Points
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
@@ -72,7 +72,7 @@ def _errors(view: View, arrival: Arrival) -> _Worse | None:
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
     # About as many errors right before: the load did not cause them. Few right after: they came later.
-    pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - arrival.lead, arrival.born)
+    pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - LEAD_SECONDS, arrival.born)
     if (pre and pre[0] > since[0] / 2) or (soon and soon[0] < late[0] / 4):
         return None
     if since[1] < _FEWEST_ERRORS or not _own_errors(view, arrival, late[0]):
@@ -111,7 +111,7 @@ def _sums(view: View, arrival: Arrival, rates: Iterable[Points]) -> tuple[float,
 
 def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, float | None]:
     """The level before the load, and lately."""
-    before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
+    before = view.trends.level(points, arrival.born - LEAD_SECONDS, arrival.born)
     return before, view.trends.level(points, arrival.late, arrival.end)
 
 
@@ -323,25 +323,23 @@ _MEASURED: dict[str, tuple[str, Unit]] = {
 
 def _shown(arrival: Arrival) -> str:
     """How the load was recognised."""
-    load = arrival.load
-    if load.workers:
-        return plural(load.workers, "new worker")
-    if load.replicas:
-        return f"its counters began again on {plural(load.replicas, 'replica')}"
+    if arrival.workers:
+        return plural(arrival.workers, "new worker")
+    if arrival.replicas:
+        return f"its counters began again on {plural(arrival.replicas, 'replica')}"
     return "its load time changed"
 
 
 def _loaded(arrival: Arrival) -> Iterator[Evidence]:
     """Every sign of the load."""
-    load, model = arrival.load, arrival.subject[0]
-    if load.workers:
-        yield Evidence(f"new workers of {model}", None, float(load.workers), "count")
-    if load.replicas:
-        yield Evidence(
-            f"replicas where Triton's counters of {model} began again", None, float(load.replicas), "count"
-        )
-    if load.seconds:
-        yield Evidence(f"load time of {model}", *load.seconds, "seconds")
+    model = arrival.subject[0]
+    if arrival.workers:
+        yield Evidence(f"new workers of {model}", None, float(arrival.workers), "count")
+    if arrival.replicas:
+        began_again = f"replicas where Triton's counters of {model} began again"
+        yield Evidence(began_again, None, float(arrival.replicas), "count")
+    if arrival.seconds:
+        yield Evidence(f"load time of {model}", *arrival.seconds, "seconds")
 
 
 _FACTOR = 1.25
