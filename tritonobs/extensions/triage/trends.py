@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from statistics import median
@@ -19,6 +19,7 @@ _LEAD_SECONDS, _LEAD = 45.0, 0.5
 """An incident begins inside of what was named as one, or shortly before: what was earlier was another."""
 BAD = "bad"
 """The trend of requests that ended badly, made of `told` (a name in saved snapshots) and `failed`."""
+_REPORTED = ("error", "rejected")
 # CANCELED is left out: a client that gives up is not an error of the model. Before 24.07 there was no reason.
 _FAILURES = ("REJECTED", "BACKEND", "OTHER", "")
 Points = tuple[tuple[float, float], ...]
@@ -54,24 +55,18 @@ class Trends:
             self._known[key] = self._read(name, labels)
         return self._known[key]
 
-    def bad(self, labels: Mapping[str, str]) -> Points:
+    def _bad(self, labels: Mapping[str, str]) -> Points:
         """Errors a second: by the model's own count or Triton's, the larger."""
-        reported: dict[float, float] = {}
-        for outcome in ("error", "rejected"):
-            for time, value in self.points("told", {**labels, names.OUTCOME: outcome}):
-                reported[time] = reported.get(time, 0.0) + value
-        failed: dict[float, float] = {}
-        for reason in _FAILURES:
-            for time, value in self.points("failed", {**labels, names.REASON: reason}):
-                failed[time] = failed.get(time, 0.0) + value
+        told = _added(self.points("told", {**labels, names.OUTCOME: outcome}) for outcome in _REPORTED)
+        failed = _added(self.points("failed", {**labels, names.REASON: reason}) for reason in _FAILURES)
         # An error reply is a success to Triton (24.06 and later), and a model that raises counts nothing
         # itself: each view misses what the other has.
-        times = sorted({*reported, *failed})
-        return tuple((time, max(reported.get(time, 0.0), failed.get(time, 0.0))) for time in times)
+        times = sorted({*told, *failed})
+        return tuple((time, max(told.get(time, 0.0), failed.get(time, 0.0))) for time in times)
 
     def _read(self, name: str, labels: Mapping[str, str]) -> Points:
         if name == BAD:
-            return self.bad(labels)
+            return self._bad(labels)
         found = [
             series.points
             for series in self._snapshot.trends.get(name, ())
@@ -82,12 +77,7 @@ class Trends:
             return found[0] if found else ()
         if not found:
             return ()
-        sums = dict.fromkeys(self._times, 0.0)
-        for points in found:
-            for time, value in points:
-                if math.isfinite(value):
-                    sums[time] = sums.get(time, 0.0) + value
-        return tuple(sorted(sums.items()))
+        return tuple(sorted(_added(found, self._times).items()))
 
     @cached_property
     def _times(self) -> tuple[float, ...]:
@@ -145,6 +135,16 @@ class Trends:
         """The middle of them between two moments; None without any."""
         values = [value for time, value in points if start <= time <= end and math.isfinite(value)]
         return median(values) if values else None
+
+
+def _added(rates: Iterable[Points], times: Iterable[float] = ()) -> Mapping[float, float]:
+    """Rates added up, moment by moment; 0 at those of `times` at which none is known."""
+    sums = dict.fromkeys(times, 0.0)
+    for points in rates:
+        for time, value in points:
+            if math.isfinite(value):
+                sums[time] = sums.get(time, 0.0) + value
+    return sums
 
 
 def onset(

@@ -18,7 +18,7 @@ from tritonobs.extensions.triage.check import (
     titled,
 )
 from tritonobs.extensions.triage.loads import LEAD_SECONDS, Arrival, arrivals
-from tritonobs.extensions.triage.trends import Points
+from tritonobs.extensions.triage.trends import BAD, Points
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject, Timings
@@ -98,7 +98,7 @@ def _own_errors(view: View, arrival: Arrival, share: float) -> bool:
 
 def _added_errors(view: View, arrival: Arrival, model: str) -> float:
     """Errors a second of all versions of a model that were not there before."""
-    bad = [view.trends.bad(labels_of(subject)) for subject in view.asked() if subject[0] == model]
+    bad = [view.trends.points(BAD, labels_of(subject)) for subject in view.asked() if subject[0] == model]
     before, late = _sums(view, arrival, bad)
     return max(0.0, late - before)
 
@@ -121,7 +121,8 @@ def _ended(view: View, subject: Subject) -> tuple[Points, Points]:
     failed = dict(view.trends.points("failed", labels))
     # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
     good = view.trends.points("requests", labels)
-    return view.trends.bad(labels), tuple((time, value + failed.get(time, 0.0)) for time, value in good)
+    every = tuple((time, value + failed.get(time, 0.0)) for time, value in good)
+    return view.trends.points(BAD, labels), every
 
 
 def _ratio(bad: Points, all_: Points, start: float, end: float) -> tuple[float, float] | None:

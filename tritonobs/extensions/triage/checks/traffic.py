@@ -119,7 +119,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
 
 def _judged(view: View, limited: Subject) -> float:
     """The most that arrived while a rule found it to be above the limit; 0 where none did."""
-    return view.value("offered", dict(zip(MODEL_VERSION, limited, strict=True))) or 0.0
+    return view.value("offered", labels_of(limited)) or 0.0
 
 
 def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float | None:
