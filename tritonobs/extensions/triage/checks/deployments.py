@@ -282,18 +282,15 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     new = arrival.subject != arrival.predecessor
     how = "was rolled out" if new else "was loaded again"
     than = f"version {arrival.predecessor[1]}" if new else "before"
-    before, since = format_latency(worse.before), format_latency(worse.since)
-    change = {
-        "errors": f"answers {worse.since:.1%} of requests with an error since; {than} {worse.before:.1%}",
-        "seconds": f"takes {since} since; {than} {before}",
-        "waits": f"lets requests wait {since} since; {than} {before}",
-    }[worse.what]
-    measured, unit = _MEASURED[worse.what]
+    measured, unit, says = _WORSE[worse.what]
+    before, since = (
+        f"{value:.1%}" if unit == "ratio" else format_latency(value) for value in (worse.before, worse.since)
+    )
     return Cause(
         place=(model, version),
         sentence=(
             f"{titled((model, version))} {how} at {format_clock(arrival.born)} "
-            f"({_shown(arrival)}) and {change}"
+            f"({_shown(arrival)}) and {says.format(since)} since; {than} {before}"
         ),
         confidence=0.94,
         evidence=(
@@ -315,11 +312,12 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     )
 
 
-_MEASURED: dict[str, tuple[str, Unit]] = {
-    "errors": ("error ratio", "ratio"),
-    "seconds": ("mean", "seconds"),
-    "waits": ("wait", "seconds"),
+_WORSE: dict[str, tuple[str, Unit, str]] = {
+    "errors": ("error ratio", "ratio", "answers {} of requests with an error"),
+    "seconds": ("mean", "seconds", "takes {}"),
+    "waits": ("wait", "seconds", "lets requests wait {}"),
 }
+"""What is worse: what is measured, in which unit, and what a model does since."""
 
 
 def _shown(arrival: Arrival) -> str:
