@@ -69,7 +69,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
         if called and own * view.snapshot.incident.seconds < _FEWEST:
             continue
         at = f" in {reason[0]}: {reason[1]}" if reason else ""
-        refused = fault is _INVALID
+        of_input = fault is _INVALID or (reason is not None and reason[1] in INPUT_REASONS)
         yield Cause(
             place=(*subject, *(reason or ())),
             sentence=f"{titled(subject)} {fault.says.format(now=now)}, was {before:.1%}{at}",
@@ -81,7 +81,7 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
                     for stage, why, was, rate in counted[:3]
                 ),
             ),
-            next_steps=_INPUT_STEPS if refused else _STEPS.get(reason[1] if reason else "", _OTHER_STEPS),
+            next_steps=_INPUT_STEPS if of_input else _OTHER_STEPS,
             trend=("errors", {**labels_of(subject), names.REASON: reason[1]})
             if reason
             else (fault.trend, labels_of(subject)),
@@ -91,7 +91,6 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
 
 _OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
 _INPUT_STEPS = ("find the client that sends them; the model works, its input is bad",)
-_STEPS = dict.fromkeys(INPUT_REASONS, _INPUT_STEPS)
 
 
 def _surge(view: View, fault: _Fault, subject: Subject) -> tuple[float, float] | None:
