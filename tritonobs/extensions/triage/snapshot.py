@@ -296,8 +296,6 @@ def targets_then(up: Iterable[Reading], now: Iterable[Target]) -> tuple[Target, 
             Target(
                 url=still.url if still else key[1],
                 health="up" if reading.value else "down",
-                last_error="",
-                last_scrape="",
                 interval=still.interval if still else "",
                 labels=dict(zip(("job", names.INSTANCE), key, strict=True)),
             )
@@ -316,10 +314,8 @@ def alerts_then(readings: Iterable[Reading]) -> tuple[FiringAlert, ...]:
         FiringAlert(
             name=reading.labels.get("alertname", ""),
             state=reading.labels.get(_STATE, ""),
-            active_at="",
             value=reading.value,
             labels={name: value for name, value in reading.labels.items() if name != _STATE},
-            annotations={},
         )
         for reading in readings
     )
