@@ -140,7 +140,8 @@ _MOST = 0.6
 def cpu_starved(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""
     # Triton reads /proc/stat: all cores of the host, not those of its container (server#7506).
-    spread = max((_spread(view, case.now.model) for case in view.cases if case.slower), default=0.0)
+    slower = (view.slower_cases[case.now.model] for case in view.cases if case.slower)
+    spread = max(map(_spread, slower), default=0.0)
     for replica, (usual, busy) in taken(view).items():
         if spread >= _MOST:
             yield Cause(
@@ -163,12 +164,9 @@ def cpu_starved(view: View) -> Iterator[Cause]:
             )
 
 
-def _spread(view: View, model: str) -> float:
-    """The share of a slower model's stages that take longer."""
-    case = view.slower_cases.get(model)
-    changes = (
-        [change for change in case.changes if change.before and change.now.name != QUEUE] if case else []
-    )
+def _spread(case: Case) -> float:
+    """The share of its stages that take longer."""
+    changes = [change for change in case.changes if change.before and change.now.name != QUEUE]
     return sum(change.growth > _GROWTH for change in changes) / len(changes) if changes else 0.0
 
 
