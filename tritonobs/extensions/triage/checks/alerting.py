@@ -123,11 +123,10 @@ def budget_burn(view: View) -> Iterator[Cause]:
     for burn in burning_alerts(view):
         if not burn.missed:
             continue
-        subject = (burn.model, burn.version)
         yield Cause(
-            place=(*subject, burn.slo),
+            place=(*burn.subject, burn.slo),
             sentence=(
-                f"{titled(subject)} misses its objective {burn.slo}: "
+                f"{titled(burn.subject)} misses its objective {burn.slo}: "
                 f"the error budget burns {figure(burn.rate)} times as fast as allowed"
             ),
             confidence=_CONFIDENCE,
@@ -136,8 +135,8 @@ def budget_burn(view: View) -> Iterator[Cause]:
                 Evidence(f"requests that missed {burn.slo}", None, burn.bad),
             ),
             next_steps=(
-                f"see since when the objective is missed: {triage_command(burn.model, '1h')}",
-                f"see where the time goes: {stages_command(burn.model)}",
+                f"see since when the objective is missed: {triage_command(burn.subject[0], '1h')}",
+                f"see where the time goes: {stages_command(burn.subject[0])}",
             ),
             asked=("slo_bad", "slo_valid", "budgets"),
             since=burn.since,

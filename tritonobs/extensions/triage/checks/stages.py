@@ -15,7 +15,6 @@ from tritonobs.extensions.triage.check import (
     check,
     draining,
     growth,
-    part,
     stage_labels,
     suggest_limit,
     timing_evidence,
@@ -91,6 +90,7 @@ def _by_tail(case: Case, change: Change, batches: float) -> float:
 def _cause(case: Case, change: Change, share: float | None) -> Cause:
     """`share` is its part of what was added; None for a stage that takes a multiple of its time."""
     stage, model = change.now, case.now.model
+    way = " / ".join((model, *stage.path))
     was = f", was {format_latency(change.was.mean)}" if change.was.mean is not None else ""
     if share is None:
         confidence, of_all = _MULTIPLE_CONFIDENCE, tuple[Evidence, ...]()
@@ -101,7 +101,7 @@ def _cause(case: Case, change: Change, share: float | None) -> Cause:
         much = f"{share:.0%} of the added time of {model}"
     return Cause(
         place=(stage.model, stage.version, *stage.path),
-        sentence=f"{part(case, stage)} takes {format_latency(stage.timing.mean or 0.0)}{was}: {much}",
+        sentence=f"{way} takes {format_latency(stage.timing.mean or 0.0)}{was}: {much}",
         confidence=_UNNAMED_CONFIDENCE if stage.name in _UNNAMED else confidence,
         evidence=(*timing_evidence(change), *of_all),
         next_steps=(
