@@ -15,8 +15,7 @@ from tritonobs.extensions.triage.check import (
 )
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Area, Cause, Evidence
-from tritonobs.timings.promql import Scope, summed
-from tritonobs.units import format_duration
+from tritonobs.timings.promql import Scope, over, summed
 
 _SERVE = "tritonobs"
 _ON_THE_WAY = frozenset({_SERVE, "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
@@ -24,14 +23,13 @@ _ON_THE_WAY = frozenset({_SERVE, "tritonobs-traces", "prometheus", "alertmanager
 
 
 def _failed(scope: Scope, seconds: float) -> str:
-    failed = f"increase({names.DELIVERY_ERRORS}{scope.around()}[{format_duration(seconds)}])"
-    return summed(failed, (names.ROBOT, "code"))
+    return summed(over("increase", names.DELIVERY_ERRORS, scope.around(), seconds), (names.ROBOT, "code"))
 
 
 def _not_evaluated(scope: Scope, seconds: float) -> str:
     # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
     ours = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
-    return summed(f"increase({names.RULE_FAILURES}{ours}[{format_duration(seconds)}])", (names.RULE_GROUP,))
+    return summed(over("increase", names.RULE_FAILURES, ours, seconds), (names.RULE_GROUP,))
 
 
 @check(order=260, asks={"delivery_errors": _failed, "rule_failures": _not_evaluated})

@@ -12,9 +12,9 @@ from tritonobs.extensions.triage.check import LATE, check, taken, titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, over
 from tritonobs.timings.stages import QUEUE
-from tritonobs.units import format_duration, format_latency
+from tritonobs.units import format_latency
 
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003
@@ -83,13 +83,11 @@ _BUSY = 0.3
 
 def _clock(scope: Scope, seconds: float) -> str:
     # Pods that follow each other on a card have series of their own, of one and the same card.
-    measured = f"{names.DCGM_SM_CLOCK}{scope.around()}[{format_duration(seconds)}]"
-    return f"max by (UUID) (avg_over_time({measured}))"
+    return f"max by (UUID) ({over('avg_over_time', names.DCGM_SM_CLOCK, scope.around(), seconds)})"
 
 
 def _temperature(scope: Scope, seconds: float) -> str:
-    measured = f"{names.DCGM_TEMPERATURE}{scope.around()}[{format_duration(seconds)}]"
-    return f"max by (UUID) (max_over_time({measured}))"
+    return f"max by (UUID) ({over('max_over_time', names.DCGM_TEMPERATURE, scope.around(), seconds)})"
 
 
 @check(order=150, explains=LATE, asks={"gpu_clock": _clock, "gpu_temperature": _temperature})

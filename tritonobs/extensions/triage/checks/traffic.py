@@ -20,10 +20,9 @@ from tritonobs.extensions.triage.check import (
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, scrape_interval_seconds
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, over, scrape_interval_seconds
 from tritonobs.timings.questions import peak_seconds
 from tritonobs.timings.stages import stage_tables
-from tritonobs.units import format_duration
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
@@ -33,8 +32,8 @@ _HALF_MINUTE = 30.0
 
 def _offered(scope: Scope, seconds: float) -> str:
     # Rules look back as `peak` does: what began before the window is not of it.
-    span = format_duration(max(seconds - _HALF_MINUTE, _HALF_MINUTE))
-    judged = f"max_over_time({names.LIMIT_EXCEEDED}{scope.of()}[{span}])"
+    span = max(seconds - _HALF_MINUTE, _HALF_MINUTE)
+    judged = over("max_over_time", names.LIMIT_EXCEEDED, scope.of(), span)
     return f"max by ({', '.join(MODEL_VERSION)}) ({judged})"
 
 
