@@ -14,7 +14,7 @@ from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
 from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
 from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, place_of, workers
-from tritonobs.timings.promql import Span, labels_of
+from tritonobs.timings.promql import MODEL_VERSION_STAGE, Span, labels_of
 from tritonobs.timings.stages import StageTable, stage_tables
 
 _NOTABLE_RATIO = 0.01
@@ -188,6 +188,12 @@ class View:
         """How much fuller batches are: each request of a batch is charged the whole batch."""
         now, before = self.mean_batch(subject), self.mean_batch(subject, before=True)
         return max(1.0, now / before) if now and before else 1.0
+
+    def sized(self) -> Iterator[tuple[Subject, str, str]]:
+        """Model version, stage and kind of all sizes that stages report."""
+        labels = (*MODEL_VERSION_STAGE, names.KIND)
+        for model, version, stage, kind in self.rows("size_count", *labels):
+            yield (model, version), stage, kind
 
     def mean_size(self, subject: Subject, stage: str, kind: str, *, before: bool = False) -> float | None:
         """The mean size of what a stage was given."""

@@ -245,16 +245,17 @@ def _others(view: View, arrival: Arrival) -> float | None:
 
 def _its_own(view: View, arrival: Arrival, added: float) -> bool:
     """Whether the model itself takes longer: not what it calls, and not because it is given more."""
-    model, version = arrival.subject
+    model = arrival.subject[0]
     for case in view.cases:
         if case.subject == arrival.subject and case.before:
             own = sum(change.added_seconds for change in case.changes if change.now.model == model)
             if own < added * (1 - _DILUTED) / 2 and any(change.now.model != model for change in case.changes):
                 return False
-    for (stage, kind), now in _sizes(view, arrival.subject).items():
-        usual = view.usual_size((model, version), stage, kind)
-        if usual and now > _LARGER * usual:
-            return False
+    for subject, stage, kind in view.sized():
+        if subject == arrival.subject:
+            now, usual = view.mean_size(subject, stage, kind), view.usual_size(subject, stage, kind)
+            if now and usual and now > _LARGER * usual:
+                return False
     # Batch items a request, as clients send them.
     labels = labels_of(arrival.subject)
     items = [view.ratio("inferences", "requests", labels, before=side) for side in (False, True)]
@@ -265,16 +266,6 @@ def _its_own(view: View, arrival: Arrival, added: float) -> bool:
 _DILUTED = 0.5
 """The incident may have begun long before the deployment: of its mean at least so much is left."""
 _LARGER = 1.3
-
-
-def _sizes(view: View, subject: tuple[str, str]) -> dict[tuple[str, str], float]:
-    return {
-        (stage, kind): size
-        for model, version, stage, kind in view.rows(
-            "size_count", names.MODEL, names.VERSION, names.STAGE, names.KIND
-        )
-        if (model, version) == subject and (size := view.mean_size(subject, stage, kind)) is not None
-    }
 
 
 def _cause(arrival: Arrival, worse: _Worse) -> Cause:

@@ -24,11 +24,8 @@ _MORE_BOXES, _SLOWER_BY_BOXES = 1.5, 1.2
 
 def _sizes(view: View) -> Iterator[tuple[Subject, Case, Change, str, Evidence]]:
     """Every stage that takes longer, with the mean size before and now of what it is given."""
-    for model, version, stage, kind in view.rows(
-        "size_count", names.MODEL, names.VERSION, names.STAGE, names.KIND
-    ):
-        if slower := view.slower_stage(model, stage):
-            subject = (model, version)
+    for subject, stage, kind in view.sized():
+        if slower := view.slower_stage(subject[0], stage):
             now, usual = view.mean_size(subject, stage, kind), view.usual_size(subject, stage, kind)
             mean = Evidence(f"mean {kind} into {stage}", usual, now, _UNITS.get(kind, ""))
             yield subject, *slower, kind, mean
