@@ -65,14 +65,13 @@ def bad_deploy(view: View) -> Iterator[Cause]:
 def _errors(view: View, arrival: Arrival) -> _Worse | None:
     """Error ratio before and since, where it grew with the load and stays."""
     before = view.error_ratio(arrival.predecessor, before=True) or 0.0
-    bad, all_ = _ended(view, arrival.subject)
-    soon = _ratio(bad, all_, arrival.settled, arrival.soon)
-    since = _ratio(bad, all_, arrival.settled, arrival.end)
-    late = _ratio(bad, all_, arrival.late, arrival.end)
+    soon = _ratio(view, arrival.subject, arrival.settled, arrival.soon)
+    since = _ratio(view, arrival.subject, arrival.settled, arrival.end)
+    late = _ratio(view, arrival.subject, arrival.late, arrival.end)
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
     # About as many errors right before: the load did not cause them. Few right after: they came later.
-    pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - LEAD_SECONDS, arrival.born)
+    pre = _ratio(view, arrival.predecessor, arrival.born - LEAD_SECONDS, arrival.born)
     if (pre and pre[0] > since[0] / 2) or (soon and soon[0] < late[0] / 4):
         return None
     if since[1] < _FEWEST_ERRORS or not _own_errors(view, arrival, late[0]):
@@ -115,20 +114,14 @@ def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, 
     return before, view.trends.level(points, arrival.late, arrival.end)
 
 
-def _ended(view: View, subject: Subject) -> tuple[Points, Points]:
-    """Requests a second that ended badly, and all, over time."""
+def _ratio(view: View, subject: Subject, start: float, end: float) -> tuple[float, float] | None:
+    """The share that ended badly between two moments, and about how many did."""
     labels = labels_of(subject)
     failed = dict(view.trends.points("failed", labels))
+    wrong = [value for time, value in view.trends.points(BAD, labels) if start <= time <= end]
     # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
     good = view.trends.points("requests", labels)
-    every = tuple((time, value + failed.get(time, 0.0)) for time, value in good)
-    return view.trends.points(BAD, labels), every
-
-
-def _ratio(bad: Points, all_: Points, start: float, end: float) -> tuple[float, float] | None:
-    """The share that ended badly between two moments, and about how many did."""
-    wrong = [value for time, value in bad if start <= time <= end]
-    requests = [value for time, value in all_ if start <= time <= end]
+    requests = [value + failed.get(time, 0.0) for time, value in good if start <= time <= end]
     if not wrong or sum(requests) <= 0:
         return None
     # Models and Triton count at different moments: a short look may see more errors than requests.
