@@ -79,12 +79,12 @@ class Change:
     @property
     def growth(self) -> float:
         """Its mean as a multiple of what it was; 1 where nothing can be compared."""
-        return self.now.timing.mean / self.was.mean if self.now.timing.mean and self.was.mean else 1.0
+        return growth(self.now.timing.mean, self.was.mean)
 
     @property
     def tail_growth(self) -> float:
         """Its slowest hundredth as a multiple of what it was; 1 where nothing can be compared."""
-        return self.now.timing.p99 / self.was.p99 if self.now.timing.p99 and self.was.p99 else 1.0
+        return growth(self.now.timing.p99, self.was.p99)
 
     @property
     def is_unusual(self) -> bool:
@@ -214,6 +214,11 @@ class Case:
 def _beyond_the_slowest(now: Timing, before: Timing) -> bool:
     """Whether more than a few requests are concerned: one that was held up doubles the mean of thirty."""
     return now.p95 is None or before.p95 is None or now.p95 > _GROWTH * before.p95
+
+
+def growth(now: float | None, before: float | None) -> float:
+    """How many times as much; 1 where nothing can be compared."""
+    return now / before if now and before else 1.0
 
 
 def _requests(table: StageTable) -> float:

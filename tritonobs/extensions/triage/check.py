@@ -102,11 +102,6 @@ def figure(value: float) -> str:
     return format_number(float(f"{value:.3g}"))
 
 
-def growth(now: float | None, before: float | None) -> float:
-    """How many times as much; 1 where nothing can be compared."""
-    return now / before if now is not None and before else 1.0
-
-
 def plural(number: int, what: str) -> str:
     """`1 new worker`, `2 new workers`."""
     return f"{number} {what}{'s' if number > 1 else ''}"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tritonobs import names
 from tritonobs.clients.prometheus import Target
-from tritonobs.extensions.triage.case import Case, Change, Spread
+from tritonobs.extensions.triage.case import Case, Change, Spread, growth
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
@@ -186,8 +186,7 @@ class View:
 
     def batch_growth(self, subject: Subject) -> float:
         """How much fuller batches are: each request of a batch is charged the whole batch."""
-        now, before = self.mean_batch(subject), self.mean_batch(subject, before=True)
-        return max(1.0, now / before) if now and before else 1.0
+        return max(1.0, growth(self.mean_batch(subject), self.mean_batch(subject, before=True)))
 
     def sized(self) -> Iterator[tuple[Subject, str, str]]:
         """Model version, stage and kind of all sizes that stages report."""
@@ -210,15 +209,15 @@ class View:
         return next((size for size in sizes if size is not None), None)
 
     def tail_size(self, subject: Subject, stage: str, kind: str) -> tuple[float | None, float | None]:
-        """The size only a hundredth exceeds, now and in the baseline; None where too few requests had one."""
+        """The size only a hundredth exceeds, before and now; None where too few requests had one."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        tails = zip(self.both("size_p99", labels), self.both("size_count", labels), strict=True)
+        tails, counts = self.both("size_p99", labels), self.both("size_count", labels)
         spans = (self.snapshot.baseline, self.snapshot.incident)
         before, now = (
             tail if count is not None and count * span.seconds >= _FEWEST_OF_TAIL else None
-            for (tail, count), span in zip(tails, spans, strict=True)
+            for tail, count, span in zip(tails, counts, spans, strict=True)
         )
-        return now, before
+        return before, now
 
     def is_up(self, replica: str, *, before: bool = False) -> bool:
         """Whether the last scrape of a replica went well; one that is not a target is not up."""

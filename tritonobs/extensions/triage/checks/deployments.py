@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tritonobs import names
+from tritonobs.extensions.triage.case import growth
 from tritonobs.extensions.triage.check import (
     LATE,
     check,
     explain_errors,
-    growth,
     plural,
     stages_command,
     taken,

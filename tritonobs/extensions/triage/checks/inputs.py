@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.check import LATE, check, figure, growth, stage_labels, timing_evidence
+from tritonobs.extensions.triage.case import Case, Change, growth
+from tritonobs.extensions.triage.check import LATE, check, figure, stage_labels, timing_evidence
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject
@@ -36,7 +36,7 @@ def larger_inputs(view: View) -> Iterator[Cause]:
     """Stages whose inputs and whose time grew together."""
     for subject, case, change, kind, mean in _sizes(view):
         row = change.now
-        tail_now, tail_before = view.tail_size(subject, row.name, kind)
+        tail_before, tail_now = view.tail_size(subject, row.name, kind)
         larger = growth(mean.now, mean.before) >= _GROWTH
         grew = larger or growth(tail_now, tail_before) >= _TAIL_GROWTH
         if kind == _BOXES or not grew or change.added_seconds <= 0:

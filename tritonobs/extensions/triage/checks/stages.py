@@ -14,7 +14,6 @@ from tritonobs.extensions.triage.case import Case, Change
 from tritonobs.extensions.triage.check import (
     check,
     draining,
-    growth,
     stage_labels,
     suggest_limit,
     timing_evidence,
@@ -165,7 +164,7 @@ def _waits_for_batch(view: View, change: Change, config: ModelConfig) -> bool:
         return False
     batch = view.mean_batch(change.subject) or 1.0
     near = _NEAR[0] * delay <= row.timing.mean <= _NEAR[1] * delay
-    grew = change.before is None or growth(row.timing.mean, change.was.mean) > _LONGER
+    grew = change.before is None or change.growth > _LONGER
     return near and batch < _FULL * config.max_batch_size and grew
 
 
