@@ -298,8 +298,7 @@ class Roster:
     @cached_property
     def workers(self) -> tuple[Worker, ...]:
         """Those on replicas that are scraped, of models that are loaded there."""
-        served = self._view.rows("replica_requests", *WORKER_LABELS[:3])
-        return workers(self._moved(), [(key[0], key[1], key[2]) for key in served])
+        return workers(self._moved(), self._view.rows("replica_requests", *WORKER_LABELS[:3]))
 
     @cached_property
     def lost(self) -> tuple[Worker, ...]:
@@ -350,7 +349,7 @@ class Roster:
     def loads(self) -> Mapping[Subject, tuple[float, ...]]:
         """By model, when workers of the instance that began most often in the incident did."""
         began: defaultdict[Key, list[float]] = defaultdict(list)
-        for key in map(_whole, self._view.rows("first_beats", *WORKER_LABELS)):
+        for key in self._view.rows("first_beats", *WORKER_LABELS):
             if self._was_born(key):
                 began[key[0], key[1], key[2], place_of(key[3])].append(self._began(key))
         most: dict[Subject, tuple[float, ...]] = {}
@@ -376,12 +375,12 @@ class Roster:
         if "alive" in self._view.snapshot.now:
             # On a replica that is not scraped a heartbeat is old because it is not read.
             asked = self._view.rows("alive", *WORKER_LABELS)
-            return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
+            return {key: value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}
         for key, beat in self._beats.items():
             newest[key[0]] = max(newest.get(key[0], 0.0), beat)
         return {
-            _whole(key): float(newest[key[0]] - beat < _SILENT_SECONDS)
+            key: float(newest[key[0]] - beat < _SILENT_SECONDS)
             for key, beat in self._beats.items()
             if self._view.is_up(key[0])
         }
@@ -389,8 +388,3 @@ class Roster:
 
 def _key(worker: Worker) -> Key:
     return (worker.replica, worker.model, worker.version, worker.worker)
-
-
-def _whole(key: tuple[str, ...]) -> Key:
-    replica, model, version, worker = key
-    return (replica, model, version, worker)
