@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import accumulate
 from statistics import median
 
@@ -37,16 +36,21 @@ _HALF_WAY = 0.5
 
 
 class Trends:
-    """The trends of a snapshot."""
+    """The trends of a snapshot.
+
+    Each point is a mean over the `window` seconds before it, and `step` seconds lie between two. `begin` is
+    the incident's start, or shortly before: people ask about the time since a page.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        self._series, self.window = snapshot.trends, snapshot.trend_seconds
         self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Points] = {}
-
-    @property
-    def window(self) -> float:
-        """How many seconds each point is a mean of."""
-        return self._snapshot.trend_seconds
+        read = (*self._series.get("requests", ()), *self._series.get("up", ()))
+        # Every moment that was read.
+        self._times = times = sorted({time for series in read for time, _ in series.points})
+        self.step = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else self.window
+        lead = max(_LEAD_SECONDS, min(_LEAD * snapshot.incident.seconds, 2 * _LEAD_SECONDS))
+        self.begin = snapshot.incident.start - lead
 
     def points(self, name: str, labels: Mapping[str, str]) -> Points:
         """The series with these labels, added up where they are rates; else the first of them."""
@@ -69,37 +73,13 @@ class Trends:
             return self._bad(labels)
         found = [
             series.points
-            for series in self._snapshot.trends.get(name, ())
+            for series in self._series.get(name, ())
             # To Prometheus a label that is not there is an empty one.
             if all(series.labels.get(label, "") == value for label, value in labels.items())
         ]
-        if name not in _RATES:
-            return found[0] if found else ()
         if not found:
             return ()
-        return tuple(sorted(_added(found, self._times).items()))
-
-    @cached_property
-    def _times(self) -> tuple[float, ...]:
-        """Every moment that was read."""
-        times = {
-            time
-            for series in (*self._snapshot.trends.get("requests", ()), *self._snapshot.trends.get("up", ()))
-            for time, _ in series.points
-        }
-        return tuple(sorted(times))
-
-    @property
-    def step(self) -> float:
-        """How many seconds lie between two points."""
-        times = self._times
-        return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else self.window
-
-    @property
-    def begin(self) -> float:
-        """The incident's start, or shortly before: people ask about the time since a page."""
-        incident = self._snapshot.incident
-        return incident.start - max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
+        return tuple(sorted(_added(found, self._times).items())) if name in _RATES else found[0]
 
     def since(self, points: Sequence[tuple[float, float]], *, falls: bool = False) -> float | None:
         """When they left their level, upwards or downwards: in the incident, else in all of the time."""
