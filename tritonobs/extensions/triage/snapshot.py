@@ -221,8 +221,7 @@ def _usual(
 
 def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
     """The models to read in detail: all where there are few, else those with most trouble."""
-    timings = timings_from(now, at=incident.end, window_seconds=incident.seconds)
-    earlier = timings_from(before, at=baseline.end, window_seconds=baseline.seconds)
+    timings, earlier = timings_of(now, incident), timings_of(before, baseline)
     models = {model for model, _ in (*timings.subjects(), *earlier.subjects())}
     if len(models) <= _ALL_UP_TO:
         return models
@@ -246,6 +245,11 @@ def _trouble(now: Timings, before: Timings) -> Mapping[str, float]:
         if was.rate > 0 and not now.servers.get(subject):
             extra[subject[0]] += 1.0
     return extra
+
+
+def timings_of(answers: Answers, span: Span) -> Timings:
+    """The answers about a window as timings."""
+    return timings_from(answers, at=span.end, window_seconds=span.seconds)
 
 
 def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:

@@ -9,12 +9,12 @@ from functools import cached_property
 from tritonobs import names
 from tritonobs.clients.prometheus import Target
 from tritonobs.extensions.triage.case import Case, Change, Spread, growth
-from tritonobs.extensions.triage.snapshot import Snapshot
+from tritonobs.extensions.triage.snapshot import Snapshot, timings_of
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
-from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, place_of, workers
-from tritonobs.timings.promql import MODEL_VERSION_STAGE, Span, labels_of
+from tritonobs.timings.promql import MODEL_VERSION_STAGE, labels_of
 from tritonobs.timings.stages import StageTable, stage_tables
 
 _NOTABLE_RATIO = 0.01
@@ -27,21 +27,19 @@ _SILENT_SECONDS = 20.0
 
 
 class View:
-    """A snapshot, read. Numbers are summed over the labels that are not named."""
+    """A snapshot, read. Numbers are summed over the labels that are not named.
+
+    `now` is the incident window, `before` the baseline, `usual` what varied in it. `trends` are how numbers
+    moved, and `roster` the workers, then and now.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.now = timings_of(snapshot.now, snapshot.incident)
+        self.before = timings_of(snapshot.before, snapshot.baseline)
+        self.usual, self.trends = Spread(series=snapshot.usual), Trends(snapshot)
         self._rows: dict[tuple[str, tuple[str, ...], bool], dict[tuple[str, ...], float]] = {}
-
-    @cached_property
-    def now(self) -> Timings:
-        """The incident window."""
-        return _timings(self.snapshot.now, self.snapshot.incident)
-
-    @cached_property
-    def before(self) -> Timings:
-        """The baseline window."""
-        return _timings(self.snapshot.before, self.snapshot.baseline)
+        self.roster = Roster(self)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -57,21 +55,6 @@ class View:
         )
 
     @cached_property
-    def usual(self) -> Spread:
-        """The normal variation of the baseline."""
-        return Spread(series=self.snapshot.usual)
-
-    @cached_property
-    def roster(self) -> Roster:
-        """The workers, then and now."""
-        return Roster(self)
-
-    @cached_property
-    def trends(self) -> Trends:
-        """How numbers moved."""
-        return Trends(self.snapshot)
-
-    @cached_property
     def slower_cases(self) -> dict[str, Case]:
         """By model: the slower case in which it has a part, the worst of them."""
         worst: dict[str, Case] = {}
@@ -85,7 +68,7 @@ class View:
         worst = self.slower_cases.get(model)
         for case in (worst,) if worst else self.cases:
             change = case.change_of(model, stage)
-            if change and (worst or case.multiplied(change, self.batch_growth((model, change.now.version)))):
+            if change and (worst or case.multiplied(change, self.batch_growth(change.subject))):
                 return case, change
         return None
 
@@ -277,10 +260,6 @@ class View:
 _NO_END = Ended()
 
 
-def _timings(answers: Answers, span: Span) -> Timings:
-    return timings_from(answers, at=span.end, window_seconds=span.seconds)
-
-
 def _counterpart(table: StageTable, before: list[StageTable]) -> StageTable | None:
     """The same version in the baseline, or the busiest other: what a new version is compared with."""
     exact = [other for other in before if other.version == table.version]
@@ -288,12 +267,13 @@ def _counterpart(table: StageTable, before: list[StageTable]) -> StageTable | No
 
 
 class Roster:
-    """The workers of a view."""
+    """The workers of a view; `known` are the model versions that had some in the baseline."""
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._beats = view.rows("heartbeats", *WORKER_LABELS)
         self._beats_before = view.rows("heartbeats", *WORKER_LABELS, before=True)
+        self.known = frozenset((key[1], key[2]) for key in self._beats_before)
 
     @cached_property
     def workers(self) -> tuple[Worker, ...]:
@@ -324,7 +304,7 @@ class Roster:
     @cached_property
     def born(self) -> Mapping[Subject, tuple[Worker, ...]]:
         """Living workers that were not there in the baseline, of models that had others then."""
-        known = {key[1] for key in self._beats_before}
+        known = {model for model, _ in self.known}
         born: dict[Subject, tuple[Worker, ...]] = {}
         for worker in self.workers:
             subject = (worker.model, worker.version)
@@ -356,11 +336,6 @@ class Roster:
         for (_, model, version, _), moments in began.items():
             most[model, version] = max(most.get((model, version), ()), tuple(sorted(moments)), key=len)
         return most
-
-    @cached_property
-    def known(self) -> frozenset[Subject]:
-        """The model versions that had workers in the baseline."""
-        return frozenset((key[1], key[2]) for key in self._beats_before)
 
     @cached_property
     def _newest(self) -> Mapping[str, float]:
