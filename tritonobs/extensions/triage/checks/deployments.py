@@ -57,7 +57,10 @@ class _Worse:
 def bad_deploy(view: View) -> Iterator[Cause]:
     """Models that were loaded again, or in a new version, and have failed more or taken longer since."""
     for arrival in arrivals(view):
-        worse = _errors(view, arrival) or _slower(view, arrival) or _waits(view, arrival)
+        worse = _errors(view, arrival)
+        # Another version that is slower is what `slow_version` judges.
+        if not worse and arrival.subject == arrival.predecessor:
+            worse = _slower(view, arrival) or _waits(view, arrival)
         if worse:
             yield _cause(arrival, worse)
 
@@ -131,9 +134,6 @@ def _ratio(view: View, subject: Subject, start: float, end: float) -> tuple[floa
 
 def _slower(view: View, arrival: Arrival) -> _Worse | None:
     """Seconds a request before and since, where they grew and stay so, by what the model itself does."""
-    # Another version that is slower is what `slow_version` judges.
-    if arrival.subject != arrival.predecessor:
-        return None
     levels = _grown(view, arrival, _work(view, arrival.subject), _SECONDS)
     if levels is None:
         return None
@@ -156,8 +156,6 @@ _ALONE = 3.0
 
 def _waits(view: View, arrival: Arrival) -> _Worse | None:
     """The wait in Triton's queue before and since: fewer instances, or a batcher that waits."""
-    if arrival.subject != arrival.predecessor:
-        return None
     labels = labels_of(arrival.subject)
     levels = _grown(view, arrival, view.trends.points("queue", labels), _WAITS_SECONDS)
     if levels is None or _traffic(view, arrival) > _MORE_TRAFFIC or taken(view):
