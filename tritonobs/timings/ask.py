@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from tritonobs import names
-from tritonobs.clients.prometheus import PrometheusClient, Reading
+from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import ClientError
 from tritonobs.findings import Finding, Place, Severity, listed, nearest, quoted
 from tritonobs.plan.fleet import Plan
@@ -66,6 +67,16 @@ class Readings:
                     # Any other exception is a mistake of ours, and is raised here.
                     seen[name] = answer.result()
         return seen
+
+
+def ranges(
+    prometheus: PrometheusClient, span: Span, step: float, questions: Mapping[str, str]
+) -> dict[str, Callable[[], tuple[Series, ...]]]:
+    """Requests for the answers over time, one every `step` seconds, by the names of the questions."""
+    return {
+        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
+        for name, text in questions.items()
+    }
 
 
 def unknown_model(prometheus: PrometheusClient, span: Span, *, model: str, version: str = "") -> str:

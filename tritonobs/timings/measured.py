@@ -87,6 +87,11 @@ class Timings:
         """Every model version of which anything was measured."""
         return tuple(sorted({*self.servers, *((model, version) for model, version, _ in self.stages)}))
 
+    def requests(self, subject: Subject) -> float:
+        """Requests a second of a model version, by Triton or by the model itself."""
+        server, total = self.servers.get(subject), self.stages.get((*subject, names.TOTAL_STAGE))
+        return max(server.rate if server else 0.0, total.rate if total else 0.0)
+
 
 def read_timings(
     prometheus: PrometheusClient, *, at: float, window_seconds: float, models: Iterable[str] = ()

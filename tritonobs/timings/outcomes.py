@@ -40,7 +40,7 @@ SCRAPES: Final = 4
 """A worker is silent when its heartbeat did not move in this many scrapes."""
 _FEWEST = 3
 """Scrapes a worker was seen in before it can be called silent: a new one has not moved yet."""
-Key = tuple[str, str, str, str]
+Key = tuple[str, ...]
 """Replica, model, version, worker."""
 State = Literal["alive", "dead", "replaced"]
 
@@ -174,7 +174,7 @@ def workers_question(scope: Scope, scrape_seconds: float) -> str:
 
 
 def workers(
-    moved: Mapping[Key, float], served: Iterable[tuple[str, str, str]] | None = None
+    moved: Mapping[Key, float], served: Iterable[tuple[str, ...]] | None = None
 ) -> tuple[Worker, ...]:
     """The state of each worker, from the answers to `question`.
 

@@ -86,9 +86,14 @@ def selector(*matchers: str) -> str:
     return f"{{{kept}}}" if kept else ""
 
 
+def over(function: str, metric: str, chosen: str, window_seconds: float) -> str:
+    """What a function gives for the window: `increase(m{…}[5m])`."""
+    return f"{function}({metric}{chosen}[{format_duration(window_seconds)}])"
+
+
 def rate(metric: str, chosen: str, window_seconds: float) -> str:
     """The per-second rate of a counter over the window."""
-    return f"rate({metric}{chosen}[{format_duration(window_seconds)}])"
+    return over("rate", metric, chosen, window_seconds)
 
 
 def summed(expression: str, by: Iterable[str]) -> str:

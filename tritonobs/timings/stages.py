@@ -164,7 +164,7 @@ class Reader:
     @cached_property
     def busy(self) -> tuple[Subject, ...]:
         """Model versions with requests."""
-        return tuple(subject for subject in self._timings.subjects() if self.requests(subject) > 0)
+        return tuple(subject for subject in self._timings.subjects() if self._timings.requests(subject) > 0)
 
     def table(self, subject: Subject) -> StageTable:
         """One model version."""
@@ -185,11 +185,6 @@ class Reader:
             ),
             notes=tuple(self._notes(subject, request, rows)),
         )
-
-    def requests(self, subject: Subject) -> float:
-        """Requests a second, by Triton or by the model itself."""
-        total = self._stages[subject].get(names.TOTAL_STAGE)
-        return max(self._server(subject).rate, total.rate if total else 0.0)
 
     def _server(self, subject: Subject) -> ServerTiming:
         return self._timings.servers.get(subject, _NO_TIMING)
@@ -303,7 +298,7 @@ class Reader:
 
     def _callee(self, call: PipelineCall) -> Subject | None:
         """The version of the called model that serves most."""
-        return max(self._versions.get(call.model, ()), key=self.requests, default=None)
+        return max(self._versions.get(call.model, ()), key=self._timings.requests, default=None)
 
     def _notes(self, subject: Subject, request: Timing, rows: tuple[Row, ...]) -> Iterator[str]:
         model = subject[0]
@@ -339,7 +334,7 @@ class Reader:
 
     def _call_notes(self, model: str, request: Timing) -> Iterator[str]:
         for call in self._calls[model]:
-            served = sum(self.requests(callee) for callee in self._versions.get(call.model, ()))
+            served = sum(self._timings.requests(callee) for callee in self._versions.get(call.model, ()))
             expected = request.rate * call.per_request
             if served == 0:
                 yield f"{call.model} shows no requests"

@@ -122,7 +122,7 @@ def view_of_pages(
         counts=grew(f"{names.STAGE_DURATION}_count", *_SERVER, names.STAGE),
         buckets=buckets,
         pending=now.rows(names.TRITON_PENDING, *_SERVER),
-        workers=workers(moved(before, now), [(key[0], key[1], key[2]) for key in succeeded]),
+        workers=workers(moved(before, now), succeeded),
         limits=limits,
     )
     return TopView(
@@ -183,10 +183,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         counts=rows("count", *_SERVER, names.STAGE),
         buckets=buckets,
         pending=rows("pending"),
-        workers=workers(
-            {(key[0], key[1], key[2], key[3]): value for key, value in rows("alive", *WORKER_LABELS).items()},
-            [(key[0], key[1], key[2]) for key in succeeded],
-        ),
+        workers=workers(rows("alive", *WORKER_LABELS), succeeded),
         limits={(key[0], key[1]): value for key, value in rows("limits").items()},
     )
     return TopView(

@@ -91,7 +91,7 @@ def test_usual_is_what_nine_parts_of_ten_stay_below(values: list[float], most: f
         series={"request": (*_series({**INSPECT, "model": "x"}, *[9.0] * 10), *_series(INSPECT, *values))}
     )
 
-    assert usual.request(("inspect", "1")) == most
+    assert usual.most("request", ("inspect", "1")) == most
 
 
 def test_chance_shrinks_with_the_number_of_requests() -> None:

@@ -14,8 +14,7 @@ from tritonobs.extensions.triage.calm import windows
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.judge import Verdict, triage
 from tritonobs.extensions.triage.saved import load_snapshot, save_snapshot
-from tritonobs.extensions.triage.snapshot import Sources, take_snapshot
-from tritonobs.extensions.triage.view import View
+from tritonobs.extensions.triage.snapshot import Sources, take_snapshot, timings_of
 from tritonobs.timings.measured import Timings
 from tritonobs.timings.promql import Span
 
@@ -27,7 +26,7 @@ def readings(path: Path) -> tuple[Timings, float]:
         SnapshotUnusable: the file is missing, is not a snapshot, or one of another format.
     """
     snapshot = load_snapshot(path)
-    return View(snapshot).now, snapshot.incident.seconds
+    return timings_of(snapshot.now, snapshot.incident), snapshot.incident.seconds
 
 
 def follows(check: str, other: str) -> bool:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 
 from tritonobs import names
 from tritonobs.clients.prometheus import PrometheusClient, Series
 from tritonobs.timings import promql
-from tritonobs.timings.ask import Readings
+from tritonobs.timings.ask import Readings, ranges
 from tritonobs.timings.promql import Span
 from tritonobs.units import format_duration, parse_duration
 
@@ -88,13 +87,8 @@ def calm_baseline(
     number = max(_FEWEST, math.ceil(_BACK * baseline.seconds / step))
     start = baseline.end - step * (number - 1)
     asked = calm_questions(scope, step)
-    seen = readings.take(
-        {
-            name: partial(prometheus.query_range, text, start=start, end=baseline.end, step_seconds=step)
-            for name, text in asked.items()
-        },
-        called="the time before, {}",
-    )
+    requests = ranges(prometheus, Span(start=start, end=baseline.end), step, asked)
+    seen = readings.take(requests, called="the time before, {}")
     found = {name: seen.get(name, ()) for name in asked}
     known = found.pop(_KNOWN)
     times = [baseline.end - step * place for place in reversed(range(number))]
@@ -142,18 +136,15 @@ def _quiet(parts: list[float | None], step: float, baseline: Span) -> Calm:
 
 def calm_questions(scope: promql.Scope, step: float) -> dict[str, str]:
     """PromQL over time for signs of problems: how long requests take, and how they end."""
-    chosen = scope.of()
 
-    def summed(metric: str) -> str:
-        return promql.summed(promql.rate(metric, chosen, step), promql.MODEL_VERSION)
+    def summed(metric: str, *by: str) -> str:
+        return promql.summed(promql.rate(metric, scope.of(), step), (*promql.MODEL_VERSION, *by))
 
-    answered = summed(names.TRITON_SUCCESS)
-    ends = promql.summed(promql.rate(names.REQUESTS, chosen, step), (*promql.MODEL_VERSION, names.OUTCOME))
-    failed = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, step), promql.MODEL_VERSION)
+    answered, failed = summed(names.TRITON_SUCCESS), summed(names.TRITON_FAILURE)
     return {
         _KNOWN: f"group(up{scope.around()})",
         "request": f"{summed(names.TRITON_REQUEST_US)} / 1e6 / ({answered} > 0)",
-        "ends": ends,
+        "ends": summed(names.REQUESTS, names.OUTCOME),
         "failed": f"{failed} / ({answered} + {failed} > 0)",
     }
 

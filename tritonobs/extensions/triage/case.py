@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
@@ -79,12 +79,12 @@ class Change:
     @property
     def growth(self) -> float:
         """Its mean as a multiple of what it was; 1 where nothing can be compared."""
-        return self.now.timing.mean / self.was.mean if self.now.timing.mean and self.was.mean else 1.0
+        return growth(self.now.timing.mean, self.was.mean)
 
     @property
     def tail_growth(self) -> float:
         """Its slowest hundredth as a multiple of what it was; 1 where nothing can be compared."""
-        return self.now.timing.p99 / self.was.p99 if self.now.timing.p99 and self.was.p99 else 1.0
+        return growth(self.now.timing.p99, self.was.p99)
 
     @property
     def is_unusual(self) -> bool:
@@ -101,7 +101,7 @@ class Case:
 
     now: StageTable
     before: StageTable | None
-    usual: Spread = field(default_factory=lambda: Spread(series={}))
+    usual: Spread
 
     @property
     def subject(self) -> Subject:
@@ -136,7 +136,7 @@ class Case:
         if self.before is None:
             return False
         by_chance = chance(self.was, _requests(self.before), _requests(self.now))
-        usual = self.usual.request(self.compared)
+        usual = self.usual.most("request", self.compared)
         return _grew(self.now.request.mean, self.was.mean, _GROWTH, usual) and self.added_seconds > by_chance
 
     @cached_property
@@ -144,7 +144,7 @@ class Case:
         """Whether the slowest hundredth takes longer, where there are enough requests to have one."""
         if self.before is None or min(_requests(self.before), _requests(self.now)) < _FEWEST_FOR_TAIL:
             return False
-        usual = self.usual.tail((*self.compared, names.TOTAL_STAGE))
+        usual = self.usual.most("p99", (*self.compared, names.TOTAL_STAGE))
         return _grew(self.now.request.p99, self.was.p99, _TAIL_GROWTH, usual)
 
     def change_of(self, model: str, stage: str) -> Change | None:
@@ -163,7 +163,7 @@ class Case:
             Change(
                 now=row,
                 before=then,
-                usual=self.usual.stage((then.model, then.version, then.name)) if then else None,
+                usual=self.usual.most("stage", (then.model, then.version, then.name)) if then else None,
             )
             for row in self.now.rows
             if row.leaf
@@ -216,6 +216,11 @@ def _beyond_the_slowest(now: Timing, before: Timing) -> bool:
     return now.p95 is None or before.p95 is None or now.p95 > _GROWTH * before.p95
 
 
+def growth(now: float | None, before: float | None) -> float:
+    """How many times as much; 1 where nothing can be compared."""
+    return now / before if now and before else 1.0
+
+
 def _requests(table: StageTable) -> float:
     return table.request.rate * table.window_seconds
 
@@ -236,30 +241,16 @@ def _grew(now: float | None, before: float | None, factor: float, usual: float |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """What requests and stages took in the parts of the baseline, in seconds, and how many there were.
-
-    Each answer is what nine parts of ten stay below, or None where there are too few parts to tell.
-    """
+    """What requests and stages took in the parts of the baseline, in seconds, and how many there were."""
 
     series: Mapping[str, tuple[Series, ...]]
 
-    def request(self, subject: Subject) -> float | None:
-        """The mean of a whole request, as Triton counts it."""
-        return self._most("request", labels_of(subject))
+    def most(self, name: str, subject: Subject | StageSubject) -> float | None:
+        """`request`, the mean of a whole request; `requests` a second; `stage`, its mean; `p99` of a stage.
 
-    def requests(self, subject: Subject) -> float | None:
-        """Requests a second."""
-        return self._most("requests", labels_of(subject))
-
-    def stage(self, subject: StageSubject) -> float | None:
-        """The mean of a stage."""
-        return self._most("stage", labels_of(subject))
-
-    def tail(self, subject: StageSubject) -> float | None:
-        """The 99th percentile of a stage."""
-        return self._most("p99", labels_of(subject))
-
-    def _most(self, name: str, labels: Mapping[str, str]) -> float | None:
+        What nine parts of ten stay below, or None where there are too few parts to tell.
+        """
+        labels = labels_of(subject)
         for series in self.series.get(name, ()):
             if labels.items() <= series.labels.items():
                 values = sorted(value for _, value in series.points if math.isfinite(value))

@@ -16,7 +16,7 @@ from typing import Final
 
 from tritonobs import names
 from tritonobs.clients.prometheus import FiringAlert
-from tritonobs.extensions.triage.case import Case, Change
+from tritonobs.extensions.triage.case import Change
 from tritonobs.extensions.triage.snapshot import ASKS, Ask
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
@@ -79,11 +79,6 @@ def check(
     return declare
 
 
-def part(case: Case, row: Row) -> str:
-    """A part of a request with the way to it: `inspect / preprocess / decode`."""
-    return " / ".join((case.now.model, *row.path))
-
-
 def stage_labels(row: Row) -> dict[str, str]:
     """The labels that select a stage's series."""
     return labels_of((row.model, row.version, row.name))
@@ -105,11 +100,6 @@ def timing_evidence(change: Change) -> tuple[Evidence, ...]:
 def figure(value: float) -> str:
     """Three digits of a finite number, and no exponent: 1234 tokens are `1230`."""
     return format_number(float(f"{value:.3g}"))
-
-
-def growth(now: float | None, before: float | None) -> float:
-    """How many times as much; 1 where nothing can be compared."""
-    return now / before if now is not None and before else 1.0
 
 
 def plural(number: int, what: str) -> str:
@@ -218,11 +208,8 @@ def _half(view: View, replica: str) -> float:
     """The busier half of the incident: it begins before what made the processors busy."""
     incident = view.snapshot.incident
     points, middle = view.trends.points("cpu", {names.INSTANCE: replica}), (incident.start + incident.end) / 2
-    halves = (
-        view.trends.level(points, incident.start, middle),
-        view.trends.level(points, middle, incident.end),
-    )
-    return max(half or 0.0 for half in halves)
+    halves = ((incident.start, middle), (middle, incident.end))
+    return max(view.trends.level(points, *half) or 0.0 for half in halves)
 
 
 # The rules append the tier, Fast to Long: an objective may have several.
@@ -238,8 +225,7 @@ class Burn:
     `lately` is the burn rate of the rules' shortest window, which may begin before this one.
     """
 
-    model: str
-    version: str
+    subject: Subject
     slo: str
     valid: float
     bad: float
@@ -276,8 +262,7 @@ def burning_alerts(view: View) -> Iterator[Burn]:
             view.value(name, labels) or 0.0 for name in ("slo_valid", "slo_bad", "budgets", "burning")
         )
         yield Burn(
-            model=key[0],
-            version=key[1],
+            subject=(key[0], key[1]),
             slo=key[2],
             valid=valid,
             # A record takes back what it charged too early: a short window may hold only what is taken back.
@@ -294,7 +279,7 @@ def burning_still(view: View) -> Iterator[str]:
         if not burn.missed:
             rate = f"{burn.lately:.3g} times as fast as allowed" if burn.lately else "by its longer windows"
             yield (
-                f"the budget of {titled((burn.model, burn.version))}, objective {burn.slo}, still burns "
+                f"the budget of {titled(burn.subject)}, objective {burn.slo}, still burns "
                 f"{rate} because of earlier requests; "
                 f"of this window's {burn.valid:.0f} requests {burn.bad:.0f} missed it"
             )

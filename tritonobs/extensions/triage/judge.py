@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tritonobs import names
+from tritonobs.clients.prometheus import FiringAlert
 from tritonobs.extensions.triage.case import Case
-from tritonobs.extensions.triage.check import burning_still
+from tritonobs.extensions.triage.check import burning_still, plural
 from tritonobs.extensions.triage.checks import CHECKS
 from tritonobs.extensions.triage.snapshot import Snapshot
 from tritonobs.extensions.triage.trends import INSTANT
@@ -88,9 +89,7 @@ def triage(snapshot: Snapshot) -> Verdict:
         causes=causes,
         following=tuple(by_name(_dated(view, cause), known) for cause in found if id(cause) in explained),
         slowdowns=tuple(_slowdown(case) for case in view.cases if case.slower),
-        firing=tuple(
-            sorted({alert.name for alert in snapshot.alerts if _is_news(alert.labels, alert.state)})
-        ),
+        firing=tuple(sorted({alert.name for alert in snapshot.alerts if _is_news(alert)})),
         unseen=snapshot.unseen,
         baseline_note=snapshot.baseline_note,
         still_burning=tuple(burning_still(view)),
@@ -162,8 +161,7 @@ def _sentence(view: View, status: Status, causes: tuple[Cause, ...]) -> str:
     if status == "blind" and not view.snapshot.unseen:
         return f"could not judge {asked}: no requests were seen{_lacking(view)}"
     if status == "blind":
-        number = len(view.snapshot.unseen)
-        return f"could not judge {asked}: {number} thing{'s' if number > 1 else ''} could not be read"
+        return f"could not judge {asked}: {plural(len(view.snapshot.unseen), 'thing')} could not be read"
     known = {model for model, _ in view.subjects(before=True)}
     number = sum(model in known for model, _ in view.subjects())
     return f"nothing is wrong with {asked}: {number} model versions serve as they did before"
@@ -179,9 +177,9 @@ def _lacking(view: View) -> str:
     return " in this window" if before else " in this window or in the baseline"
 
 
-def _is_news(labels: object, state: str) -> bool:
+def _is_news(alert: FiringAlert) -> bool:
     """Whether an alert says that something is wrong; the Watchdog says that nothing is."""
-    return state == "firing" and isinstance(labels, dict) and labels.get("alertname") != names.WATCHDOG
+    return alert.state == "firing" and alert.labels.get("alertname") != names.WATCHDOG
 
 
 def called(snapshot: Snapshot) -> dict[str, str]:

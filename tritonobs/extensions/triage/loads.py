@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -26,43 +26,59 @@ _APART = 1.5
 
 # Two minutes before against the later half since: a mean of all would hold the warm-up
 # (docs/decisions.md, a bad deployment).
-_LEAD_SECONDS = 120.0
+LEAD_SECONDS = 120.0
 _SETTLED, _LATE = 1.0, 0.5
 _SOON = 1.5
 """Windows after which what a deployment did is to be seen: what came later had another cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """A load at `born` (Unix seconds), the first of several, and what shows it.
+class Arrival:
+    """A load of a model at `born` (Unix seconds), the first of several, and what it took over from.
 
-    `workers` are new, `replicas` have counters that began again, `seconds` are the load times before and
-    since.
+    What shows it: `workers` are new, `replicas` have counters that began again, `seconds` are the load times
+    before and since.
+
+    From `settled` on no mean holds requests of before; from `late` on the first requests are long over. What
+    the load did is there from `settled` to `soon`, too.
     """
 
     subject: Subject
     born: float
-    workers: int = 0
-    replicas: int = 0
-    seconds: tuple[float, float] | None = None
+    workers: int
+    replicas: int
+    seconds: tuple[float, float] | None
+    predecessor: Subject
+    settled: float
+    soon: float
+    late: float
+    end: float
 
 
-def loads(view: View) -> Mapping[Subject, Load]:
-    """The loads of the incident and of shortly before it, by model and version."""
-    seen = _by_workers(view)
-    counters, times = _by_counters(view), _by_load_time(view)
-    found: dict[Subject, Load] = {}
-    for subject in sorted({*seen, *counters, *times}):
+def arrivals(view: View) -> Iterator[Arrival]:
+    """Of the incident and of shortly before it, those that have served long enough to be judged, by name."""
+    end, window = view.snapshot.incident.end, view.trends.window
+    workers, counters, times = _by_workers(view), _by_counters(view), _by_load_time(view)
+    for subject in sorted({*workers, *counters, *times}):
         # Heartbeats show it to the second, counters and load times from one scrape to the next.
-        signs = seen.get(subject) or counters.get(subject) or times[subject]
-        found[subject] = Load(
+        signs = workers.get(subject) or counters.get(subject) or times[subject]
+        born = min(sign[0] for sign in signs)
+        settled = born + _SETTLED * window
+        if end - settled < window / 2:
+            continue
+        late = max(settled, born + _LATE * (end - born))
+        yield Arrival(
             subject=subject,
-            born=min(sign[0] for sign in signs),
-            workers=round(sum(number for _, number in seen.get(subject, ()))),
+            born=born,
+            workers=round(sum(number for _, number in workers.get(subject, ()))),
             replicas=len(counters.get(subject, ())),
             seconds=min(times[subject])[1] if subject in times else None,
+            predecessor=_predecessor(view, subject, born),
+            settled=settled,
+            soon=max(settled + _SOON * window, born + (late - born) / 2),
+            late=late,
+            end=end,
         )
-    return found
 
 
 def _by_workers(view: View) -> dict[Subject, list[tuple[float, float]]]:
@@ -130,64 +146,19 @@ def _subject(series: Series) -> Subject:
     return series.labels.get(names.MODEL, ""), series.labels.get(names.VERSION, "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """A load of a model, and what it took over from.
-
-    From `settled` on no mean holds requests of before; from `late` on the first requests are long over. What
-    the load did is there from `settled` to `soon`, too. What was before is read for `lead` seconds.
-    """
-
-    load: Load
-    predecessor: Subject
-    settled: float
-    soon: float
-    late: float
-    end: float
-    lead: float = _LEAD_SECONDS
-
-    @property
-    def subject(self) -> Subject:
-        """Model and version."""
-        return self.load.subject
-
-    @property
-    def born(self) -> float:
-        """When it was loaded, Unix seconds."""
-        return self.load.born
-
-
-def arrivals(view: View) -> Iterator[Arrival]:
-    """Those that have served long enough to be judged, in order of name."""
-    end, window = view.snapshot.incident.end, view.trends.window
-    for load in loads(view).values():
-        settled = load.born + _SETTLED * window
-        if end - settled < window / 2:
-            continue
-        late = max(settled, load.born + _LATE * (end - load.born))
-        yield Arrival(
-            load=load,
-            predecessor=_predecessor(view, load),
-            settled=settled,
-            soon=max(settled + _SOON * window, load.born + (late - load.born) / 2),
-            late=late,
-            end=end,
-        )
-
-
-def _predecessor(view: View, load: Load) -> Subject:
+def _predecessor(view: View, subject: Subject, born: float) -> Subject:
     """The same version where it served before, else the busiest other."""
-    if _was_loaded(view, load):
-        return load.subject
-    others = [other for other in view.subjects(before=True) if other[0] == load.subject[0]]
-    return max(others, key=lambda other: view.request_rate(other, before=True), default=load.subject)
+    if _was_loaded(view, subject, born):
+        return subject
+    others = [other for other in view.subjects(before=True) if other[0] == subject[0]]
+    return max(others, key=lambda other: view.request_rate(other, before=True), default=subject)
 
 
-def _was_loaded(view: View, load: Load) -> bool:
-    counted = view.trends.points(COUNTED, labels_of(load.subject))
+def _was_loaded(view: View, subject: Subject, born: float) -> bool:
+    counted = view.trends.points(COUNTED, labels_of(subject))
     if counted:
         # The baseline may end after the load.
-        return counted[0][0] < load.born - view.trends.step
+        return counted[0][0] < born - view.trends.step
     labels = (*MODEL_VERSION, names.INSTANCE)
     served = view.rows("replica_requests", *labels, before=True)
-    return view.roster.knew(load.subject) or any(key[:2] == load.subject for key in served)
+    return subject in view.roster.known or any(key[:2] == subject for key in served)

@@ -7,11 +7,12 @@ the incident is over, what Prometheus' API reports only for this moment is read 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from tritonobs import names
 from tritonobs.clients.alertmanager import AlertmanagerClient, Silence
@@ -20,7 +21,7 @@ from tritonobs.clients.triton import ModelConfig, RepositoryEntry, TritonClient
 from tritonobs.extensions.triage.calm import calm_baseline
 from tritonobs.extensions.triage.case import FEWEST_PARTS
 from tritonobs.timings import promql, questions
-from tritonobs.timings.ask import Readings, Unseen
+from tritonobs.timings.ask import Readings, Unseen, ranges
 from tritonobs.timings.measured import (
     Answers,
     Timings,
@@ -49,6 +50,7 @@ _CLOSE = 5
 _LATELY_SECONDS = 120.0
 _LATELY_SCRAPES = 4
 _STATE = "alertstate"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +115,16 @@ def take_snapshot(
     # `readings` would only note a failure, but without Prometheus there is nothing to judge.
     calls = prometheus.query(calls_question(cluster), at=incident.end)
     wide = _about(cluster, {model} if model else (), calls)
-    targets = readings.take({"Prometheus' scrape targets": prometheus.targets})
-    found_targets = next(iter(targets.values()), ())
-    scrape_seconds = scrape_interval_seconds(found_targets)
-    now, before, asked = _both(
-        prometheus,
-        readings,
-        {span: _questions(wide, span.seconds, scrape_seconds) for span in (incident, baseline)},
-    )
-    # Both windows are taken apart by the same calls, because their rows are compared by path.
-    now["calls"] = before["calls"] = calls
+    targets = _one(readings, "Prometheus' scrape targets", prometheus.targets)
+    scrape_seconds = scrape_interval_seconds(targets)
+
+    def answers(span: Span, called: str) -> dict[str, tuple[Reading, ...]]:
+        """About all models in a window."""
+        asked = _questions(wide, span.seconds, scrape_seconds)
+        # Both windows are taken apart by the same calls, because their rows are compared by path.
+        return _answers(prometheus, readings, span, asked, called=called) | {"calls": calls}
+
+    now, before = answers(incident, _OF_INCIDENT), answers(baseline, _OF_BASELINE)
     close = _about(cluster, _focus(now, before, incident, baseline), calls)
     shortest = _SCRAPES * scrape_seconds
     calm = calm_baseline(prometheus, readings, incident, baseline, scope=close, shortest=shortest)
@@ -130,34 +132,29 @@ def take_snapshot(
         baseline = calm.span
         if 0 < incident.start - baseline.end <= reach_seconds:
             incident, calm = Span(start=baseline.end, end=incident.end), replace(calm, note="")
-            asked = _questions(wide, incident.seconds, scrape_seconds)
-            now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
-        asks = _questions(wide, baseline.seconds, scrape_seconds)
-        before = _answers(prometheus, readings, baseline, asks, called=_OF_BASELINE)
-        now["calls"] = before["calls"] = calls
-    later, earlier, asked_close = _both(
-        prometheus,
-        readings,
-        {span: questions.close_questions(close, span.seconds) for span in (incident, baseline)},
-    )
+            now = answers(incident, _OF_INCIDENT)
+        before = answers(baseline, _OF_BASELINE)
+    asked = _questions(wide, incident.seconds, scrape_seconds)
+    asked_close = questions.close_questions(close, incident.seconds)
+    later = _answers(prometheus, readings, incident, asked_close, called=_OF_INCIDENT)
+    close_before = questions.close_questions(close, baseline.seconds)
+    earlier = _answers(prometheus, readings, baseline, close_before, called=_OF_BASELINE)
     seconds = min(2 * incident.seconds + _LEAD_SECONDS, _TREND_SECONDS)
     both = Span(start=incident.end - seconds, end=incident.end)
     step = max(both.seconds / _TREND_STEPS, scrape_seconds, 1.0)
     trend_seconds = max(step, shortest)
     trend_questions = questions.trend_questions(close, trend_seconds)
-    trends = readings.take(_ranges(prometheus, both, step, trend_questions), called=_TREND)
+    trends = readings.take(ranges(prometheus, both, step, trend_questions), called=_TREND)
     usual = _usual(prometheus, readings, baseline, close, shortest)
     if is_past(incident.end, time.time(), scrape_seconds):
         # Its API reports this moment only; so do Alertmanager and the replicas, which are not asked.
-        found_targets = targets_then(now.get("up", ()), found_targets)
+        targets = targets_then(now.get("up", ()), targets)
         ask = partial(prometheus.query, alerts_question(cluster), at=incident.end)
-        alerts = {
-            what: alerts_then(rows) for what, rows in readings.take({"Prometheus' alerts": ask}).items()
-        }
+        alerts = alerts_then(_one(readings, "Prometheus' alerts", ask))
         sources = replace(sources, alertmanager=None, replicas=())
     else:
-        alerts = readings.take({"Prometheus' alerts": prometheus.alerts})
-    silences = readings.take({"Alertmanager": sources.alertmanager.silences} if sources.alertmanager else {})
+        alerts = _one(readings, "Prometheus' alerts", prometheus.alerts)
+    silences = _one(readings, "Alertmanager", sources.alertmanager.silences) if sources.alertmanager else ()
     replicas = readings.take(
         {
             sources.called.get(triton.address.partition("://")[2], triton.address): partial(look_at, triton)
@@ -175,9 +172,9 @@ def take_snapshot(
         trends=trends,
         asked=asked | asked_close | {_TREND.format(name): text for name, text in trend_questions.items()},
         usual=usual,
-        targets=found_targets,
-        alerts=next(iter(alerts.values()), ()),
-        silences=next(iter(silences.values()), ()),
+        targets=targets,
+        alerts=alerts,
+        silences=silences,
         replicas=tuple(replicas.values()),
         unseen=tuple(readings.unseen),
         trend_seconds=trend_seconds,
@@ -195,14 +192,9 @@ def _questions(scope: promql.Scope, window_seconds: float, scrape_seconds: float
     }
 
 
-def _both(
-    prometheus: PrometheusClient, readings: Readings, asks: Mapping[Span, Mapping[str, str]]
-) -> tuple[dict[str, tuple[Reading, ...]], dict[str, tuple[Reading, ...]], dict[str, str]]:
-    """The answers of the incident, those of the baseline, and what was asked about the incident."""
-    (incident, asked), (baseline, asked_before) = asks.items()
-    now = _answers(prometheus, readings, incident, asked, called=_OF_INCIDENT)
-    before = _answers(prometheus, readings, baseline, asked_before, called=_OF_BASELINE)
-    return now, before, dict(asked)
+def _one(readings: Readings, what: str, ask: Callable[[], tuple[_T, ...]]) -> tuple[_T, ...]:
+    """What a single request gives; nothing where it failed."""
+    return readings.take({what: ask}).get(what, ())
 
 
 def _answers(
@@ -224,28 +216,40 @@ def _usual(
     # A part is read at its end, so the first moment is one step inside of the baseline.
     inside = Span(start=baseline.end - step * (parts - 1), end=baseline.end)
     asked = questions.usual_questions(scope, step)
-    return readings.take(_ranges(prometheus, inside, step, asked), called="usual {}")
-
-
-def _ranges(
-    prometheus: PrometheusClient, span: Span, step: float, asked: Mapping[str, str]
-) -> dict[str, Callable[[], tuple[Series, ...]]]:
-    return {
-        name: partial(prometheus.query_range, text, start=span.start, end=span.end, step_seconds=step)
-        for name, text in asked.items()
-    }
+    return readings.take(ranges(prometheus, inside, step, asked), called="usual {}")
 
 
 def _focus(now: Answers, before: Answers, incident: Span, baseline: Span) -> set[str]:
-    errors: dict[str, float] = {}
+    """The models to read in detail: all where there are few, else those with most trouble."""
+    timings, earlier = timings_of(now, incident), timings_of(before, baseline)
+    models = {model for model, _ in (*timings.subjects(), *earlier.subjects())}
+    if len(models) <= _ALL_UP_TO:
+        return models
+    errors = defaultdict[str, float](float)
     for reading in (*now.get("stage_errors", ()), *now.get("failures", ())):
-        model = reading.labels.get(names.MODEL, "")
-        errors[model] = errors.get(model, 0.0) + reading.value
-    return focus_models(
-        timings_from(now, at=incident.end, window_seconds=incident.seconds),
-        timings_from(before, at=baseline.end, window_seconds=baseline.seconds),
-        errors,
-    )
+        errors[reading.labels.get(names.MODEL, "")] += reading.value
+    trouble = _trouble(timings, earlier)
+    worst = sorted(models, key=lambda model: -(trouble[model] + errors[model]))
+    return with_callees(worst[:_CLOSE], timings.calls)
+
+
+def _trouble(now: Timings, before: Timings) -> Mapping[str, float]:
+    """By model, added seconds of waiting a second; a version that is gone counts as one."""
+    extra = defaultdict[str, float](float)
+    for subject, server in now.servers.items():
+        was = before.servers.get(subject)
+        if server.request is not None:
+            usual = was.request if was and was.request is not None else 0.0
+            extra[subject[0]] += max(0.0, server.request - usual) * server.rate
+    for subject, was in before.servers.items():
+        if was.rate > 0 and not now.servers.get(subject):
+            extra[subject[0]] += 1.0
+    return extra
+
+
+def timings_of(answers: Answers, span: Span) -> Timings:
+    """The answers about a window as timings."""
+    return timings_from(answers, at=span.end, window_seconds=span.seconds)
 
 
 def _about(cluster: promql.Scope, models: Iterable[str], calls: tuple[Reading, ...]) -> promql.Scope:
@@ -278,31 +282,6 @@ def look_at(triton: TritonClient) -> ReplicaState:
     )
 
 
-def focus_models(now: Timings, before: Timings, failing: dict[str, float]) -> set[str]:
-    """The models to read in detail; `failing` are errors a second by model."""
-    models = {model for model, _ in now.subjects()} | {model for model, _ in before.subjects()}
-    if len(models) <= _ALL_UP_TO:
-        return models
-    trouble = _trouble(now, before)
-    worst = sorted(models, key=lambda model: -(trouble.get(model, 0.0) + failing.get(model, 0.0)))
-    return with_callees(worst[:_CLOSE], now.calls)
-
-
-def _trouble(now: Timings, before: Timings) -> dict[str, float]:
-    """By model, added seconds of waiting a second; a version that is gone counts as one."""
-    extra: dict[str, float] = {}
-    for subject, server in now.servers.items():
-        was = before.servers.get(subject)
-        if server.request is not None:
-            usual = was.request if was and was.request is not None else 0.0
-            added = max(0.0, server.request - usual) * server.rate
-            extra[subject[0]] = extra.get(subject[0], 0.0) + added
-    for subject, was in before.servers.items():
-        if was.rate > 0 and not now.servers.get(subject):
-            extra[subject[0]] = extra.get(subject[0], 0.0) + 1.0
-    return extra
-
-
 def is_past(end: float, now: float, scrape_seconds: float) -> bool:
     """Whether a window that ends there differs from a reading now."""
     return end < now - max(_LATELY_SECONDS, _LATELY_SCRAPES * scrape_seconds)
@@ -321,8 +300,6 @@ def targets_then(up: Iterable[Reading], now: Iterable[Target]) -> tuple[Target, 
             Target(
                 url=still.url if still else key[1],
                 health="up" if reading.value else "down",
-                last_error="",
-                last_scrape="",
                 interval=still.interval if still else "",
                 labels=dict(zip(("job", names.INSTANCE), key, strict=True)),
             )
@@ -341,10 +318,8 @@ def alerts_then(readings: Iterable[Reading]) -> tuple[FiringAlert, ...]:
         FiringAlert(
             name=reading.labels.get("alertname", ""),
             state=reading.labels.get(_STATE, ""),
-            active_at="",
             value=reading.value,
             labels={name: value for name, value in reading.labels.items() if name != _STATE},
-            annotations={},
         )
         for reading in readings
     )

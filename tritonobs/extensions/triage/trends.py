@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from statistics import median
 
@@ -19,6 +18,7 @@ _LEAD_SECONDS, _LEAD = 45.0, 0.5
 """An incident begins inside of what was named as one, or shortly before: what was earlier was another."""
 BAD = "bad"
 """The trend of requests that ended badly, made of `told` (a name in saved snapshots) and `failed`."""
+_REPORTED = ("error", "rejected")
 # CANCELED is left out: a client that gives up is not an error of the model. Before 24.07 there was no reason.
 _FAILURES = ("REJECTED", "BACKEND", "OTHER", "")
 Points = tuple[tuple[float, float], ...]
@@ -36,16 +36,21 @@ _HALF_WAY = 0.5
 
 
 class Trends:
-    """The trends of a snapshot."""
+    """The trends of a snapshot.
+
+    Each point is a mean over the `window` seconds before it, and `step` seconds lie between two. `begin` is
+    the incident's start, or shortly before: people ask about the time since a page.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        self._series, self.window = snapshot.trends, snapshot.trend_seconds
         self._known: dict[tuple[str, tuple[tuple[str, str], ...]], Points] = {}
-
-    @property
-    def window(self) -> float:
-        """How many seconds each point is a mean of."""
-        return self._snapshot.trend_seconds
+        read = (*self._series.get("requests", ()), *self._series.get("up", ()))
+        # Every moment that was read.
+        self._times = times = sorted({time for series in read for time, _ in series.points})
+        self.step = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else self.window
+        lead = max(_LEAD_SECONDS, min(_LEAD * snapshot.incident.seconds, 2 * _LEAD_SECONDS))
+        self.begin = snapshot.incident.start - lead
 
     def points(self, name: str, labels: Mapping[str, str]) -> Points:
         """The series with these labels, added up where they are rates; else the first of them."""
@@ -54,62 +59,27 @@ class Trends:
             self._known[key] = self._read(name, labels)
         return self._known[key]
 
-    def bad(self, labels: Mapping[str, str]) -> Points:
+    def _bad(self, labels: Mapping[str, str]) -> Points:
         """Errors a second: by the model's own count or Triton's, the larger."""
-        reported: dict[float, float] = {}
-        for outcome in ("error", "rejected"):
-            for time, value in self.points("told", {**labels, names.OUTCOME: outcome}):
-                reported[time] = reported.get(time, 0.0) + value
-        failed: dict[float, float] = {}
-        for reason in _FAILURES:
-            for time, value in self.points("failed", {**labels, names.REASON: reason}):
-                failed[time] = failed.get(time, 0.0) + value
+        told = _added(self.points("told", {**labels, names.OUTCOME: outcome}) for outcome in _REPORTED)
+        failed = _added(self.points("failed", {**labels, names.REASON: reason}) for reason in _FAILURES)
         # An error reply is a success to Triton (24.06 and later), and a model that raises counts nothing
         # itself: each view misses what the other has.
-        times = sorted({*reported, *failed})
-        return tuple((time, max(reported.get(time, 0.0), failed.get(time, 0.0))) for time in times)
+        times = sorted({*told, *failed})
+        return tuple((time, max(told.get(time, 0.0), failed.get(time, 0.0))) for time in times)
 
     def _read(self, name: str, labels: Mapping[str, str]) -> Points:
         if name == BAD:
-            return self.bad(labels)
+            return self._bad(labels)
         found = [
             series.points
-            for series in self._snapshot.trends.get(name, ())
+            for series in self._series.get(name, ())
             # To Prometheus a label that is not there is an empty one.
             if all(series.labels.get(label, "") == value for label, value in labels.items())
         ]
-        if name not in _RATES:
-            return found[0] if found else ()
         if not found:
             return ()
-        sums = dict.fromkeys(self._times, 0.0)
-        for points in found:
-            for time, value in points:
-                if math.isfinite(value):
-                    sums[time] = sums.get(time, 0.0) + value
-        return tuple(sorted(sums.items()))
-
-    @cached_property
-    def _times(self) -> tuple[float, ...]:
-        """Every moment that was read."""
-        times = {
-            time
-            for series in (*self._snapshot.trends.get("requests", ()), *self._snapshot.trends.get("up", ()))
-            for time, _ in series.points
-        }
-        return tuple(sorted(times))
-
-    @property
-    def step(self) -> float:
-        """How many seconds lie between two points."""
-        times = self._times
-        return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else self.window
-
-    @property
-    def begin(self) -> float:
-        """The incident's start, or shortly before: people ask about the time since a page."""
-        incident = self._snapshot.incident
-        return incident.start - max(_LEAD_SECONDS, min(_LEAD * incident.seconds, 2 * _LEAD_SECONDS))
+        return tuple(sorted(_added(found, self._times).items())) if name in _RATES else found[0]
 
     def since(self, points: Sequence[tuple[float, float]], *, falls: bool = False) -> float | None:
         """When they left their level, upwards or downwards: in the incident, else in all of the time."""
@@ -145,6 +115,16 @@ class Trends:
         """The middle of them between two moments; None without any."""
         values = [value for time, value in points if start <= time <= end and math.isfinite(value)]
         return median(values) if values else None
+
+
+def _added(rates: Iterable[Points], times: Iterable[float] = ()) -> Mapping[float, float]:
+    """Rates added up, moment by moment; 0 at those of `times` at which none is known."""
+    sums = dict.fromkeys(times, 0.0)
+    for points in rates:
+        for time, value in points:
+            if math.isfinite(value):
+                sums[time] = sums.get(time, 0.0) + value
+    return sums
 
 
 def onset(

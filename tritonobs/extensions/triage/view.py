@@ -8,13 +8,13 @@ from functools import cached_property
 
 from tritonobs import names
 from tritonobs.clients.prometheus import Target
-from tritonobs.extensions.triage.case import Case, Change, Spread
-from tritonobs.extensions.triage.snapshot import Snapshot
+from tritonobs.extensions.triage.case import Case, Change, Spread, growth
+from tritonobs.extensions.triage.snapshot import Snapshot, timings_of
 from tritonobs.extensions.triage.trends import Trends
 from tritonobs.timings import outcomes
-from tritonobs.timings.measured import Answers, Subject, Timings, timings_from
+from tritonobs.timings.measured import Subject
 from tritonobs.timings.outcomes import WORKER_LABELS, Ended, Key, Worker, ended, place_of, workers
-from tritonobs.timings.promql import Span, labels_of
+from tritonobs.timings.promql import MODEL_VERSION_STAGE, labels_of
 from tritonobs.timings.stages import StageTable, stage_tables
 
 _NOTABLE_RATIO = 0.01
@@ -27,21 +27,19 @@ _SILENT_SECONDS = 20.0
 
 
 class View:
-    """A snapshot, read. Numbers are summed over the labels that are not named."""
+    """A snapshot, read. Numbers are summed over the labels that are not named.
+
+    `now` is the incident window, `before` the baseline, `usual` what varied in it. `trends` are how numbers
+    moved, and `roster` the workers, then and now.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.now = timings_of(snapshot.now, snapshot.incident)
+        self.before = timings_of(snapshot.before, snapshot.baseline)
+        self.usual, self.trends = Spread(series=snapshot.usual), Trends(snapshot)
         self._rows: dict[tuple[str, tuple[str, ...], bool], dict[tuple[str, ...], float]] = {}
-
-    @cached_property
-    def now(self) -> Timings:
-        """The incident window."""
-        return _timings(self.snapshot.now, self.snapshot.incident)
-
-    @cached_property
-    def before(self) -> Timings:
-        """The baseline window."""
-        return _timings(self.snapshot.before, self.snapshot.baseline)
+        self.roster = Roster(self)
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -57,22 +55,7 @@ class View:
         )
 
     @cached_property
-    def usual(self) -> Spread:
-        """The normal variation of the baseline."""
-        return Spread(series=self.snapshot.usual)
-
-    @cached_property
-    def roster(self) -> Roster:
-        """The workers, then and now."""
-        return Roster(self)
-
-    @cached_property
-    def trends(self) -> Trends:
-        """How numbers moved."""
-        return Trends(self.snapshot)
-
-    @cached_property
-    def _slower(self) -> dict[str, Case]:
+    def slower_cases(self) -> dict[str, Case]:
         """By model: the slower case in which it has a part, the worst of them."""
         worst: dict[str, Case] = {}
         for case in sorted(self.cases, key=lambda case: case.added_seconds):
@@ -80,16 +63,12 @@ class View:
                 worst |= dict.fromkeys({case.now.model, *(row.model for row in case.now.rows)}, case)
         return worst
 
-    def slower_case(self, model: str) -> Case | None:
-        """The slower case in which a model has a part, the worst of them."""
-        return self._slower.get(model)
-
     def slower_stage(self, model: str, stage: str) -> tuple[Case, Change] | None:
         """A stage of a request that takes longer, or one that takes a multiple of its time."""
-        worst = self.slower_case(model)
+        worst = self.slower_cases.get(model)
         for case in (worst,) if worst else self.cases:
             change = case.change_of(model, stage)
-            if change and (worst or case.multiplied(change, self.batch_growth((model, change.now.version)))):
+            if change and (worst or case.multiplied(change, self.batch_growth(change.subject))):
                 return case, change
         return None
 
@@ -115,17 +94,20 @@ class View:
             found |= new
         return frozenset(found)
 
-    def value(
-        self, name: str, labels: Mapping[str, str] | None = None, *, before: bool = False
-    ) -> float | None:
+    def value(self, name: str, labels: Mapping[str, str], *, before: bool = False) -> float | None:
         """The sum of an answer's readings with these labels; None when there is none, or it was not seen."""
-        wanted = sorted((labels or {}).items())
+        wanted = sorted(labels.items())
         rows = self.rows(name, *(label for label, _ in wanted), before=before)
         return rows.get(tuple(value for _, value in wanted))
 
-    def both(self, name: str, labels: Mapping[str, str] | None = None) -> tuple[float | None, float | None]:
+    def both(self, name: str, labels: Mapping[str, str]) -> tuple[float | None, float | None]:
         """That value before, and now."""
         return self.value(name, labels, before=True), self.value(name, labels)
+
+    def ratio(self, name: str, to: str, labels: Mapping[str, str], *, before: bool = False) -> float | None:
+        """That value of one answer to that of another; None where one is missing, or the other is 0."""
+        value, whole = (self.value(asked, labels, before=before) for asked in (name, to))
+        return value / whole if value is not None and whole else None
 
     def rows(self, name: str, *labels: str, before: bool = False) -> dict[tuple[str, ...], float]:
         """An answer by the values of some labels."""
@@ -141,7 +123,7 @@ class View:
     def subjects(self, *, before: bool = False) -> Iterator[Subject]:
         """Model versions with requests, called ones too."""
         timings = self.before if before else self.now
-        return (subject for subject in timings.subjects() if requests(timings, subject) > 0)
+        return (subject for subject in timings.subjects() if timings.requests(subject) > 0)
 
     def asked(self) -> tuple[Subject, ...]:
         """Model versions that clients or pipelines asked, those whose every request fails among them."""
@@ -150,7 +132,7 @@ class View:
 
     def request_rate(self, subject: Subject, *, before: bool = False) -> float:
         """Requests a second of a model version, failed ones too."""
-        known = requests(self.before if before else self.now, subject)
+        known = (self.before if before else self.now).requests(subject)
         return max(known, self._ends[before].get(subject, _NO_END).requests)
 
     def client_rate(self, *, before: bool = False) -> float:
@@ -183,21 +165,22 @@ class View:
 
     def mean_batch(self, subject: Subject, *, before: bool = False) -> float | None:
         """Inferences per execution."""
-        labels = labels_of(subject)
-        items, runs = (self.value(name, labels, before=before) for name in ("inferences", "executions"))
-        return items / runs if items is not None and runs else None
+        return self.ratio("inferences", "executions", labels_of(subject), before=before)
 
     def batch_growth(self, subject: Subject) -> float:
         """How much fuller batches are: each request of a batch is charged the whole batch."""
-        now, before = self.mean_batch(subject), self.mean_batch(subject, before=True)
-        return max(1.0, now / before) if now and before else 1.0
+        return max(1.0, growth(self.mean_batch(subject), self.mean_batch(subject, before=True)))
+
+    def sized(self) -> Iterator[tuple[Subject, str, str]]:
+        """Model version, stage and kind of all sizes that stages report."""
+        labels = (*MODEL_VERSION_STAGE, names.KIND)
+        for model, version, stage, kind in self.rows("size_count", *labels):
+            yield (model, version), stage, kind
 
     def mean_size(self, subject: Subject, stage: str, kind: str, *, before: bool = False) -> float | None:
         """The mean size of what a stage was given."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        total = self.value("size_sum", labels, before=before)
-        count = self.value("size_count", labels, before=before)
-        return total / count if total is not None and count else None
+        return self.ratio("size_sum", "size_count", labels, before=before)
 
     def usual_size(self, subject: Subject, stage: str, kind: str) -> float | None:
         """The mean size in the baseline, of another version where this one was not there."""
@@ -209,15 +192,15 @@ class View:
         return next((size for size in sizes if size is not None), None)
 
     def tail_size(self, subject: Subject, stage: str, kind: str) -> tuple[float | None, float | None]:
-        """The size only a hundredth exceeds, now and in the baseline; None where too few requests had one."""
+        """The size only a hundredth exceeds, before and now; None where too few requests had one."""
         labels = {**labels_of(subject), names.STAGE: stage, names.KIND: kind}
-        tails = zip(self.both("size_p99", labels), self.both("size_count", labels), strict=True)
+        tails, counts = self.both("size_p99", labels), self.both("size_count", labels)
         spans = (self.snapshot.baseline, self.snapshot.incident)
         before, now = (
             tail if count is not None and count * span.seconds >= _FEWEST_OF_TAIL else None
-            for (tail, count), span in zip(tails, spans, strict=True)
+            for tail, count, span in zip(tails, counts, spans, strict=True)
         )
-        return now, before
+        return before, now
 
     def is_up(self, replica: str, *, before: bool = False) -> bool:
         """Whether the last scrape of a replica went well; one that is not a target is not up."""
@@ -277,17 +260,6 @@ class View:
 _NO_END = Ended()
 
 
-def requests(timings: Timings, subject: Subject) -> float:
-    """Requests a second of a model version, by Triton or by the model itself."""
-    server = timings.servers.get(subject)
-    total = timings.stages.get((*subject, names.TOTAL_STAGE))
-    return max(server.rate if server else 0.0, total.rate if total else 0.0)
-
-
-def _timings(answers: Answers, span: Span) -> Timings:
-    return timings_from(answers, at=span.end, window_seconds=span.seconds)
-
-
 def _counterpart(table: StageTable, before: list[StageTable]) -> StageTable | None:
     """The same version in the baseline, or the busiest other: what a new version is compared with."""
     exact = [other for other in before if other.version == table.version]
@@ -295,18 +267,18 @@ def _counterpart(table: StageTable, before: list[StageTable]) -> StageTable | No
 
 
 class Roster:
-    """The workers of a view."""
+    """The workers of a view; `known` are the model versions that had some in the baseline."""
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._beats = view.rows("heartbeats", *WORKER_LABELS)
         self._beats_before = view.rows("heartbeats", *WORKER_LABELS, before=True)
+        self.known = frozenset((key[1], key[2]) for key in self._beats_before)
 
     @cached_property
     def workers(self) -> tuple[Worker, ...]:
         """Those on replicas that are scraped, of models that are loaded there."""
-        served = self._view.rows("replica_requests", *WORKER_LABELS[:3])
-        return workers(self._moved(), [(key[0], key[1], key[2]) for key in served])
+        return workers(self._moved(), self._view.rows("replica_requests", *WORKER_LABELS[:3]))
 
     @cached_property
     def lost(self) -> tuple[Worker, ...]:
@@ -330,17 +302,9 @@ class Roster:
         return self._view.snapshot.incident.end - max(0.0, newest - beat) if newest else beat
 
     @cached_property
-    def _living(self) -> Mapping[str, list[Worker]]:
-        living: dict[str, list[Worker]] = {}
-        for worker in self.workers:
-            if worker.state == "alive":
-                living.setdefault(worker.replica, []).append(worker)
-        return living
-
-    @cached_property
     def born(self) -> Mapping[Subject, tuple[Worker, ...]]:
         """Living workers that were not there in the baseline, of models that had others then."""
-        known = {key[1] for key in self._beats_before}
+        known = {model for model, _ in self.known}
         born: dict[Subject, tuple[Worker, ...]] = {}
         for worker in self.workers:
             subject = (worker.model, worker.version)
@@ -365,7 +329,7 @@ class Roster:
     def loads(self) -> Mapping[Subject, tuple[float, ...]]:
         """By model, when workers of the instance that began most often in the incident did."""
         began: defaultdict[Key, list[float]] = defaultdict(list)
-        for key in map(_whole, self._view.rows("first_beats", *WORKER_LABELS)):
+        for key in self._view.rows("first_beats", *WORKER_LABELS):
             if self._was_born(key):
                 began[key[0], key[1], key[2], place_of(key[3])].append(self._began(key))
         most: dict[Subject, tuple[float, ...]] = {}
@@ -374,31 +338,24 @@ class Roster:
         return most
 
     @cached_property
-    def known(self) -> frozenset[Subject]:
-        """The model versions that had workers in the baseline."""
-        return frozenset((key[1], key[2]) for key in self._beats_before)
-
-    def knew(self, subject: Subject) -> bool:
-        """Whether the model version had workers in the baseline."""
-        return subject in self.known
-
-    @cached_property
     def _newest(self) -> Mapping[str, float]:
         """The newest heartbeat on each replica where one lives."""
-        return {
-            replica: max(self._beats[_key(one)] for one in living) for replica, living in self._living.items()
-        }
+        beats = defaultdict[str, list[float]](list)
+        for worker in self.workers:
+            if worker.state == "alive":
+                beats[worker.replica].append(self._beats[_key(worker)])
+        return {replica: max(found) for replica, found in beats.items()}
 
     def _moved(self) -> dict[Key, float]:
         if "alive" in self._view.snapshot.now:
             # On a replica that is not scraped a heartbeat is old because it is not read.
             asked = self._view.rows("alive", *WORKER_LABELS)
-            return {_whole(key): value for key, value in asked.items() if self._view.is_up(key[0])}
+            return {key: value for key, value in asked.items() if self._view.is_up(key[0])}
         newest: dict[str, float] = {}
         for key, beat in self._beats.items():
             newest[key[0]] = max(newest.get(key[0], 0.0), beat)
         return {
-            _whole(key): float(newest[key[0]] - beat < _SILENT_SECONDS)
+            key: float(newest[key[0]] - beat < _SILENT_SECONDS)
             for key, beat in self._beats.items()
             if self._view.is_up(key[0])
         }
@@ -406,8 +363,3 @@ class Roster:
 
 def _key(worker: Worker) -> Key:
     return (worker.replica, worker.model, worker.version, worker.worker)
-
-
-def _whole(key: tuple[str, ...]) -> Key:
-    replica, model, version, worker = key
-    return (replica, model, version, worker)

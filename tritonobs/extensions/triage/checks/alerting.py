@@ -15,8 +15,7 @@ from tritonobs.extensions.triage.check import (
 )
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Area, Cause, Evidence
-from tritonobs.timings.promql import Scope, summed
-from tritonobs.units import format_duration
+from tritonobs.timings.promql import Scope, over, summed
 
 _SERVE = "tritonobs"
 _ON_THE_WAY = frozenset({_SERVE, "tritonobs-traces", "prometheus", "alertmanager", names.AGENTS_JOB})
@@ -24,14 +23,13 @@ _ON_THE_WAY = frozenset({_SERVE, "tritonobs-traces", "prometheus", "alertmanager
 
 
 def _failed(scope: Scope, seconds: float) -> str:
-    failed = f"increase({names.DELIVERY_ERRORS}{scope.around()}[{format_duration(seconds)}])"
-    return summed(failed, (names.ROBOT, "code"))
+    return summed(over("increase", names.DELIVERY_ERRORS, scope.around(), seconds), (names.ROBOT, "code"))
 
 
 def _not_evaluated(scope: Scope, seconds: float) -> str:
     # Prometheus writes a rule group as its file and its name: `…/records.rules.yml;tritonobs.traffic`.
     ours = scope.around(f'{names.RULE_GROUP}=~".+;tritonobs[.].+"')
-    return summed(f"increase({names.RULE_FAILURES}{ours}[{format_duration(seconds)}])", (names.RULE_GROUP,))
+    return summed(over("increase", names.RULE_FAILURES, ours, seconds), (names.RULE_GROUP,))
 
 
 @check(order=260, asks={"delivery_errors": _failed, "rule_failures": _not_evaluated})
@@ -123,11 +121,10 @@ def budget_burn(view: View) -> Iterator[Cause]:
     for burn in burning_alerts(view):
         if not burn.missed:
             continue
-        subject = (burn.model, burn.version)
         yield Cause(
-            place=(*subject, burn.slo),
+            place=(*burn.subject, burn.slo),
             sentence=(
-                f"{titled(subject)} misses its objective {burn.slo}: "
+                f"{titled(burn.subject)} misses its objective {burn.slo}: "
                 f"the error budget burns {figure(burn.rate)} times as fast as allowed"
             ),
             confidence=_CONFIDENCE,
@@ -136,8 +133,8 @@ def budget_burn(view: View) -> Iterator[Cause]:
                 Evidence(f"requests that missed {burn.slo}", None, burn.bad),
             ),
             next_steps=(
-                f"see since when the objective is missed: {triage_command(burn.model, '1h')}",
-                f"see where the time goes: {stages_command(burn.model)}",
+                f"see since when the objective is missed: {triage_command(burn.subject[0], '1h')}",
+                f"see where the time goes: {stages_command(burn.subject[0])}",
             ),
             asked=("slo_bad", "slo_valid", "budgets"),
             since=burn.since,

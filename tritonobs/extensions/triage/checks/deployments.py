@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tritonobs import names
+from tritonobs.extensions.triage.case import growth
 from tritonobs.extensions.triage.check import (
     LATE,
     check,
     explain_errors,
-    growth,
     plural,
     stages_command,
     taken,
     titled,
 )
-from tritonobs.extensions.triage.loads import Arrival, arrivals
-from tritonobs.extensions.triage.trends import Points
-from tritonobs.extensions.triage.view import View, requests
+from tritonobs.extensions.triage.loads import LEAD_SECONDS, Arrival, arrivals
+from tritonobs.extensions.triage.trends import BAD, Points
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject, Timings
 from tritonobs.timings.promql import labels_of
@@ -57,7 +57,10 @@ class _Worse:
 def bad_deploy(view: View) -> Iterator[Cause]:
     """Models that were loaded again, or in a new version, and have failed more or taken longer since."""
     for arrival in arrivals(view):
-        worse = _errors(view, arrival) or _slower(view, arrival) or _waits(view, arrival)
+        worse = _errors(view, arrival)
+        # Another version that is slower is what `slow_version` judges.
+        if not worse and arrival.subject == arrival.predecessor:
+            worse = _slower(view, arrival) or _waits(view, arrival)
         if worse:
             yield _cause(arrival, worse)
 
@@ -65,14 +68,13 @@ def bad_deploy(view: View) -> Iterator[Cause]:
 def _errors(view: View, arrival: Arrival) -> _Worse | None:
     """Error ratio before and since, where it grew with the load and stays."""
     before = view.error_ratio(arrival.predecessor, before=True) or 0.0
-    bad, all_ = _ended(view, arrival.subject)
-    soon = _ratio(bad, all_, arrival.settled, arrival.soon)
-    since = _ratio(bad, all_, arrival.settled, arrival.end)
-    late = _ratio(bad, all_, arrival.late, arrival.end)
+    soon = _ratio(view, arrival.subject, arrival.settled, arrival.soon)
+    since = _ratio(view, arrival.subject, arrival.settled, arrival.end)
+    late = _ratio(view, arrival.subject, arrival.late, arrival.end)
     if since is None or late is None or min(since[0], late[0]) < max(_NOTABLE_RATIO, _TIMES_AS_MANY * before):
         return None
     # About as many errors right before: the load did not cause them. Few right after: they came later.
-    pre = _ratio(*_ended(view, arrival.predecessor), arrival.born - arrival.lead, arrival.born)
+    pre = _ratio(view, arrival.predecessor, arrival.born - LEAD_SECONDS, arrival.born)
     if (pre and pre[0] > since[0] / 2) or (soon and soon[0] < late[0] / 4):
         return None
     if since[1] < _FEWEST_ERRORS or not _own_errors(view, arrival, late[0]):
@@ -98,7 +100,7 @@ def _own_errors(view: View, arrival: Arrival, share: float) -> bool:
 
 def _added_errors(view: View, arrival: Arrival, model: str) -> float:
     """Errors a second of all versions of a model that were not there before."""
-    bad = [view.trends.bad(labels_of(subject)) for subject in view.asked() if subject[0] == model]
+    bad = [view.trends.points(BAD, labels_of(subject)) for subject in view.asked() if subject[0] == model]
     before, late = _sums(view, arrival, bad)
     return max(0.0, late - before)
 
@@ -111,23 +113,18 @@ def _sums(view: View, arrival: Arrival, rates: Iterable[Points]) -> tuple[float,
 
 def _sides(view: View, arrival: Arrival, points: Points) -> tuple[float | None, float | None]:
     """The level before the load, and lately."""
-    before = view.trends.level(points, arrival.born - arrival.lead, arrival.born)
+    before = view.trends.level(points, arrival.born - LEAD_SECONDS, arrival.born)
     return before, view.trends.level(points, arrival.late, arrival.end)
 
 
-def _ended(view: View, subject: Subject) -> tuple[Points, Points]:
-    """Requests a second that ended badly, and all, over time."""
+def _ratio(view: View, subject: Subject, start: float, end: float) -> tuple[float, float] | None:
+    """The share that ended badly between two moments, and about how many did."""
     labels = labels_of(subject)
     failed = dict(view.trends.points("failed", labels))
+    wrong = [value for time, value in view.trends.points(BAD, labels) if start <= time <= end]
     # `requests` are Triton's successes, error replies of Python models among them; failures add to them.
     good = view.trends.points("requests", labels)
-    return view.trends.bad(labels), tuple((time, value + failed.get(time, 0.0)) for time, value in good)
-
-
-def _ratio(bad: Points, all_: Points, start: float, end: float) -> tuple[float, float] | None:
-    """The share that ended badly between two moments, and about how many did."""
-    wrong = [value for time, value in bad if start <= time <= end]
-    requests = [value for time, value in all_ if start <= time <= end]
+    requests = [value + failed.get(time, 0.0) for time, value in good if start <= time <= end]
     if not wrong or sum(requests) <= 0:
         return None
     # Models and Triton count at different moments: a short look may see more errors than requests.
@@ -137,9 +134,6 @@ def _ratio(bad: Points, all_: Points, start: float, end: float) -> tuple[float, 
 
 def _slower(view: View, arrival: Arrival) -> _Worse | None:
     """Seconds a request before and since, where they grew and stay so, by what the model itself does."""
-    # Another version that is slower is what `slow_version` judges.
-    if arrival.subject != arrival.predecessor:
-        return None
     levels = _grown(view, arrival, _work(view, arrival.subject), _SECONDS)
     if levels is None:
         return None
@@ -162,8 +156,6 @@ _ALONE = 3.0
 
 def _waits(view: View, arrival: Arrival) -> _Worse | None:
     """The wait in Triton's queue before and since: fewer instances, or a batcher that waits."""
-    if arrival.subject != arrival.predecessor:
-        return None
     labels = labels_of(arrival.subject)
     levels = _grown(view, arrival, view.trends.points("queue", labels), _WAITS_SECONDS)
     if levels is None or _traffic(view, arrival) > _MORE_TRAFFIC or taken(view):
@@ -202,7 +194,7 @@ def _grown(view: View, arrival: Arrival, points: Points, seconds: float) -> tupl
         return None
     request = view.trends.points("request", labels_of(arrival.subject))
     late = view.trends.level(request, arrival.late, arrival.end)
-    usual = view.usual.request(arrival.subject)
+    usual = view.usual.most("request", arrival.subject)
     return None if usual is not None and late is not None and late <= usual else levels
 
 
@@ -244,17 +236,20 @@ def _others(view: View, arrival: Arrival) -> float | None:
 
 def _its_own(view: View, arrival: Arrival, added: float) -> bool:
     """Whether the model itself takes longer: not what it calls, and not because it is given more."""
-    model, version = arrival.subject
+    model = arrival.subject[0]
     for case in view.cases:
         if case.subject == arrival.subject and case.before:
             own = sum(change.added_seconds for change in case.changes if change.now.model == model)
             if own < added * (1 - _DILUTED) / 2 and any(change.now.model != model for change in case.changes):
                 return False
-    for (stage, kind), now in _sizes(view, arrival.subject).items():
-        usual = view.usual_size((model, version), stage, kind)
-        if usual and now > _LARGER * usual:
-            return False
-    items = [_items(view, arrival.subject, before=side) for side in (False, True)]
+    for subject, stage, kind in view.sized():
+        if subject == arrival.subject:
+            now, usual = view.mean_size(subject, stage, kind), view.usual_size(subject, stage, kind)
+            if now and usual and now > _LARGER * usual:
+                return False
+    # Batch items a request, as clients send them.
+    labels = labels_of(arrival.subject)
+    items = [view.ratio("inferences", "requests", labels, before=side) for side in (False, True)]
     fuller = view.batch_growth(arrival.subject) if _traffic(view, arrival) > _MORE_TRAFFIC else 1.0
     return growth(*items) <= _LARGER and fuller <= _LARGER
 
@@ -264,40 +259,20 @@ _DILUTED = 0.5
 _LARGER = 1.3
 
 
-def _items(view: View, subject: Subject, *, before: bool) -> float | None:
-    """Batch items a request, as clients send them."""
-    labels = labels_of(subject)
-    items, rate = (view.value(name, labels, before=before) for name in ("inferences", "requests"))
-    return items / rate if items and rate else None
-
-
-def _sizes(view: View, subject: tuple[str, str]) -> dict[tuple[str, str], float]:
-    return {
-        (stage, kind): size
-        for model, version, stage, kind in view.rows(
-            "size_count", names.MODEL, names.VERSION, names.STAGE, names.KIND
-        )
-        if (model, version) == subject and (size := view.mean_size(subject, stage, kind)) is not None
-    }
-
-
 def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     model, version = arrival.subject
     new = arrival.subject != arrival.predecessor
     how = "was rolled out" if new else "was loaded again"
     than = f"version {arrival.predecessor[1]}" if new else "before"
-    before, since = format_latency(worse.before), format_latency(worse.since)
-    change = {
-        "errors": f"answers {worse.since:.1%} of requests with an error since; {than} {worse.before:.1%}",
-        "seconds": f"takes {since} since; {than} {before}",
-        "waits": f"lets requests wait {since} since; {than} {before}",
-    }[worse.what]
-    measured, unit = _MEASURED[worse.what]
+    measured, unit, says = _WORSE[worse.what]
+    before, since = (
+        f"{value:.1%}" if unit == "ratio" else format_latency(value) for value in (worse.before, worse.since)
+    )
     return Cause(
         place=(model, version),
         sentence=(
             f"{titled((model, version))} {how} at {format_clock(arrival.born)} "
-            f"({_shown(arrival)}) and {change}"
+            f"({_shown(arrival)}) and {says.format(since)} since; {than} {before}"
         ),
         confidence=0.94,
         evidence=(
@@ -319,34 +294,33 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     )
 
 
-_MEASURED: dict[str, tuple[str, Unit]] = {
-    "errors": ("error ratio", "ratio"),
-    "seconds": ("mean", "seconds"),
-    "waits": ("wait", "seconds"),
+_WORSE: dict[str, tuple[str, Unit, str]] = {
+    "errors": ("error ratio", "ratio", "answers {} of requests with an error"),
+    "seconds": ("mean", "seconds", "takes {}"),
+    "waits": ("wait", "seconds", "lets requests wait {}"),
 }
+"""What is worse: what is measured, in which unit, and what a model does since."""
 
 
 def _shown(arrival: Arrival) -> str:
     """How the load was recognised."""
-    load = arrival.load
-    if load.workers:
-        return plural(load.workers, "new worker")
-    if load.replicas:
-        return f"its counters began again on {plural(load.replicas, 'replica')}"
+    if arrival.workers:
+        return plural(arrival.workers, "new worker")
+    if arrival.replicas:
+        return f"its counters began again on {plural(arrival.replicas, 'replica')}"
     return "its load time changed"
 
 
 def _loaded(arrival: Arrival) -> Iterator[Evidence]:
     """Every sign of the load."""
-    load, model = arrival.load, arrival.subject[0]
-    if load.workers:
-        yield Evidence(f"new workers of {model}", None, float(load.workers), "count")
-    if load.replicas:
-        yield Evidence(
-            f"replicas where Triton's counters of {model} began again", None, float(load.replicas), "count"
-        )
-    if load.seconds:
-        yield Evidence(f"load time of {model}", *load.seconds, "seconds")
+    model = arrival.subject[0]
+    if arrival.workers:
+        yield Evidence(f"new workers of {model}", None, float(arrival.workers), "count")
+    if arrival.replicas:
+        began_again = f"replicas where Triton's counters of {model} began again"
+        yield Evidence(began_again, None, float(arrival.replicas), "count")
+    if arrival.seconds:
+        yield Evidence(f"load time of {model}", *arrival.seconds, "seconds")
 
 
 _FACTOR = 1.25
@@ -367,14 +341,14 @@ def slow_version(view: View) -> Iterator[Cause]:
             continue
         if mean < _FACTOR * reference or mean - reference < _NOTABLE_SECONDS:
             continue
-        rate_before, rate = requests(view.before, (model, new)), requests(view.now, (model, new))
+        rate_before, rate = view.before.requests((model, new)), view.now.requests((model, new))
         if rate * view.snapshot.incident.seconds < _FEWEST_REQUESTS:
             continue
         yield Cause(
             place=(model, new),
             sentence=(
                 f"version {new} of {model} takes {format_latency(mean)}, version {old} "
-                f"{'took' if requests(view.now, (model, old)) == 0 else 'takes'} {format_latency(reference)}"
+                f"{'took' if view.now.requests((model, old)) == 0 else 'takes'} {format_latency(reference)}"
             ),
             # A version that served in the baseline as well may have been slower all along.
             confidence=0.93 if rate_before == 0 else 0.65,
@@ -434,10 +408,10 @@ def reload(view: View) -> Iterator[Cause]:
         if subject in looping:
             yield _again_and_again(subject, looping[subject])
             continue
-        slower = view.slower_case(subject[0]) is not None
+        slower = subject[0] in view.slower_cases
         # What clients send is not the load's fault.
         failing = view.failing(subject[0]) and not explain_errors(view, subject)
-        if not view.roster.knew(subject) or not (slower or failing):
+        if subject not in view.roster.known or not (slower or failing):
             continue
         born = min(view.roster.first_beat(worker) for worker in workers)
         if not failing and _is_over(view, subject, born):

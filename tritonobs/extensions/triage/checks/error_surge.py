@@ -61,23 +61,27 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
     for call in view.now.calls:
         callees[call.pipeline].add(call.model)
     for subject, (now, before) in surges.items():
-        reason = _reason(view, fault, subject)
+        counted = _counted(view, fault, subject)
+        reason = next(((stage, why) for stage, why, was, rate in counted if rate > (was or 0.0)), None)
         called = [other for other in surges if other[0] in callees[subject[0]]]
         # As many errors as its callees have: they are theirs.
         own = _more(view, fault, subject) - _PASSED_ON * sum(_more(view, fault, other) for other in called)
         if called and own * view.snapshot.incident.seconds < _FEWEST:
             continue
         at = f" in {reason[0]}: {reason[1]}" if reason else ""
-        refused = fault is _INVALID
+        of_input = fault is _INVALID or (reason is not None and reason[1] in INPUT_REASONS)
         yield Cause(
             place=(*subject, *(reason or ())),
             sentence=f"{titled(subject)} {fault.says.format(now=now)}, was {before:.1%}{at}",
             confidence=min(0.95, 0.75 + now),
             evidence=(
                 Evidence(fault.measures.format(model=subject[0]), before, now, "ratio"),
-                *_reasons(view, fault, subject),
+                *(
+                    Evidence(f"{why} in {stage}", was, rate, "per_second")
+                    for stage, why, was, rate in counted[:3]
+                ),
             ),
-            next_steps=_INPUT_STEPS if refused else _STEPS.get(reason[1] if reason else "", _OTHER_STEPS),
+            next_steps=_INPUT_STEPS if of_input else _OTHER_STEPS,
             trend=("errors", {**labels_of(subject), names.REASON: reason[1]})
             if reason
             else (fault.trend, labels_of(subject)),
@@ -87,7 +91,6 @@ def _surges(view: View, fault: _Fault) -> Iterator[Cause]:
 
 _OTHER_STEPS = ("read the errors in Triton's log of that time, and the answers that clients got",)
 _INPUT_STEPS = ("find the client that sends them; the model works, its input is bad",)
-_STEPS = dict.fromkeys(INPUT_REASONS, _INPUT_STEPS)
 
 
 def _surge(view: View, fault: _Fault, subject: Subject) -> tuple[float, float] | None:
@@ -108,30 +111,13 @@ def _more(view: View, fault: _Fault, subject: Subject) -> float:
     return max(0.0, now - before)
 
 
-def _reason(view: View, fault: _Fault, subject: Subject) -> tuple[str, str] | None:
-    """Stage and reason of most of what was added, as the model counts it."""
-    added = _added(view, fault, subject)
-    worst = max(added, key=lambda key: added[key], default=None)
-    return worst if worst and added[worst] > 0 else None
-
-
-def _reasons(view: View, fault: _Fault, subject: Subject) -> Iterator[Evidence]:
-    added = _added(view, fault, subject)
-    for stage, reason in sorted(added, key=lambda key: -added[key])[:3]:
-        labels = {
-            **labels_of(subject),
-            names.STAGE: stage,
-            names.REASON: reason,
-            names.OUTCOME: fault.outcome,
-        }
-        yield Evidence(f"{reason} in {stage}", *view.both("stage_errors", labels), "per_second")
-
-
-def _added(view: View, fault: _Fault, subject: Subject) -> dict[tuple[str, str], float]:
+def _counted(view: View, fault: _Fault, subject: Subject) -> list[tuple[str, str, float | None, float]]:
+    """Stage, reason, and how many a second before and now, as the model counts them; what grew most first."""
     labels = (names.MODEL, names.VERSION, names.STAGE, names.REASON, names.OUTCOME)
     before = view.rows("stage_errors", *labels, before=True)
-    return {
-        (key[2], key[3]): rate - before.get(key, 0.0)
+    counted = [
+        (key[2], key[3], before.get(key), rate)
         for key, rate in view.rows("stage_errors", *labels).items()
         if key[:2] == subject and key[4] == fault.outcome
-    }
+    ]
+    return sorted(counted, key=lambda one: (one[2] or 0.0) - one[3])

@@ -8,12 +8,12 @@ from tritonobs import names
 from tritonobs.clients.prometheus import Target
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.extensions.triage.check import LATE, check, figure, titled
-from tritonobs.extensions.triage.view import View, requests
+from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject, with_callees
 from tritonobs.timings.outcomes import Worker
-from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, summed
-from tritonobs.units import format_duration, format_latency
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, over, summed
+from tritonobs.units import format_latency
 
 # Errors of Go's network packages, as Prometheus hands them on. A status such as 404 is not one of them:
 # something answers there.
@@ -249,13 +249,11 @@ def _after_unload(model: str, entry: RepositoryEntry | None) -> tuple[str, ...]:
 
 
 def _dropped(scope: Scope, seconds: float) -> str:
-    lost = f"increase({names.FLUSH_DROPPED}{scope.of()}[{format_duration(seconds)}])"
-    return summed(lost, (*MODEL_VERSION, names.REASON))
+    return summed(over("increase", names.FLUSH_DROPPED, scope.of(), seconds), (*MODEL_VERSION, names.REASON))
 
 
 def _refused(scope: Scope, seconds: float) -> str:
-    lost = f"increase({names.FLUSH_ERRORS}{scope.of()}[{format_duration(seconds)}])"
-    return summed(lost, MODEL_VERSION)
+    return summed(over("increase", names.FLUSH_ERRORS, scope.of(), seconds), MODEL_VERSION)
 
 
 @check(
@@ -277,7 +275,7 @@ def scrape_problem(view: View) -> Iterator[Cause]:
     yield from _lost(view)
     for subject in view.subjects():
         stage = (*subject, names.TOTAL_STAGE)
-        if stage in view.before.stages and stage not in view.now.stages and requests(view.now, subject) > 0:
+        if stage in view.before.stages and stage not in view.now.stages and view.now.requests(subject) > 0:
             yield Cause(
                 place=subject,
                 sentence=f"{titled(subject)} serves requests but does not report its stages any more",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.case import Case, Change
-from tritonobs.extensions.triage.check import LATE, check, figure, growth, stage_labels, timing_evidence
+from tritonobs.extensions.triage.case import Case, Change, growth
+from tritonobs.extensions.triage.check import LATE, check, figure, stage_labels, timing_evidence
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence, Unit
 from tritonobs.timings.measured import Subject
@@ -24,11 +24,8 @@ _MORE_BOXES, _SLOWER_BY_BOXES = 1.5, 1.2
 
 def _sizes(view: View) -> Iterator[tuple[Subject, Case, Change, str, Evidence]]:
     """Every stage that takes longer, with the mean size before and now of what it is given."""
-    for model, version, stage, kind in view.rows(
-        "size_count", names.MODEL, names.VERSION, names.STAGE, names.KIND
-    ):
-        if slower := view.slower_stage(model, stage):
-            subject = (model, version)
+    for subject, stage, kind in view.sized():
+        if slower := view.slower_stage(subject[0], stage):
             now, usual = view.mean_size(subject, stage, kind), view.usual_size(subject, stage, kind)
             mean = Evidence(f"mean {kind} into {stage}", usual, now, _UNITS.get(kind, ""))
             yield subject, *slower, kind, mean
@@ -39,7 +36,7 @@ def larger_inputs(view: View) -> Iterator[Cause]:
     """Stages whose inputs and whose time grew together."""
     for subject, case, change, kind, mean in _sizes(view):
         row = change.now
-        tail_now, tail_before = view.tail_size(subject, row.name, kind)
+        tail_before, tail_now = view.tail_size(subject, row.name, kind)
         larger = growth(mean.now, mean.before) >= _GROWTH
         grew = larger or growth(tail_now, tail_before) >= _TAIL_GROWTH
         if kind == _BOXES or not grew or change.added_seconds <= 0:
@@ -114,7 +111,7 @@ def cache_collapse(view: View) -> Iterator[Cause]:
         yield Cause(
             place=subject,
             sentence=f"the cache answers {now:.0%} of the requests to {subject[0]}, was {before:.0%}",
-            confidence=0.85 if view.slower_case(subject[0]) else 0.6,
+            confidence=0.85 if subject[0] in view.slower_cases else 0.6,
             evidence=(Evidence("share of cached answers", before, now, "ratio"),),
             next_steps=(
                 "see whether clients send more different inputs than before, or a reload emptied the cache",

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from tritonobs import names
-from tritonobs.extensions.triage.check import LATE, check, figure, growth, titled
+from tritonobs.extensions.triage.case import growth
+from tritonobs.extensions.triage.check import LATE, check, figure, titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.stage.series import FIRST_TOKEN, OUTPUT_TOKEN
 from tritonobs.timings.cause import Cause, Evidence

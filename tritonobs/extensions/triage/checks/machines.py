@@ -12,9 +12,9 @@ from tritonobs.extensions.triage.check import LATE, check, taken, titled
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, over
 from tritonobs.timings.stages import QUEUE
-from tritonobs.units import format_duration, format_latency
+from tritonobs.units import format_latency
 
 _FACTOR = 1.7
 _NOTABLE_SECONDS = 0.003
@@ -83,13 +83,11 @@ _BUSY = 0.3
 
 def _clock(scope: Scope, seconds: float) -> str:
     # Pods that follow each other on a card have series of their own, of one and the same card.
-    measured = f"{names.DCGM_SM_CLOCK}{scope.around()}[{format_duration(seconds)}]"
-    return f"max by (UUID) (avg_over_time({measured}))"
+    return f"max by (UUID) ({over('avg_over_time', names.DCGM_SM_CLOCK, scope.around(), seconds)})"
 
 
 def _temperature(scope: Scope, seconds: float) -> str:
-    measured = f"{names.DCGM_TEMPERATURE}{scope.around()}[{format_duration(seconds)}]"
-    return f"max by (UUID) (max_over_time({measured}))"
+    return f"max by (UUID) ({over('max_over_time', names.DCGM_TEMPERATURE, scope.around(), seconds)})"
 
 
 @check(order=150, explains=LATE, asks={"gpu_clock": _clock, "gpu_temperature": _temperature})
@@ -140,7 +138,8 @@ _MOST = 0.6
 def cpu_starved(view: View) -> Iterator[Cause]:
     """Machines that became fully busy while most stages of a slower model slowed down together."""
     # Triton reads /proc/stat: all cores of the host, not those of its container (server#7506).
-    spread = max((_spread(view, case.now.model) for case in view.cases if case.slower), default=0.0)
+    slower = (view.slower_cases[case.now.model] for case in view.cases if case.slower)
+    spread = max(map(_spread, slower), default=0.0)
     for replica, (usual, busy) in taken(view).items():
         if spread >= _MOST:
             yield Cause(
@@ -163,12 +162,9 @@ def cpu_starved(view: View) -> Iterator[Cause]:
             )
 
 
-def _spread(view: View, model: str) -> float:
-    """The share of a slower model's stages that take longer."""
-    case = view.slower_case(model)
-    changes = (
-        [change for change in case.changes if change.before and change.now.name != QUEUE] if case else []
-    )
+def _spread(case: Case) -> float:
+    """The share of its stages that take longer."""
+    changes = [change for change in case.changes if change.before and change.now.name != QUEUE]
     return sum(change.growth > _GROWTH for change in changes) / len(changes) if changes else 0.0
 
 

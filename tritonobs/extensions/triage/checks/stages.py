@@ -14,8 +14,6 @@ from tritonobs.extensions.triage.case import Case, Change
 from tritonobs.extensions.triage.check import (
     check,
     draining,
-    growth,
-    part,
     stage_labels,
     suggest_limit,
     timing_evidence,
@@ -91,6 +89,7 @@ def _by_tail(case: Case, change: Change, batches: float) -> float:
 def _cause(case: Case, change: Change, share: float | None) -> Cause:
     """`share` is its part of what was added; None for a stage that takes a multiple of its time."""
     stage, model = change.now, case.now.model
+    way = " / ".join((model, *stage.path))
     was = f", was {format_latency(change.was.mean)}" if change.was.mean is not None else ""
     if share is None:
         confidence, of_all = _MULTIPLE_CONFIDENCE, tuple[Evidence, ...]()
@@ -101,7 +100,7 @@ def _cause(case: Case, change: Change, share: float | None) -> Cause:
         much = f"{share:.0%} of the added time of {model}"
     return Cause(
         place=(stage.model, stage.version, *stage.path),
-        sentence=f"{part(case, stage)} takes {format_latency(stage.timing.mean or 0.0)}{was}: {much}",
+        sentence=f"{way} takes {format_latency(stage.timing.mean or 0.0)}{was}: {much}",
         confidence=_UNNAMED_CONFIDENCE if stage.name in _UNNAMED else confidence,
         evidence=(*timing_evidence(change), *of_all),
         next_steps=(
@@ -165,7 +164,7 @@ def _waits_for_batch(view: View, change: Change, config: ModelConfig) -> bool:
         return False
     batch = view.mean_batch(change.subject) or 1.0
     near = _NEAR[0] * delay <= row.timing.mean <= _NEAR[1] * delay
-    grew = change.before is None or growth(row.timing.mean, change.was.mean) > _LONGER
+    grew = change.before is None or change.growth > _LONGER
     return near and batch < _FULL * config.max_batch_size and grew
 
 

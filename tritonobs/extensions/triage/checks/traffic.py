@@ -20,10 +20,9 @@ from tritonobs.extensions.triage.check import (
 from tritonobs.extensions.triage.view import View
 from tritonobs.timings.cause import Cause, Evidence
 from tritonobs.timings.measured import Subject
-from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, scrape_interval_seconds
+from tritonobs.timings.promql import MODEL_VERSION, Scope, labels_of, over, scrape_interval_seconds
 from tritonobs.timings.questions import peak_seconds
 from tritonobs.timings.stages import stage_tables
-from tritonobs.units import format_duration
 
 _BURST_RATIO = 1.5
 # A model that gets one request in a while gets two at once now and then.
@@ -33,8 +32,8 @@ _HALF_MINUTE = 30.0
 
 def _offered(scope: Scope, seconds: float) -> str:
     # Rules look back as `peak` does: what began before the window is not of it.
-    span = format_duration(max(seconds - _HALF_MINUTE, _HALF_MINUTE))
-    judged = f"max_over_time({names.LIMIT_EXCEEDED}{scope.of()}[{span}])"
+    span = max(seconds - _HALF_MINUTE, _HALF_MINUTE)
+    judged = over("max_over_time", names.LIMIT_EXCEEDED, scope.of(), span)
     return f"max by ({', '.join(MODEL_VERSION)}) ({judged})"
 
 
@@ -119,7 +118,7 @@ def _of_fleet(view: View, limit: float) -> Iterator[Cause]:
 
 def _judged(view: View, limited: Subject) -> float:
     """The most that arrived while a rule found it to be above the limit; 0 where none did."""
-    return view.value("offered", dict(zip(MODEL_VERSION, limited, strict=True))) or 0.0
+    return view.value("offered", labels_of(limited)) or 0.0
 
 
 def _most(view: View, name: str, limited: Subject, subjects: list[Subject]) -> float | None:
@@ -151,7 +150,7 @@ def traffic_surge(view: View) -> Iterator[Cause]:
             continue
         now, before = view.request_rate(case.subject), view.request_rate(case.compared, before=True)
         # A rush that comes every few minutes is in the busier parts of the baseline, and not a surge.
-        usual = case.usual.requests(case.compared) or 0.0
+        usual = case.usual.most("requests", case.compared) or 0.0
         if now < max(_BUSY, _FACTOR * before, _ABOVE_USUAL * usual):
             continue
         failing = view.failing(case.now.model) and not explain_errors(view, case.subject)
