@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tritonobs.clients.prometheus import Series
 from tritonobs.extensions.triage.judge import triage
 from tritonobs.extensions.triage.tables import verdict_page, verdict_text
@@ -103,3 +105,26 @@ def test_the_verdict_says_which_baseline_was_taken(fleet: Fleet) -> None:
     text = verdict_text(triage(snapshot))
 
     assert text.splitlines()[2] == "(the time right before had problems itself; compared with x)"
+
+
+@pytest.mark.parametrize("lost", ["now", "before", "both"])
+def test_a_question_without_an_answer_is_no_error(fleet: Fleet, lost: str) -> None:
+    """Prometheus may refuse one of them and answer the rest, while a worker lives, is dead or is new."""
+    worker = {"instance": "a:8002", "model": "preprocess", "version": "1"}
+    fleet.now.put("heartbeats", 9_500.0, **worker, worker="preprocess_0_0-7a-1a")
+    fleet.now.put("alive", 0.0, **worker, worker="preprocess_0_0-7a-1a")
+    for question, value in (("heartbeats", 10_000.0), ("first_beats", 9_800.0), ("alive", 1.0)):
+        fleet.now.put(question, value, **worker, worker="preprocess_0_0-9c-2b")
+    windows = [
+        window for name, window in (("now", fleet.now), ("before", fleet.before)) if lost in (name, "both")
+    ]
+    questions = {question for window in windows for question in window.answers}
+    assert {"heartbeats", "alive"} & questions
+    for question in sorted(questions):
+        kept = [window.answers.pop(question, None) for window in windows]
+
+        assert fleet.verdict() is not None
+
+        for window, answers in zip(windows, kept, strict=True):
+            if answers is not None:
+                window.answers[question] = answers

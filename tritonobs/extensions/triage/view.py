@@ -298,8 +298,11 @@ class Roster:
 
     def last_beat(self, worker: Worker) -> float:
         """When it beat last, by Prometheus' time where others beat on its replica; else by its own."""
-        beat, newest = self._beats.get(_key(worker), 0.0), self._newest.get(worker.replica, 0.0)
-        return self._view.snapshot.incident.end - max(0.0, newest - beat) if newest else beat
+        return self._by_prometheus(worker.replica, self._beats.get(_key(worker), 0.0))
+
+    def _by_prometheus(self, replica: str, beat: float) -> float:
+        newest = self._newest.get(replica)
+        return beat if newest is None else self._view.snapshot.incident.end - max(0.0, newest - beat)
 
     @cached_property
     def born(self) -> Mapping[Subject, tuple[Worker, ...]]:
@@ -323,7 +326,7 @@ class Roster:
 
     def _began(self, key: Key) -> float:
         beat = self._view.rows("first_beats", *WORKER_LABELS).get(key, self._beats.get(key, 0.0))
-        return self._view.snapshot.incident.end - max(0.0, self._newest.get(key[0], 0.0) - beat)
+        return self._by_prometheus(key[0], beat)
 
     @cached_property
     def loads(self) -> Mapping[Subject, tuple[float, ...]]:
@@ -342,8 +345,10 @@ class Roster:
         """The newest heartbeat on each replica where one lives."""
         beats = defaultdict[str, list[float]](list)
         for worker in self.workers:
-            if worker.state == "alive":
-                beats[worker.replica].append(self._beats[_key(worker)])
+            beat = self._beats.get(_key(worker))
+            # Prometheus may not have answered the question for heartbeats.
+            if worker.state == "alive" and beat is not None:
+                beats[worker.replica].append(beat)
         return {replica: max(found) for replica, found in beats.items()}
 
     def _moved(self) -> dict[Key, float]:
