@@ -52,7 +52,7 @@ class World:
 
     def gauge(self, name: str, level: Level, **labels: str) -> World:
         """A series that reads its level."""
-        return self._put(name, labels, [self._at(level, time) for time in self.times])
+        return self._put(name, labels, self._levels(level))
 
     def counter(self, name: str, per_second: Level, **labels: str) -> World:
         """A series that grows at its level, in whole numbers; after a gap it begins at 0 again."""
@@ -93,9 +93,10 @@ class World:
             (names.TRITON_COMPUTE_INPUT_US, 0),
             (names.TRITON_COMPUTE_OUTPUT_US, 0),
         ):
-            self._put(name, own, self._charged(done, self._micros(charge)))
-        self._put(names.TRITON_INFERENCES, own, self._charged(done, lambda _: items))
-        self._put(names.TRITON_EXECUTIONS, own, self._charged(done, lambda _: 1 / batch))
+            micros = [_MICRO * (each or 0) for each in self._levels(charge)]
+            self._put(name, own, self._charged(done, micros))
+        self._put(names.TRITON_INFERENCES, own, self._charged(done, self._levels(items)))
+        self._put(names.TRITON_EXECUTIONS, own, self._charged(done, self._levels(1 / batch)))
         return self.gauge(names.TRITON_PENDING, pending if qps is not None else None, **own)
 
     def worker(
@@ -115,8 +116,7 @@ class World:
         own |= {"version": version, "worker": f"{model}_0_{slot}-{pid}-1a2b3c"}
         last: float = 0
         beats: Values = []
-        for time in self.times:
-            state = self._at(alive, time)
+        for time, state in zip(self.times, self._levels(alive), strict=True):
             last = 1e9 + time if state else last
             beats.append(None if state is None else last)
         self._put(names.HEARTBEAT, own, beats)
@@ -147,18 +147,18 @@ class World:
         own |= {"worker": f"{model}_0_0-{pid}-1a2b3c", "stage": stage}
         done = self._whole(qps)
 
-        def below(bound: float) -> Callable[[float], float]:
-            return lambda time: sum(
-                self._at(share, time) or 0 for took, share in times.items() if took <= bound
-            )
+        shares = [(took, [each or 0 for each in self._levels(share)]) for took, share in times.items()]
+
+        def each_costs(cost: Callable[[float], float]) -> list[float]:
+            """What a request costs at each scrape, if one that took so long costs that."""
+            return [sum(cost(took) * share[at] for took, share in shares) for at in range(len(self.times))]
 
         for bound in (*BOUNDS_SECONDS, math.inf):
             labels = {**own, "le": format_bound(bound)}
-            self._put(f"{names.STAGE_DURATION}_bucket", labels, self._charged(done, below(bound)))
+            below = each_costs(lambda took, bound=bound: took <= bound)
+            self._put(f"{names.STAGE_DURATION}_bucket", labels, self._charged(done, below))
         self._put(f"{names.STAGE_DURATION}_count", own, done)
-        spent = self._charged(
-            done, lambda time: sum(took * (self._at(share, time) or 0) for took, share in times.items())
-        )
+        spent = self._charged(done, each_costs(lambda took: took))
         return self._put(f"{names.STAGE_DURATION}_sum", own, spent)
 
     def outage(self, replica: str, *steps: tuple[float, float]) -> World:
@@ -190,31 +190,36 @@ class World:
         values: Values = []
         exact = 0.0
         before: float | None = None
-        for time in self.times:
+        for now in self._levels(per_second):
             exact = 0.0 if before is None else exact + before * self.scrape_seconds
-            before = self._at(per_second, time)
+            before = now
             values.append(None if before is None else math.floor(exact + 1e-6))
         return values
 
-    def _charged(self, done: Values, each: Callable[[float], float]) -> Values:
+    def _charged(self, done: Values, costs: Sequence[float]) -> Values:
         """What so many requests were charged so far, each by what it cost at the last scrape."""
         values: Values = []
-        total, before = 0.0, 0.0
-        for time, now in zip(self.times, done, strict=True):
+        total, before, cost = 0.0, 0.0, costs[0]
+        for now, next_cost in zip(done, costs, strict=True):
             if now is None:
                 total, before = 0.0, 0.0
             else:
-                total, before = total + (now - before) * each(time - self.scrape_seconds), now
+                total, before = total + (now - before) * cost, now
+            cost = next_cost
             values.append(None if now is None else round(total, 9))
         return values
 
-    def _micros(self, seconds: Level) -> Callable[[float], float]:
-        return lambda time: _MICRO * (self._at(seconds, time) or 0)
-
-    def _at(self, level: Level, time: float) -> float | None:
+    def _levels(self, level: Level) -> Values:
+        """What the level is at each scrape."""
         if not isinstance(level, Sequence):
-            return level
-        return next((value for until, value in level if time < 60 * until), level[-1][1])
+            return [level] * len(self.times)
+        values: Values = []
+        at = 0
+        for time in self.times:
+            while at < len(level) - 1 and time >= 60 * level[at][0]:
+                at += 1
+            values.append(level[at][1])
+        return values
 
 
 def _present(level: Sequence[tuple[float, float | None]]) -> Level:
