@@ -73,7 +73,7 @@ def _calls() -> Iterator[tuple[str, Any]]:
 
 def _data(call: Any) -> Any:  # noqa: ANN401 (a method, and the type of its data)
     """The type that stands in `Annotated[CallToolResult, Answer[…]]`."""
-    hints = get_type_hints(inspect.unwrap(call), include_extras=True)
+    hints = get_type_hints(call, include_extras=True)
     (answer,) = get_args(hints["return"])[1:]
     return answer.model_fields["data"].annotation
 

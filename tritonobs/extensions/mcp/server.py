@@ -9,23 +9,26 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Annotated, Any, Final
 
 import anyio
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Elicit, ElicitationResult, Resolve
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 
 import tritonobs
+from tritonobs.errors import TritonobsError
 from tritonobs.extensions.mcp import schemas
 from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
-from tritonobs.extensions.mcp.tools import OFFERED, Tools, in_words, is_there
+from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
 from tritonobs.outside import shown
 
 _READS = ToolAnnotations(
@@ -36,7 +39,7 @@ _CHANGES = ToolAnnotations(
 )
 _SECONDS: Final = 30.0
 _WORD = re.compile(r"[^\w.@+-]+")
-_LONGEST_CLIENT: Final = 40
+_LONGEST_CLIENT, _LONGEST_REASON = 40, 600
 
 PerSecond = Annotated[
     str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
@@ -49,9 +52,11 @@ def make_server(
 ) -> MCPServer[Any]:
     """The server for a fleet; it reads only, unless `allow_changes`."""
     commands = commands or Commands()
+    reading = Tools(fleet, commands)
     tools = [
-        _strict(call, name=name, title=OFFERED[name].title, annotations=_READS)
-        for name, call in Tools(fleet, commands).each().items()
+        _strict(getattr(reading, name), name=name, title=one.title, annotations=_READS)
+        for name, one in OFFERED.items()
+        if is_there(one.needs)
     ]
     if allow_changes and is_there("limits"):
         change = Changes(fleet, commands).set_limit
@@ -78,7 +83,7 @@ def quiet(*, verbose: bool) -> None:
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
     """The tool; it refuses arguments that it does not have, which the SDK would pass over."""
     made = Tool.from_function(
-        call,
+        _in_words(call),
         name=name,
         title=title,
         # Without the indentation of the code, which each agent would read with each list.
@@ -92,6 +97,19 @@ def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: Too
     made.fn_metadata.arg_model = strict
     made.parameters = strict.model_json_schema(by_alias=True)
     return made
+
+
+def _in_words(call: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
+    """The tool with every known error as one sentence for the agent."""
+
+    @wraps(call)
+    async def answer(**arguments: Any) -> CallToolResult:  # noqa: ANN401 (what the schema accepted)
+        try:
+            return await call(**arguments)
+        except TritonobsError as error:
+            raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
+
+    return answer
 
 
 class Consent(BaseModel):
@@ -118,7 +136,6 @@ class Changes:
     def __init__(self, fleet: Fleet, commands: Commands) -> None:
         self._fleet, self._commands = fleet, commands
 
-    @in_words
     async def set_limit(
         self,
         *,

@@ -5,19 +5,15 @@ A tool whose command was taken out of the installation is not offered.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import wraps
-from typing import Annotated, Any, Final, Literal, ParamSpec
+from typing import Annotated, Final, Literal
 
 import anyio
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
 from pydantic import Field
 
 from tritonobs.cli import COMMANDS
-from tritonobs.errors import TritonobsError
 from tritonobs.extensions.mcp import schemas, words
 from tritonobs.extensions.mcp.answers import (
     LEAST_BYTES,
@@ -25,7 +21,6 @@ from tritonobs.extensions.mcp.answers import (
     USUAL_BYTES,
     Found,
     checked,
-    plain,
     result,
 )
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
@@ -34,8 +29,6 @@ from tritonobs.extensions.mcp.servers import alerts, run_query
 from tritonobs.registry import commands as commands_below
 from tritonobs.units import parse_duration
 
-_P = ParamSpec("_P")
-_LONGEST_REASON: Final = 600
 _DAY: Final = 86_400
 _MINUTE, _HALF_MINUTE = 60.0, 30.0
 _BRIEF, _USUAL, _LONG = 20.0, 60.0, 75.0
@@ -93,19 +86,6 @@ def is_there(command: str) -> bool:
     return not group or group in COMMANDS
 
 
-def in_words(call: Callable[_P, Awaitable[CallToolResult]]) -> Callable[_P, Awaitable[CallToolResult]]:
-    """The tool with every known error as one sentence for the agent."""
-
-    @wraps(call)
-    async def answer(*args: _P.args, **more: _P.kwargs) -> CallToolResult:
-        try:
-            return await call(*args, **more)
-        except TritonobsError as error:
-            raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
-
-    return answer
-
-
 def at_most(text: str, seconds: int, what: str) -> str:
     """The duration.
 
@@ -126,7 +106,6 @@ class Tools:
     async def _where(self) -> Where:
         return await anyio.to_thread.run_sync(self._fleet.where)
 
-    @in_words
     async def triage(
         self,
         *,
@@ -167,7 +146,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def stages(
         self,
         *,
@@ -198,7 +176,6 @@ class Tools:
         found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def models(
         self,
         *,
@@ -228,7 +205,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def slow_requests(
         self,
         *,
@@ -251,7 +227,6 @@ class Tools:
         found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def alerts(
         self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Alert, ...]]]:
@@ -268,7 +243,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def incidents(
         self,
         *,
@@ -289,7 +263,6 @@ class Tools:
         found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def limits(
         self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Limit, ...]]]:
@@ -300,7 +273,6 @@ class Tools:
         found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def limit_history(
         self, *, model: Model = "", page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
@@ -314,7 +286,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def backtest(
         self,
         *,
@@ -359,7 +330,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def runbook(
         self,
         *,
@@ -375,7 +345,6 @@ class Tools:
         found = Found(form="runbook", value=value, text=value["paragraphs"][0], lists=schemas.Page.lists)
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def explain_series(
         self,
         *,
@@ -396,7 +365,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def query(
         self,
         *,
@@ -429,7 +397,3 @@ class Tools:
             unread=unread,
         )
         return result(found, most=max_bytes, page=page)
-
-    def each(self) -> dict[str, Callable[..., Any]]:
-        """The tools that this installation can offer, by name."""
-        return {name: getattr(self, name) for name, one in OFFERED.items() if is_there(one.needs)}
