@@ -52,6 +52,7 @@ Duration = Annotated[
         pattern=r"^([0-9]{1,6}(ms|s|m|h|d|w))+$", max_length=24, description="a duration like 30s, 10m or 7d"
     ),
 ]
+DurationOrNone = Annotated[str, Field(pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$", max_length=24)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +153,8 @@ class Tools:
         model: Model = "",
         version: Version = "",
         window: Annotated[
-            str,
-            Field(
-                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
-                max_length=24,
-                description="a duration like 10m; empty for the last minute, or four scrapes",
-            ),
+            DurationOrNone,
+            Field(description="a duration like 10m; empty for the last minute, or four scrapes"),
         ] = "",
         page: Page = 1,
         max_bytes: Bytes = USUAL_BYTES,
@@ -371,14 +368,7 @@ class Tools:
         expression: Annotated[
             str, Field(min_length=1, max_length=4000, description="PromQL, without comments")
         ],
-        over: Annotated[
-            str,
-            Field(
-                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
-                max_length=24,
-                description="7d at most; empty for now",
-            ),
-        ] = "",
+        over: Annotated[DurationOrNone, Field(description="7d at most; empty for now")] = "",
         page: Page = 1,
         max_bytes: Bytes = USUAL_BYTES,
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.QueryResult]]:
