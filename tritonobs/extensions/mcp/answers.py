@@ -17,7 +17,7 @@ from typing import Any, Final
 from mcp_types import CallToolResult, TextContent
 from pydantic import TypeAdapter, ValidationError
 
-from tritonobs.extensions.mcp.ask import Said, Unanswered, compact
+from tritonobs.extensions.mcp.ask import Unanswered, compact
 from tritonobs.extensions.mcp.schemas import NOTE, VERSION, Next
 from tritonobs.outside import shown
 
@@ -61,17 +61,12 @@ class Found:
     next: tuple[Next, ...] = ()
 
 
-def checked(said: Said, schema: Any) -> Any:  # noqa: ANN401 (a type to check by, and JSON)
-    """The answer of a command as its schema has it, safe to show.
+def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (JSON, and a type to check by)
+    """An answer as its schema has it, safe to show.
 
     Raises:
         Unanswered: it is of another shape.
     """
-    return valid(said.value, schema)
-
-
-def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (as above)
-    """The same for JSON from elsewhere."""
     adapter = TypeAdapter(schema)
     try:
         held = adapter.validate_python(value)

@@ -24,8 +24,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import tritonobs
 from tritonobs.errors import TritonobsError
-from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
+from tritonobs.extensions.mcp import schemas, words
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, plain, result, valid
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
 from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
@@ -166,13 +166,10 @@ class Changes:
                 per_second,
                 seconds=_SECONDS,
             )
-        value = checked(said, tuple[schemas.LimitChange, ...])
+        value = valid(said.value, tuple[schemas.LimitChange, ...])
         changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
         text = "; ".join(changed) or "the limit has this value already"
-        found = Found(
-            form="limit_history", value=value, text=text, unread=tuple(("", line) for line in said.beside)
-        )
-        return result(found)
+        return result(Found(form="limit_history", value=value, text=text, unread=words.beside(said)))
 
 
 def _who(author: str, context: Context[Any, Any]) -> str:

@@ -5,7 +5,7 @@ A tool whose command was taken out of the installation is not offered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Final, Literal
 
@@ -15,14 +15,7 @@ from pydantic import Field
 
 from tritonobs.cli import COMMANDS
 from tritonobs.extensions.mcp import schemas, words
-from tritonobs.extensions.mcp.answers import (
-    LEAST_BYTES,
-    MOST_BYTES,
-    USUAL_BYTES,
-    Found,
-    checked,
-    result,
-)
+from tritonobs.extensions.mcp.answers import LEAST_BYTES, MOST_BYTES, USUAL_BYTES, Found, result, valid
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
 from tritonobs.extensions.mcp.manual import about, manual
 from tritonobs.extensions.mcp.servers import alerts, run_query
@@ -135,7 +128,7 @@ class Tools:
             f"--at={at}",
             seconds=_USUAL,
         )
-        value = checked(said, schemas.Verdict)
+        value = valid(said.value, schemas.Verdict)
         unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
         found = Found(
             form="triage",
@@ -169,7 +162,7 @@ class Tools:
             f"--window={at_most(window, 7 * _DAY, 'window') if window else where.window(_MINUTE)}",
             seconds=_USUAL,
         )
-        value = checked(said, tuple[schemas.StageTable, ...])
+        value = valid(said.value, tuple[schemas.StageTable, ...])
         found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
@@ -189,7 +182,7 @@ class Tools:
         fleet = (str(where.fleet),) if where.fleet else ()
         asked = (*where.asked, f"--window={where.window(_HALF_MINUTE)}") if source == "prometheus" else ()
         said = await self._commands.json("top", *fleet, *asked, "--once", seconds=_USUAL)
-        value = checked(said, schemas.ModelsView)
+        value = valid(said.value, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
         value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
         unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
@@ -220,7 +213,7 @@ class Tools:
             f"--receiver={where.receiver}",
             seconds=_BRIEF,
         )
-        value = checked(said, tuple[schemas.SlowRequest, ...])
+        value = valid(said.value, tuple[schemas.SlowRequest, ...])
         found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
@@ -255,8 +248,7 @@ class Tools:
             else ("list", f"--fleet={where.file()}")
         )
         said = await self._commands.json("incidents", *which, seconds=_BRIEF)
-        shaped = replace(said, value=[said.value]) if incident else said
-        value = checked(shaped, tuple[schemas.Incident, ...])
+        value = valid([said.value] if incident else said.value, tuple[schemas.Incident, ...])
         found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
@@ -266,7 +258,7 @@ class Tools:
         """List the limits of the fleet file that are in force, and which field sets each."""
         where = await self._where()
         said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
-        value = checked(said, tuple[schemas.Limit, ...])
+        value = valid(said.value, tuple[schemas.Limit, ...])
         found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
 
@@ -277,7 +269,7 @@ class Tools:
         where = await self._where()
         chosen = (f"--model={model}",) if model else ()
         said = await self._commands.json("limits", "history", *chosen, "--", where.file(), seconds=_BRIEF)
-        value = checked(said, tuple[schemas.LimitChange, ...])[::-1]
+        value = valid(said.value, tuple[schemas.LimitChange, ...])[::-1]
         found = Found(
             form="limit_history", value=value, text=words.limit_history(value), unread=words.beside(said)
         )
@@ -317,7 +309,7 @@ class Tools:
             f"--over={at_most(over, 31 * _DAY, 'over')}",
             seconds=_LONG,
         )
-        value = checked(said, schemas.Backtest)
+        value = valid(said.value, schemas.Backtest)
         found = Found(
             form="backtest",
             value=value,
@@ -356,7 +348,7 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.Catalogue]]:
         """Say what a series of Triton, its backends or tritonobs counts: unit, labels, releases, pitfalls."""
         said = await self._commands.json("lint", "--catalogue", seconds=_BRIEF)
-        value = about(checked(said, schemas.Catalogue), name)
+        value = about(valid(said.value, schemas.Catalogue), name)
         found = Found(
             form="explain_series", value=value, text=words.series(value, name), lists=schemas.Catalogue.lists
         )
