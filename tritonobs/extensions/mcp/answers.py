@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -211,13 +212,12 @@ def cut(value: Any, lists: Sequence[str], *, most: int, page: int) -> Cut:  # no
             where[key] = item
         else:
             where.append(item)
-    of_all = _counted(items)
-    left_out = {name: number - _counted(here).get(name, 0) for name, number in of_all.items()}
+    left_out = _counted(items) - _counted(here)
     return Cut(
         data=data,
         page=page,
         pages=len(pages),
-        left_out={name or "data": number for name, number in left_out.items() if number},
+        left_out={name or "data": number for name, number in left_out.items()},
         shortened=bones != skeleton
         or any(one != whole for (*_, one), (*_, whole) in zip(fit, items, strict=True)),
     )
@@ -268,11 +268,8 @@ def _filled(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
     yield here
 
 
-def _counted(items: Sequence[_Item]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name, *_ in items:
-        found[name] = found.get(name, 0) + 1
-    return found
+def _counted(items: Sequence[_Item]) -> Counter[str]:
+    return Counter(name for name, *_ in items)
 
 
 def _fitting(value: Any, most: int) -> Any:  # noqa: ANN401 (any JSON)
