@@ -242,12 +242,8 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Incident, ...]]]:
         """List incidents that were kept, the latest first, or show one: cause, alerts, what it cost."""
         where = await self._where()
-        which = (
-            ("show", f"--fleet={where.file()}", "--", incident)
-            if incident
-            else ("list", f"--fleet={where.file()}")
-        )
-        said = await self._commands.json("incidents", *which, seconds=_BRIEF)
+        word, which = ("show", ("--", incident)) if incident else ("list", ())
+        said = await self._commands.json("incidents", word, f"--fleet={where.file()}", *which, seconds=_BRIEF)
         value = valid([said.value] if incident else said.value, tuple[schemas.Incident, ...])
         found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
         return result(found, most=max_bytes, page=page)
