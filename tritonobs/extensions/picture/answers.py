@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import BadAnswer, ClientError
 from tritonobs.extensions.picture.board import Board, Mark, Panel, Target, Variable, read_board
 from tritonobs.timings.promql import scrape_interval_seconds
@@ -164,20 +164,18 @@ def ask_target(
     Raises:
         ClientError: Prometheus gave no answer.
     """
-    found: list[tuple[Mapping[str, str], tuple[tuple[float, float], ...]]]
+    found: Sequence[Reading | Series]
     if target.instant:
-        readings = client.query(query, at=times.end)
-        found = [(one.labels, ((one.time, one.value),)) for one in readings]
+        found = client.query(query, at=times.end)
     else:
         # As Grafana does: the same moments whenever it is asked, so that a picture can be drawn again.
         start = math.floor(times.start / step_seconds) * step_seconds
         end = math.floor(times.end / step_seconds) * step_seconds
-        series = client.query_range(query, start=start, end=end, step_seconds=step_seconds)
-        found = [(one.labels, one.points) for one in series]
+        found = client.query_range(query, start=start, end=end, step_seconds=step_seconds)
     return tuple(
-        Line(ref=target.ref, name=_name(target, labels), labels=labels, points=kept)
-        for labels, points in found
-        if (kept := tuple(point for point in points if math.isfinite(point[1])))
+        Line(ref=target.ref, name=_name(target, one.labels), labels=one.labels, points=kept)
+        for one in found
+        if (kept := tuple(point for point in one.points if math.isfinite(point[1])))
     )
 
 
