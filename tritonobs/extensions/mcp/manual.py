@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -71,25 +70,21 @@ def manual(name: str, language: str = "en") -> dict[str, Any]:
     if not name:
         lines = [f"{kind}: {', '.join(names(kind))}" for kind in KINDS]
         return {"name": _INDEX, "kind": "list", "language": "en", "paragraphs": lines}
-    for kind in KINDS:
-        if name in names(kind):
-            text = page(kind, name)
-            english, _, chinese = text.partition(_CHINESE)
-            title = english.partition("\n")[0]
-            chosen, said = (
-                (f"{title}\n\n{chinese}", "zh") if language == "zh" and chinese else (english, "en")
-            )
-            paragraphs = [plain_lines(one) for one in re.split(r"\n\s*\n", chosen.strip())]
-            return {"name": name, "kind": kind, "language": said, "paragraphs": paragraphs}
-    there = [one for kind in KINDS for one in names(kind)]
-    near = difflib.get_close_matches(name, there, n=_MOST_NEAR, cutoff=0.4)
-    hint = f"; there is {', '.join(near)}" if near else "; call it without a name for the list"
-    raise Unanswered(f"there is no page {plain(name)!r}{hint}")
+    kind_of = {one: kind for kind in KINDS for one in names(kind)}
+    if name not in kind_of:
+        near = difflib.get_close_matches(name, kind_of, n=_MOST_NEAR, cutoff=0.4)
+        hint = f"; there is {', '.join(near)}" if near else "; call it without a name for the list"
+        raise Unanswered(f"there is no page {plain(name)!r}{hint}")
+    english, _, chinese = page(kind_of[name], name).partition(_CHINESE)
+    title = english.partition("\n")[0]
+    chosen, said = (f"{title}\n\n{chinese}", "zh") if language == "zh" and chinese else (english, "en")
+    paragraphs = [plain_lines(one) for one in re.split(r"\n\s*\n", chosen.strip())]
+    return {"name": name, "kind": kind_of[name], "language": said, "paragraphs": paragraphs}
 
 
 def names(kind: str) -> tuple[str, ...]:
     """All pages of `runbooks` or `checks`, in the order of the alphabet."""
-    return tuple(sorted(path.stem for path in folder(kind).glob("*.md") if path.stem != _INDEX))
+    return tuple(sorted(path.stem for path in assets.folder(kind).glob("*.md") if path.stem != _INDEX))
 
 
 def page(kind: str, name: str) -> str:
@@ -98,14 +93,10 @@ def page(kind: str, name: str) -> str:
     Raises:
         Unanswered: no page has this name.
     """
-    if not _NAME.fullmatch(name) or not (folder(kind) / f"{name}.md").is_file():
+    path = assets.folder(kind) / f"{name}.md"
+    if not _NAME.fullmatch(name) or not path.is_file():
         raise Unanswered(f"there is no page {plain(name)!r} in {kind}")
-    return (folder(kind) / f"{name}.md").read_text(encoding="utf-8")
-
-
-def folder(kind: str) -> Path:
-    """Where the pages are."""
-    return assets.folder(kind)
+    return path.read_text(encoding="utf-8")
 
 
 def plain_lines(text: str) -> str:
@@ -210,8 +201,7 @@ def without_secrets(text: str) -> str:
     Raises:
         YAMLError: it is not YAML.
     """
-    made = yaml.safe_dump(_hidden(yaml.safe_load(text)), allow_unicode=True, sort_keys=False)
-    return "\n".join(plain(line) for line in made.split("\n"))
+    return plain_lines(yaml.safe_dump(_hidden(yaml.safe_load(text)), allow_unicode=True, sort_keys=False))
 
 
 def _hidden(value: Any, *, secret: bool = False) -> Any:  # noqa: ANN401 (any YAML)
