@@ -137,30 +137,8 @@ def _bases(word: str) -> tuple[str, ...]:
 
 def add_resources(server: MCPServer[Any], fleet: Fleet) -> None:
     """`tritonobs://runbooks`, `tritonobs://checks`, a page of each, and `tritonobs://fleet`."""
-
-    @server.resource(
-        "tritonobs://runbooks", description="The runbooks, one for each alert", mime_type="text/plain"
-    )
-    def runbooks() -> str:
-        return "\n".join(names("runbooks"))
-
-    @server.resource("tritonobs://checks", description="The checks of triage", mime_type="text/plain")
-    def checks() -> str:
-        return "\n".join(names("checks"))
-
-    @server.resource(
-        "tritonobs://runbooks/{name}", description="What to do about an alert", mime_type="text/markdown"
-    )
-    def runbook(name: str) -> str:
-        return _page("runbooks", name)
-
-    @server.resource(
-        "tritonobs://checks/{name}",
-        description="What a cause means, and what to do",
-        mime_type="text/markdown",
-    )
-    def check(name: str) -> str:
-        return _page("checks", name)
+    _add_pages(server, "runbooks", "The runbooks, one for each alert", "What to do about an alert")
+    _add_pages(server, "checks", "The checks of triage", "What a cause means, and what to do")
 
     @server.resource(
         "tritonobs://fleet",
@@ -175,6 +153,26 @@ def add_resources(server: MCPServer[Any], fleet: Fleet) -> None:
             return without_secrets(read_bytes(path, most=_MOST_BYTES).decode("utf-8-sig"))
         except (TritonobsError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ResourceNotFoundError(f"the fleet file cannot be read: {type(error).__name__}") from None
+
+
+def _add_pages(server: MCPServer[Any], kind: str, of_all: str, of_one: str) -> None:
+    """The list of a kind and its pages, with what each of the two is."""
+
+    @server.resource(f"tritonobs://{kind}", name=kind, description=of_all, mime_type="text/plain")
+    def all_names() -> str:
+        return "\n".join(names(kind))
+
+    @server.resource(
+        f"tritonobs://{kind}/{{name}}",
+        name=kind.removesuffix("s"),
+        description=of_one,
+        mime_type="text/markdown",
+    )
+    def one_page(name: str) -> str:
+        try:
+            return plain_lines(page(kind, name))
+        except TritonobsError as error:
+            raise ResourceNotFoundError(str(error)) from None
 
 
 def add_prompts(server: MCPServer[Any]) -> None:
@@ -216,10 +214,3 @@ def _hidden(value: Any, *, secret: bool = False) -> Any:  # noqa: ANN401 (any YA
 
 def _is_secret(key: str) -> bool:
     return bool(_SECRET.search(key)) and not _NAMES_A_PLACE.search(key)
-
-
-def _page(kind: str, name: str) -> str:
-    try:
-        return plain_lines(page(kind, name))
-    except TritonobsError as error:
-        raise ResourceNotFoundError(str(error)) from None
