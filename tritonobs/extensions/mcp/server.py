@@ -7,7 +7,6 @@ asked for through the client (elicitation), for exactly this change. A client th
 from __future__ import annotations
 
 import inspect
-import logging
 import re
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -73,11 +72,6 @@ def make_server(
     add_resources(server, fleet)
     add_prompts(server)
     return server
-
-
-def quiet(*, verbose: bool) -> None:
-    """What the SDK logs: a line for each call with --verbose, and otherwise only what went wrong."""
-    logging.getLogger("mcp").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
