@@ -65,7 +65,7 @@ def read_drawing(
     """
     known = read_board(board)
     times = Times(start=start, end=end, scrape_seconds=scrape_interval_seconds(client.targets()))
-    words = choose(client, known, wanted, start=start, end=end)
+    words = choose(client, known, wanted, times)
     return Drawing(
         board=known,
         words=words,
@@ -126,8 +126,7 @@ class Moment:
 def step_of(panel: Panel, times: Times) -> float:
     """Seconds between two points: as many as the panel's width can show, never closer than scrapes."""
     points = panel.most_points or panel.place[2] * _POINTS_A_COLUMN
-    least = max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds)
-    return _step(least)
+    return _step(max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds))
 
 
 def _step(least: float) -> float:
@@ -248,12 +247,7 @@ def options(
 
 
 def choose(
-    client: PrometheusClient,
-    board: Board,
-    wanted: Mapping[str, Sequence[str]],
-    *,
-    start: float,
-    end: float,
+    client: PrometheusClient, board: Board, wanted: Mapping[str, Sequence[str]], times: Times
 ) -> dict[str, str]:
     """The words of the board's variables: what is wanted, otherwise everything, otherwise the first option.
 
@@ -268,7 +262,7 @@ def choose(
             words[variable.name] = EVERYTHING
         else:
             # The query of a variable names those before it, such as $cluster, so their words are filled in.
-            first = options(client, variable, words, start, end)[:1]
+            first = options(client, variable, words, times.start, times.end)[:1]
             words[variable.name] = one_of(first)
     return words
 
