@@ -258,6 +258,13 @@ def time_ticks(start: float, end: float, dots: float) -> list[tuple[float, str]]
     return [(time, local(time).strftime(form)) for time in (first + place * step for place in range(count))]
 
 
+def show_times(axes: Axes, start: float, end: float, dots: float) -> None:
+    """Let the axes go from one moment to another, with ticks at round times."""
+    ticks = time_ticks(start, end, dots)
+    axes.set_xlim(start, end)
+    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+
+
 def span_text(start: float, end: float) -> str:
     """From when to when, with the zone."""
     first, last = local(start), local(end)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, Moment, Times
 from tritonobs.extensions.picture.board import Look
-from tritonobs.extensions.picture.canvas import Box, shortened, text_of, time_ticks, width_of, write
+from tritonobs.extensions.picture.canvas import Box, shortened, show_times, text_of, width_of, write
 from tritonobs.extensions.picture.graph import draw_graph
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
     height = min(room / len(lines), _TALLEST_BAND)
     body = box.inner(left=names, bottom=max(box.height - height * len(lines), 22))
     axes = body.axes()
-    axes.set(xlim=(times.start, times.end), ylim=(len(lines), 0))
+    axes.set_ylim(len(lines), 0)
     if len(every) > len(lines):
         write(
             box.blank(),
@@ -124,8 +124,7 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
             canvas.FAINT,
             ha="right",
         )
-    ticks = time_ticks(times.start, times.end, body.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, body.width)
     labels = [shortened(line.name, names - 4) for line in lines]
     axes.set_yticks([row + 0.5 for row in range(len(lines))], labels, color=canvas.TEXT)
     for row, line in enumerate(lines):
@@ -195,9 +194,7 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
         [place + 1 for place in range(len(rows)) if place % every == 0],
         ["∞" if math.isinf(bound) else text_of(bound, "s") for bound in rows[::every]],
     )
-    axes.set_xlim(times.start, times.end)
-    ticks = time_ticks(times.start, times.end, axes.bbox.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, axes.bbox.width)
     axes.grid(visible=False)
     scale = box.inner(left=box.width - _SCALE_WIDTH + 14, top=12, right=_SCALE_WIDTH - 24, bottom=26).axes()
     bar = axes.figure.colorbar(mesh, cax=scale)

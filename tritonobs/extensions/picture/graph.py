@@ -13,8 +13,8 @@ from tritonobs.extensions.picture.canvas import (
     Box,
     binary_step,
     shortened,
+    show_times,
     text_of,
-    time_ticks,
     width_of,
     write,
 )
@@ -116,7 +116,6 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         high = base.maximum
     if high <= low:
         high = low + 1
-    axes.set_xlim(times.start, times.end)
     if answer.panel.logarithmic:
         _logarithmic(axes, answer)
     else:
@@ -126,8 +125,7 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         )
         scale = max(abs(high), abs(low))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value, base.unit, like=scale)))
-    ticks = time_ticks(times.start, times.end, axes.bbox.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, axes.bbox.width)
     axes.grid(color=canvas.GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     for step in steps:
