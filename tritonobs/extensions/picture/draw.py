@@ -42,17 +42,16 @@ def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]
 
 
 def _nothing(box: Box, answer: Answer) -> None:
-    axes = box.blank()
-    write(
-        axes,
-        box.width / 2,
-        box.height / 2,
-        "could not be read" if answer.trouble else answer.panel.empty,
-        canvas.FAINT,
-        size=canvas.SIZE + 2,
-        va="center",
-        ha="center",
-    )
+    text = "could not be read" if answer.trouble else answer.panel.empty
+    _centred(box.blank(), box, 0.5, text, canvas.FAINT, size=canvas.SIZE + 2, weight="normal")
+
+
+def _centred(
+    axes: Axes, box: Box, share: float, text: str, colour: str, *, size: float, weight: str = "bold"
+) -> None:
+    """Write a text into the middle of the width, at a share of the height."""
+    across, down = box.width / 2, box.height * share
+    write(axes, across, down, text, colour, size=size, va="center", weight=weight, ha="center")
 
 
 _TALLEST_BAR: Final = 34.0
@@ -267,17 +266,7 @@ def _number(box: Box, line: Line, look: Look, *, named: bool) -> None:
         _spark(box, line, colour)
     text = text_of(line.last, look.unit, look.decimals)
     size = min(box.height * 0.34, box.width / max(len(text), 3) * 1.15, 26)
-    write(
-        axes,
-        box.width / 2,
-        box.height * 0.42,
-        text,
-        colour,
-        size=size,
-        va="center",
-        weight="bold",
-        ha="center",
-    )
+    _centred(axes, box, 0.42, text, colour, size=size)
     if named:
         _name(axes, box, line.name)
 
@@ -288,17 +277,7 @@ def _word(box: Box, line: Line, look: Look, *, named: bool) -> None:
     axes = box.blank()
     axes.axhspan(0, box.height, color=colour, alpha=0.9, linewidth=0)
     size = min(box.height * 0.3, box.width / max(len(word), 3) * 1.1, 20)
-    write(
-        axes,
-        box.width / 2,
-        box.height * (0.4 if named else 0.5),
-        word,
-        _DARK,
-        size=size,
-        va="center",
-        weight="bold",
-        ha="center",
-    )
+    _centred(axes, box, 0.4 if named else 0.5, word, _DARK, size=size)
     if named:
         _name(axes, box, line.name, _DARK)
 
