@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from tritonobs.extensions.mcp import schemas
 from tritonobs.extensions.mcp.server import Changes
-from tritonobs.extensions.mcp.tools import OFFERED, Tools
+from tritonobs.extensions.mcp.tools import OFFERED
 
 _WORDS: Final = {
     str: "text",
@@ -43,7 +43,8 @@ def _page() -> Iterator[str]:
     told: list[type[BaseModel]] = [schemas.Unread, schemas.Next]
     for shared in told:
         yield from _part(shared)
-    for name, call in _calls():
+    for name in (*OFFERED, "set_limit"):
+        call = getattr(Changes, name)
         data = _data(call)
         first = (call.__doc__ or "").splitlines()[0]
         yield f"\n## {name}\n\n{first} `data` is {_type(data)}."
@@ -56,11 +57,6 @@ def _page() -> Iterator[str]:
 def _part(model: type[BaseModel]) -> Iterator[str]:
     yield f"\n### {model.__name__}\n\n{' '.join((model.__doc__ or '').split())}\n"
     yield from _table(model)
-
-
-def _calls() -> Iterator[tuple[str, Any]]:
-    yield from ((name, getattr(Tools, name)) for name in OFFERED)
-    yield "set_limit", Changes.set_limit
 
 
 def _data(call: Any) -> Any:  # noqa: ANN401 (a method, and the type of its data)

@@ -50,16 +50,14 @@ def make_server(
     fleet: Fleet, *, allow_changes: bool = False, commands: Commands | None = None
 ) -> MCPServer[Any]:
     """The server for a fleet; it reads only, unless `allow_changes`."""
-    commands = commands or Commands()
-    reading = Tools(fleet, commands)
+    every = Changes(fleet, commands or Commands())
     tools = [
-        _strict(getattr(reading, name), name=name, title=one.title, annotations=_READS)
+        _strict(getattr(every, name), name=name, title=one.title, annotations=_READS)
         for name, one in OFFERED.items()
         if is_there(one.needs)
     ]
     if allow_changes and is_there("limits"):
-        change = Changes(fleet, commands).set_limit
-        tools.append(_strict(change, name="set_limit", title="Set a limit", annotations=_CHANGES))
+        tools.append(_strict(every.set_limit, name="set_limit", title="Set a limit", annotations=_CHANGES))
     server: MCPServer[Any] = MCPServer(
         name="tritonobs",
         title="tritonobs",
@@ -124,11 +122,8 @@ def _question(per_second: PerSecond, reason: Text, author: Text, model: str = ""
     )
 
 
-class Changes:
-    """The tool `set_limit`, offered with --allow-changes alone."""
-
-    def __init__(self, fleet: Fleet, commands: Commands) -> None:
-        self._fleet, self._commands = fleet, commands
+class Changes(Tools):
+    """The tools that read, and `set_limit`, offered with --allow-changes alone."""
 
     async def set_limit(
         self,
@@ -146,7 +141,7 @@ class Changes:
         """
         if not (isinstance(consent, AcceptedElicitation) and consent.data.agreed):
             raise Unanswered("the person at the client did not agree: nothing was changed")
-        where = await anyio.to_thread.run_sync(self._fleet.where)
+        where = await self._where()
         # Not ended in the middle: the caller would not know whether it happened.
         with anyio.CancelScope(shield=True):
             said = await self._commands.json(
