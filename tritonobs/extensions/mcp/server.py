@@ -158,7 +158,7 @@ class Changes(Tools):
         value = valid(said.value, tuple[schemas.LimitChange, ...])
         changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
         text = "; ".join(changed) or "the limit has this value already"
-        return result(Found(form="limit_history", value=value, text=text, unread=words.beside(said)))
+        return result(Found(form="limit_history", value=value, text=text, unread=words.unread(said)))
 
 
 def _who(author: str, context: Context[Any, Any]) -> str:

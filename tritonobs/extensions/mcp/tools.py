@@ -129,13 +129,12 @@ class Tools:
             seconds=_USUAL,
         )
         value = valid(said.value, schemas.Verdict)
-        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
         found = Found(
             form="triage",
             value=value,
             text=words.verdict(value),
             lists=schemas.Verdict.lists,
-            unread=(*unread, *words.beside(said)),
+            unread=words.unread(said),
             next=words.after_triage(value),
         )
         return result(found, most=max_bytes, page=page)
@@ -163,7 +162,7 @@ class Tools:
             seconds=_USUAL,
         )
         value = valid(said.value, tuple[schemas.StageTable, ...])
-        found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
+        found = Found(form="stages", value=value, text=words.stages(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def models(
@@ -185,13 +184,12 @@ class Tools:
         value = valid(said.value, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
         value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
-        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
         found = Found(
             form="models",
             value=value,
             text=words.models(value),
             lists=schemas.ModelsView.lists,
-            unread=(*unread, *words.beside(said)),
+            unread=words.unread(said),
         )
         return result(found, most=max_bytes, page=page)
 
@@ -214,7 +212,7 @@ class Tools:
             seconds=_BRIEF,
         )
         value = valid(said.value, tuple[schemas.SlowRequest, ...])
-        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
+        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def alerts(
@@ -245,7 +243,7 @@ class Tools:
         word, which = ("show", ("--", incident)) if incident else ("list", ())
         said = await self._commands.json("incidents", word, f"--fleet={where.file()}", *which, seconds=_BRIEF)
         value = valid([said.value] if incident else said.value, tuple[schemas.Incident, ...])
-        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
+        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def limits(
@@ -255,7 +253,7 @@ class Tools:
         where = await self._where()
         said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
         value = valid(said.value, tuple[schemas.Limit, ...])
-        found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
+        found = Found(form="limits", value=value, text=words.limits(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def limit_history(
@@ -267,7 +265,7 @@ class Tools:
         said = await self._commands.json("limits", "history", *chosen, "--", where.file(), seconds=_BRIEF)
         value = valid(said.value, tuple[schemas.LimitChange, ...])[::-1]
         found = Found(
-            form="limit_history", value=value, text=words.limit_history(value), unread=words.beside(said)
+            form="limit_history", value=value, text=words.limit_history(value), unread=words.unread(said)
         )
         return result(found, most=max_bytes, page=page)
 
@@ -311,7 +309,7 @@ class Tools:
             value=value,
             text=words.backtest(value),
             lists=schemas.Backtest.lists,
-            unread=words.beside(said),
+            unread=words.unread(said),
         )
         return result(found, most=max_bytes, page=page)
 
