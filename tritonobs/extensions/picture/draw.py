@@ -235,9 +235,8 @@ def _cells(answer: Answer) -> tuple[list[float], dict[tuple[float, float], float
 
 def _used(bounds: list[float], cells: dict[tuple[float, float], float]) -> list[float]:
     """The bounds from the lowest to the highest that ever held something, with one empty on either side."""
-    full = [
-        place for place, bound in enumerate(bounds) if any(cells[key] > 0 for key in cells if key[1] == bound)
-    ]
+    held = {bound for (_, bound), value in cells.items() if value > 0}
+    full = [place for place, bound in enumerate(bounds) if bound in held]
     if not full:
         return bounds
     return bounds[max(full[0] - 1, 0) : full[-1] + 2]
@@ -291,7 +290,7 @@ def _spark(box: Box, line: Line, colour: str) -> None:
     below.set(xticks=[], yticks=[])
     times = [time for time, _ in line.points]
     values = [value for _, value in line.points]
-    low, high = min(*values, 0.0) if len(values) > 1 else 0.0, max(values)
+    low, high = min(*values, 0.0), max(values)
     below.set_ylim(low, high * 1.1 if high > low else low + 1)
     below.set_xlim(times[0], times[-1])
     below.plot(times, values, color=colour, linewidth=1)
