@@ -66,11 +66,13 @@ def read_drawing(
     known = read_board(board)
     times = Times(start=start, end=end, scrape_seconds=scrape_interval_seconds(client.targets()))
     words = choose(client, known, wanted, times)
+    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
+        answers = tuple(pool.map(lambda panel: ask_panel(client, panel, words, times), known.panels))
     return Drawing(
         board=known,
         words=words,
         times=times,
-        answers=ask(client, known, words, times),
+        answers=answers,
         moments=moments(client, known, words, times),
     )
 
@@ -133,14 +135,8 @@ def _step(least: float) -> float:
     return next((step for step in _STEPS if step >= least), _STEPS[-1])
 
 
-def ask(client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times) -> tuple[Answer, ...]:
-    """The answers to every panel, in the board's order; a panel without one says why."""
-    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
-        return tuple(pool.map(lambda panel: ask_panel(client, panel, words, times), board.panels))
-
-
 def ask_panel(client: PrometheusClient, panel: Panel, words: Mapping[str, str], times: Times) -> Answer:
-    """The answer to one panel."""
+    """The answer to one panel; without one, why."""
     step = step_of(panel, times)
     known = {**words, **intervals(step, times.scrape_seconds, times.span)}
     queries = tuple(fill(target.expr, known) for target in panel.targets)
