@@ -305,17 +305,18 @@ def _add_replicas(body: CommentedMap, replicas: tuple[FoundReplica, ...]) -> Ite
 def _add_models(body: CommentedMap, replicas: tuple[FoundReplica, ...]) -> Iterator[str]:
     models = _mapping(body, "models")
     for model in merged_models(replicas):
-        if model.name not in models:
+        is_new = model.name not in models
+        if is_new:
             models[model.name] = _model(model)
             for remark in model.remarks:
                 models.yaml_set_comment_before_after_key(model.name, before=_line(remark), indent=2)
             yield f"model {model.name}"
-            continue
         versions = _mapping(_mapping(models, model.name), "versions")
         for version in model.versions:
             if version.version not in {str(known) for known in versions}:
                 _add_version(versions, version)
-                yield f"version {version.version} of {model.name}"
+                if not is_new:
+                    yield f"version {version.version} of {model.name}"
 
 
 def _mapping(within: CommentedMap, key: str) -> CommentedMap:
@@ -327,6 +328,7 @@ def _mapping(within: CommentedMap, key: str) -> CommentedMap:
 
 
 def _model(model: FoundModel) -> CommentedMap:
+    """A new model, without its versions."""
     entry = CommentedMap()
     if model.kind != "model":
         entry["pipeline"] = model.kind
@@ -335,9 +337,6 @@ def _model(model: FoundModel) -> CommentedMap:
         calls.fa.set_flow_style()
         entry["calls"] = calls
     _add_buckets(entry, model.latency_buckets)
-    entry["versions"] = CommentedMap()
-    for version in model.versions:
-        _add_version(entry["versions"], version)
     return entry
 
 
