@@ -19,7 +19,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import TypeAdapter, ValidationError
 
 from tritonobs.extensions.mcp.ask import Unanswered, compact
-from tritonobs.extensions.mcp.schemas import NOTE, VERSION, Next
+from tritonobs.extensions.mcp.schemas import LISTS, NOTE, VERSION, Next
 from tritonobs.outside import shown
 
 LEAST_BYTES, USUAL_BYTES, MOST_BYTES = 2048, 4096, 65_536
@@ -52,12 +52,11 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a tool found: its JSON, its lists, the short text, what was not read, and which calls say more."""
+    """What a tool found: its JSON, the short text, what was not read, and which calls say more."""
 
     form: str
     value: Any
     text: str
-    lists: tuple[str, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
     next: tuple[Next, ...] = ()
 
@@ -98,7 +97,7 @@ def result(found: Found, *, most: int = USUAL_BYTES, page: int = 1) -> CallToolR
     value = _sentences_marked(short(found.value), names)
     room = most - size(short(envelope)) - _SPARE_BYTES
     for _ in range(_ROUNDS):
-        here = cut(value, found.lists, most=room, page=page)
+        here = cut(value, LISTS.get(found.form, ()), most=room, page=page)
         counted = {
             "page": here.page,
             "pages": here.pages,

@@ -133,7 +133,6 @@ class Tools:
             form="triage",
             value=value,
             text=words.verdict(value),
-            lists=schemas.Verdict.lists,
             unread=words.unread(said),
             next=words.after_triage(value),
         )
@@ -184,13 +183,7 @@ class Tools:
         value = valid(said.value, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
         value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
-        found = Found(
-            form="models",
-            value=value,
-            text=words.models(value),
-            lists=schemas.ModelsView.lists,
-            unread=words.unread(said),
-        )
+        found = Found(form="models", value=value, text=words.models(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def slow_requests(
@@ -304,13 +297,7 @@ class Tools:
             seconds=_LONG,
         )
         value = valid(said.value, schemas.Backtest)
-        found = Found(
-            form="backtest",
-            value=value,
-            text=words.backtest(value),
-            lists=schemas.Backtest.lists,
-            unread=words.unread(said),
-        )
+        found = Found(form="backtest", value=value, text=words.backtest(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
     async def runbook(
@@ -325,7 +312,7 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.Page]]:
         """Show what to do about an alert (TritonQpsAboveLimit) or a cause that triage names (slow_stage)."""
         value = await anyio.to_thread.run_sync(manual, name, language)
-        found = Found(form="runbook", value=value, text=value["paragraphs"][0], lists=schemas.Page.lists)
+        found = Found(form="runbook", value=value, text=value["paragraphs"][0])
         return result(found, most=max_bytes, page=page)
 
     async def explain_series(
@@ -343,9 +330,7 @@ class Tools:
         """Say what a series of Triton, its backends or tritonobs counts: unit, labels, releases, pitfalls."""
         said = await self._commands.json("lint", "--catalogue", seconds=_BRIEF)
         value = about(valid(said.value, schemas.Catalogue), name)
-        found = Found(
-            form="explain_series", value=value, text=words.series(value, name), lists=schemas.Catalogue.lists
-        )
+        found = Found(form="explain_series", value=value, text=words.series(value, name))
         return result(found, most=max_bytes, page=page)
 
     async def query(
@@ -365,11 +350,5 @@ class Tools:
         """
         where = await self._where()
         value, unread = await run_query(self._commands, where, expression, over)
-        found = Found(
-            form="query",
-            value=value,
-            text=words.queried(value),
-            lists=schemas.QueryResult.lists,
-            unread=unread,
-        )
+        found = Found(form="query", value=value, text=words.queried(value), unread=unread)
         return result(found, most=max_bytes, page=page)
