@@ -11,7 +11,7 @@ import yaml
 
 from support.n9e import KEPT, Kept, convert_interval, import_own, import_prometheus, misread
 from tritonobs.errors import RenderFailed
-from tritonobs.extensions.nightingale.render import PATH, RECORDS_PATH, render_nightingale, translated
+from tritonobs.extensions.nightingale.render import PATH, RECORDS_PATH, artifacts, translated
 from tritonobs.plan.build import build_plan
 from tritonobs.render.rules import render_rules
 from tritonobs.spec.load import read_text
@@ -35,7 +35,7 @@ def _plan(more: str = "") -> Plan:
 
 
 def _built(more: str = "") -> dict[str, str]:
-    return {one.path: one.text for one in render_nightingale(_plan(more))}
+    return {one.path: one.text for one in artifacts(_plan(more), Path())}
 
 
 def _kept(more: str = "") -> dict[str, Kept]:

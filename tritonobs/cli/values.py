@@ -115,7 +115,7 @@ prometheus_option = click.option(
 
 
 class Parsed(click.ParamType[Any]):
-    """A value read by one of the fleet file's own parsers."""
+    """A value read by a parser whose ValueError says what is wrong, such as one of the fleet file's."""
 
     def __init__(self, name: str, parse: Callable[[object], Any]) -> None:
         self.name = name

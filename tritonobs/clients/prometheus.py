@@ -34,6 +34,11 @@ class Reading:
     value: float
     time: float
 
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The reading as a series of one point."""
+        return ((self.time, self.value),)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:

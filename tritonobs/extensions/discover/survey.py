@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -45,8 +46,8 @@ class FoundVersion:
     """A ready version, with its traffic since it was loaded and its requests a second just now."""
 
     version: str
-    requests: float | None
-    mean_seconds: float | None
+    requests: float | None = None
+    mean_seconds: float | None = None
     qps: float = 0.0
     latency_buckets: tuple[str, ...] = ()
 
@@ -177,12 +178,10 @@ def _together(one: FoundModel, other: FoundModel) -> FoundModel:
     for version in other.versions:
         known = versions.get(version.version)
         versions[version.version] = version if known is None else _added(known, version)
-    return FoundModel(
-        name=one.name,
-        kind=one.kind,
+    return replace(
+        one,
         versions=tuple(versions[name] for name in sorted(versions, key=version_order)),
         calls=one.calls or other.calls,
-        latency_buckets=one.latency_buckets,
         remarks=tuple(dict.fromkeys((*one.remarks, *other.remarks))),
     )
 
@@ -190,12 +189,11 @@ def _together(one: FoundModel, other: FoundModel) -> FoundModel:
 def _added(one: FoundVersion, other: FoundVersion) -> FoundVersion:
     requests = (one.requests or 0.0) + (other.requests or 0.0)
     spent = sum((each.requests or 0.0) * (each.mean_seconds or 0.0) for each in (one, other))
-    return FoundVersion(
-        version=one.version,
+    return replace(
+        one,
         requests=None if one.requests is None and other.requests is None else requests,
         mean_seconds=spent / requests if requests else None,
         qps=one.qps + other.qps,
-        latency_buckets=one.latency_buckets,
     )
 
 
@@ -218,9 +216,7 @@ def _found_model(
         kind=kind,
         versions=tuple(
             replace(
-                traffic.get(
-                    (config.name, version), FoundVersion(version=version, requests=None, mean_seconds=None)
-                ),
+                traffic.get((config.name, version), FoundVersion(version=version)),
                 latency_buckets=_buckets(config.parameters, f"{BUCKETS_PARAMETER}.{version}"),
             )
             for version in versions
@@ -234,9 +230,7 @@ def _found_model(
 def _calls(config: ModelConfig) -> tuple[tuple[tuple[str, str, float], ...], list[str]]:
     """Stage, model and calls per request; and errors of the configuration."""
     if config.steps:
-        times: dict[str, float] = {}
-        for step in config.steps:
-            times[step.model] = times.get(step.model, 0.0) + 1
+        times = Counter(step.model for step in config.steps)
         return tuple((model, model, number) for model, number in times.items()), []
     text = config.parameters.get(CALLS_PARAMETER, "")
     matches = [(part, _CALL.fullmatch(part.strip())) for part in text.split(",") if part.strip()]
@@ -309,29 +303,32 @@ def _add_replicas(body: CommentedMap, replicas: tuple[FoundReplica, ...]) -> Ite
 
 
 def _add_models(body: CommentedMap, replicas: tuple[FoundReplica, ...]) -> Iterator[str]:
-    models = body.get("models")
-    if not isinstance(models, CommentedMap):
-        models = body["models"] = CommentedMap()
+    models = _mapping(body, "models")
     for model in merged_models(replicas):
-        if model.name not in models:
+        is_new = model.name not in models
+        if is_new:
             models[model.name] = _model(model)
             for remark in model.remarks:
                 models.yaml_set_comment_before_after_key(model.name, before=_line(remark), indent=2)
             yield f"model {model.name}"
-            continue
-        entry = models[model.name]
-        if not isinstance(entry, CommentedMap):
-            entry = models[model.name] = CommentedMap()
-        versions = entry.get("versions")
-        if not isinstance(versions, CommentedMap):
-            versions = entry["versions"] = CommentedMap()
+        versions = _mapping(_mapping(models, model.name), "versions")
         for version in model.versions:
             if version.version not in {str(known) for known in versions}:
                 _add_version(versions, version)
-                yield f"version {version.version} of {model.name}"
+                if not is_new:
+                    yield f"version {version.version} of {model.name}"
+
+
+def _mapping(within: CommentedMap, key: str) -> CommentedMap:
+    """The mapping that stands there; a new one where there is none."""
+    if not isinstance(within.get(key), CommentedMap):
+        within[key] = CommentedMap()
+    found: CommentedMap = within[key]
+    return found
 
 
 def _model(model: FoundModel) -> CommentedMap:
+    """A new model, without its versions."""
     entry = CommentedMap()
     if model.kind != "model":
         entry["pipeline"] = model.kind
@@ -340,9 +337,6 @@ def _model(model: FoundModel) -> CommentedMap:
         calls.fa.set_flow_style()
         entry["calls"] = calls
     _add_buckets(entry, model.latency_buckets)
-    entry["versions"] = CommentedMap()
-    for version in model.versions:
-        _add_version(entry["versions"], version)
     return entry
 
 

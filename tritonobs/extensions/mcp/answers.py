@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -17,8 +18,8 @@ from typing import Any, Final
 from mcp_types import CallToolResult, TextContent
 from pydantic import TypeAdapter, ValidationError
 
-from tritonobs.extensions.mcp.ask import Said, Unanswered, compact
-from tritonobs.extensions.mcp.schemas import NOTE, VERSION, Next
+from tritonobs.extensions.mcp.ask import Unanswered, compact
+from tritonobs.extensions.mcp.schemas import LISTS, NOTE, VERSION, Next
 from tritonobs.outside import shown
 
 LEAST_BYTES, USUAL_BYTES, MOST_BYTES = 2048, 4096, 65_536
@@ -51,27 +52,21 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a tool found: its JSON, its lists, the short text, what was not read, and which calls say more."""
+    """What a tool found: its JSON, the short text, what was not read, and which calls say more."""
 
     form: str
     value: Any
     text: str
-    lists: tuple[str, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
     next: tuple[Next, ...] = ()
 
 
-def checked(said: Said, schema: Any) -> Any:  # noqa: ANN401 (a type to check by, and JSON)
-    """The answer of a command as its schema has it, safe to show.
+def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (JSON, and a type to check by)
+    """An answer as its schema has it, safe to show.
 
     Raises:
         Unanswered: it is of another shape.
     """
-    return valid(said.value, schema)
-
-
-def valid(value: Any, schema: Any) -> Any:  # noqa: ANN401 (as above)
-    """The same for JSON from elsewhere."""
     adapter = TypeAdapter(schema)
     try:
         held = adapter.validate_python(value)
@@ -102,7 +97,7 @@ def result(found: Found, *, most: int = USUAL_BYTES, page: int = 1) -> CallToolR
     value = _sentences_marked(short(found.value), names)
     room = most - size(short(envelope)) - _SPARE_BYTES
     for _ in range(_ROUNDS):
-        here = cut(value, found.lists, most=room, page=page)
+        here = cut(value, LISTS.get(found.form, ()), most=room, page=page)
         counted = {
             "page": here.page,
             "pages": here.pages,
@@ -216,13 +211,12 @@ def cut(value: Any, lists: Sequence[str], *, most: int, page: int) -> Cut:  # no
             where[key] = item
         else:
             where.append(item)
-    of_all = _counted(items)
-    left_out = {name: number - _counted(here).get(name, 0) for name, number in of_all.items()}
+    left_out = _counted(items) - _counted(here)
     return Cut(
         data=data,
         page=page,
         pages=len(pages),
-        left_out={name or "data": number for name, number in left_out.items() if number},
+        left_out={name or "data": number for name, number in left_out.items()},
         shortened=bones != skeleton
         or any(one != whole for (*_, one), (*_, whole) in zip(fit, items, strict=True)),
     )
@@ -273,11 +267,8 @@ def _filled(items: Sequence[_Item], room: int) -> Iterator[list[_Item]]:
     yield here
 
 
-def _counted(items: Sequence[_Item]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for name, *_ in items:
-        found[name] = found.get(name, 0) + 1
-    return found
+def _counted(items: Sequence[_Item]) -> Counter[str]:
+    return Counter(name for name, *_ in items)
 
 
 def _fitting(value: Any, most: int) -> Any:  # noqa: ANN401 (any JSON)

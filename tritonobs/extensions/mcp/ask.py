@@ -123,9 +123,7 @@ async def _run(words: tuple[str, ...], folder: Path | None) -> tuple[int, bytes,
     assert process.stdout is not None  # noqa: S101 (pipes were asked for)
     assert process.stderr is not None  # noqa: S101
     try:
-        out, err = await asyncio.gather(
-            _read(process.stdout, _MOST_BYTES), _tail(process.stderr, _MOST_COMPLAINT_BYTES)
-        )
+        out, err = await asyncio.gather(_read(process.stdout), _tail(process.stderr))
         return await process.wait(), out, err
     finally:
         if process.returncode is None:
@@ -152,21 +150,21 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-async def _read(stream: asyncio.StreamReader, most: int) -> bytes:
+async def _read(stream: asyncio.StreamReader) -> bytes:
     data = bytearray()
     while piece := await stream.read(_PIECE):
         data += piece
-        if len(data) > most:
-            raise Unanswered(f"the answer has more than {most >> 20} MiB; ask for less")
+        if len(data) > _MOST_BYTES:
+            raise Unanswered(f"the answer has more than {_MOST_BYTES >> 20} MiB; ask for less")
     return bytes(data)
 
 
-async def _tail(stream: asyncio.StreamReader, most: int) -> bytes:
+async def _tail(stream: asyncio.StreamReader) -> bytes:
     """The end of what is said: the complaint stands there."""
     data = bytearray()
     while piece := await stream.read(_PIECE):
         data += piece
-        del data[:-most]
+        del data[:-_MOST_COMPLAINT_BYTES]
     return bytes(data)
 
 

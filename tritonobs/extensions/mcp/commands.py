@@ -72,16 +72,18 @@ def mcp(
         say(markdown())
         return
     from tritonobs.extensions.mcp.ask import Fleet  # noqa: PLC0415
-    from tritonobs.extensions.mcp.server import make_server, quiet  # noqa: PLC0415 (brings the SDK)
+    from tritonobs.extensions.mcp.server import make_server  # noqa: PLC0415 (brings the SDK)
 
     # Standard output carries the protocol.
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[log_handler()])
+    level = logging.INFO if verbose else logging.WARNING
+    logging.basicConfig(level=level, handlers=[log_handler()])
+    # What the SDK logs: a line for each call with --verbose, and otherwise only what went wrong.
+    logging.getLogger("mcp").setLevel(level)
     logging.getLogger("urllib3").setLevel(logging.WARNING)
     asked = Fleet(fleet, prometheus=prometheus_url or "", cluster=cluster)
     # Mistakes of the file are said at the start, not in the first answer.
     plan = asked.plan()
     server = make_server(asked, allow_changes=allow_changes)
-    quiet(verbose=verbose)
     if transport == "stdio":
         server.run("stdio")
         return

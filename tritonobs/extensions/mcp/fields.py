@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from tritonobs.extensions.mcp import schemas
 from tritonobs.extensions.mcp.server import Changes
-from tritonobs.extensions.mcp.tools import OFFERED, Tools
+from tritonobs.extensions.mcp.tools import OFFERED
 
 _WORDS: Final = {
     str: "text",
@@ -39,55 +38,40 @@ def markdown() -> str:
 
 def _page() -> Iterator[str]:
     yield _INTRODUCTION.format(version=schemas.VERSION)
-    yield "## Every answer"
-    yield ""
-    yield from _table(schemas.Answer[Any], without=("data",))
-    told: set[type[BaseModel]] = {schemas.Unread, schemas.Next}
-    for shared in (schemas.Unread, schemas.Next):
+    yield "## Every answer\n"
+    yield from _table(schemas.Answer[Any], without="data")
+    told: list[type[BaseModel]] = [schemas.Unread, schemas.Next]
+    for shared in told:
         yield from _part(shared)
-    for name, call in _calls():
+    for name in (*OFFERED, "set_limit"):
+        call = getattr(Changes, name)
         data = _data(call)
-        yield ""
-        yield f"## {name}"
-        yield ""
-        yield f"{inspect.cleandoc(call.__doc__ or '').splitlines()[0]} `data` is {_type(data)}."
+        first = (call.__doc__ or "").splitlines()[0]
+        yield f"\n## {name}\n\n{first} `data` is {_type(data)}."
         for model in _models(data):
             if model not in told:
-                told.add(model)
+                told.append(model)
                 yield from _part(model)
 
 
 def _part(model: type[BaseModel]) -> Iterator[str]:
-    yield ""
-    yield f"### {model.__name__}"
-    yield ""
-    yield " ".join(inspect.cleandoc(model.__doc__ or "").split())
-    yield ""
+    yield f"\n### {model.__name__}\n\n{' '.join((model.__doc__ or '').split())}\n"
     yield from _table(model)
-
-
-def _calls() -> Iterator[tuple[str, Any]]:
-    yield from ((name, getattr(Tools, name)) for name in OFFERED)
-    yield "set_limit", Changes.set_limit
 
 
 def _data(call: Any) -> Any:  # noqa: ANN401 (a method, and the type of its data)
     """The type that stands in `Annotated[CallToolResult, Answer[…]]`."""
-    hints = get_type_hints(inspect.unwrap(call), include_extras=True)
+    hints = get_type_hints(call, include_extras=True)
     (answer,) = get_args(hints["return"])[1:]
     return answer.model_fields["data"].annotation
 
 
-def _table(model: type[BaseModel], without: tuple[str, ...] = ()) -> Iterator[str]:
-    yield "| field | type | what it is |"
-    yield "|---|---|---|"
+def _table(model: type[BaseModel], without: str = "") -> Iterator[str]:
+    yield "| field | type | what it is |\n|---|---|---|"
     for name, field in model.model_fields.items():
-        if name not in without:
-            yield f"| `{name}` | {_type(field.annotation)} | {_description(field)} |"
-
-
-def _description(field: FieldInfo) -> str:
-    return (field.description or "").replace("|", "\\|")
+        if name != without:
+            description = (field.description or "").replace("|", "\\|")
+            yield f"| `{name}` | {_type(field.annotation)} | {description} |"
 
 
 def _type(kind: Any) -> str:  # noqa: ANN401 (any annotation)
@@ -96,10 +80,9 @@ def _type(kind: Any) -> str:  # noqa: ANN401 (any annotation)
     if inspect.isclass(kind) and issubclass(kind, BaseModel):
         return f"[{kind.__name__}](#{kind.__name__.lower()})"
     if origin is tuple:
-        others = [one for one in inner if one is not Ellipsis]
         if Ellipsis in inner:
-            return f"list of {_type(others[0])}"
-        return f"pair of {' and '.join(map(_type, others))}"
+            return f"list of {_type(inner[0])}"
+        return f"pair of {' and '.join(map(_type, inner))}"
     if origin is dict:
         return f"{_type(inner[1])} by name"
     if origin in (Union, types.UnionType):
@@ -107,7 +90,7 @@ def _type(kind: Any) -> str:  # noqa: ANN401 (any annotation)
     return _WORDS.get(kind, "anything")
 
 
-def _models(kind: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 (any annotation)
+def _models(kind: Any) -> list[type[BaseModel]]:  # noqa: ANN401 (any annotation)
     """Every part that a type holds, the outer ones first."""
     seen: list[type[BaseModel]] = []
     waiting = [kind]
@@ -119,4 +102,4 @@ def _models(kind: Any) -> Iterator[type[BaseModel]]:  # noqa: ANN401 (any annota
                 waiting += [field.annotation for field in one.model_fields.values()]
         else:
             waiting += [inner for inner in get_args(one) if inner is not Ellipsis]
-    yield from seen
+    return seen

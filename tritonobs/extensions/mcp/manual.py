@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -71,25 +70,21 @@ def manual(name: str, language: str = "en") -> dict[str, Any]:
     if not name:
         lines = [f"{kind}: {', '.join(names(kind))}" for kind in KINDS]
         return {"name": _INDEX, "kind": "list", "language": "en", "paragraphs": lines}
-    for kind in KINDS:
-        if name in names(kind):
-            text = page(kind, name)
-            english, _, chinese = text.partition(_CHINESE)
-            title = english.partition("\n")[0]
-            chosen, said = (
-                (f"{title}\n\n{chinese}", "zh") if language == "zh" and chinese else (english, "en")
-            )
-            paragraphs = [plain_lines(one) for one in re.split(r"\n\s*\n", chosen.strip())]
-            return {"name": name, "kind": kind, "language": said, "paragraphs": paragraphs}
-    there = [one for kind in KINDS for one in names(kind)]
-    near = difflib.get_close_matches(name, there, n=_MOST_NEAR, cutoff=0.4)
-    hint = f"; there is {', '.join(near)}" if near else "; call it without a name for the list"
-    raise Unanswered(f"there is no page {plain(name)!r}{hint}")
+    kind_of = {one: kind for kind in KINDS for one in names(kind)}
+    if name not in kind_of:
+        near = difflib.get_close_matches(name, kind_of, n=_MOST_NEAR, cutoff=0.4)
+        hint = f"; there is {', '.join(near)}" if near else "; call it without a name for the list"
+        raise Unanswered(f"there is no page {plain(name)!r}{hint}")
+    english, _, chinese = page(kind_of[name], name).partition(_CHINESE)
+    title = english.partition("\n")[0]
+    chosen, said = (f"{title}\n\n{chinese}", "zh") if language == "zh" and chinese else (english, "en")
+    paragraphs = [plain_lines(one) for one in re.split(r"\n\s*\n", chosen.strip())]
+    return {"name": name, "kind": kind_of[name], "language": said, "paragraphs": paragraphs}
 
 
 def names(kind: str) -> tuple[str, ...]:
     """All pages of `runbooks` or `checks`, in the order of the alphabet."""
-    return tuple(sorted(path.stem for path in folder(kind).glob("*.md") if path.stem != _INDEX))
+    return tuple(sorted(path.stem for path in assets.folder(kind).glob("*.md") if path.stem != _INDEX))
 
 
 def page(kind: str, name: str) -> str:
@@ -98,14 +93,10 @@ def page(kind: str, name: str) -> str:
     Raises:
         Unanswered: no page has this name.
     """
-    if not _NAME.fullmatch(name) or not (folder(kind) / f"{name}.md").is_file():
+    path = assets.folder(kind) / f"{name}.md"
+    if not _NAME.fullmatch(name) or not path.is_file():
         raise Unanswered(f"there is no page {plain(name)!r} in {kind}")
-    return (folder(kind) / f"{name}.md").read_text(encoding="utf-8")
-
-
-def folder(kind: str) -> Path:
-    """Where the pages are."""
-    return assets.folder(kind)
+    return path.read_text(encoding="utf-8")
 
 
 def plain_lines(text: str) -> str:
@@ -146,30 +137,8 @@ def _bases(word: str) -> tuple[str, ...]:
 
 def add_resources(server: MCPServer[Any], fleet: Fleet) -> None:
     """`tritonobs://runbooks`, `tritonobs://checks`, a page of each, and `tritonobs://fleet`."""
-
-    @server.resource(
-        "tritonobs://runbooks", description="The runbooks, one for each alert", mime_type="text/plain"
-    )
-    def runbooks() -> str:
-        return "\n".join(names("runbooks"))
-
-    @server.resource("tritonobs://checks", description="The checks of triage", mime_type="text/plain")
-    def checks() -> str:
-        return "\n".join(names("checks"))
-
-    @server.resource(
-        "tritonobs://runbooks/{name}", description="What to do about an alert", mime_type="text/markdown"
-    )
-    def runbook(name: str) -> str:
-        return _page("runbooks", name)
-
-    @server.resource(
-        "tritonobs://checks/{name}",
-        description="What a cause means, and what to do",
-        mime_type="text/markdown",
-    )
-    def check(name: str) -> str:
-        return _page("checks", name)
+    _add_pages(server, "runbooks", "The runbooks, one for each alert", "What to do about an alert")
+    _add_pages(server, "checks", "The checks of triage", "What a cause means, and what to do")
 
     @server.resource(
         "tritonobs://fleet",
@@ -184,6 +153,26 @@ def add_resources(server: MCPServer[Any], fleet: Fleet) -> None:
             return without_secrets(read_bytes(path, most=_MOST_BYTES).decode("utf-8-sig"))
         except (TritonobsError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ResourceNotFoundError(f"the fleet file cannot be read: {type(error).__name__}") from None
+
+
+def _add_pages(server: MCPServer[Any], kind: str, of_all: str, of_one: str) -> None:
+    """The list of a kind and its pages, with what each of the two is."""
+
+    @server.resource(f"tritonobs://{kind}", name=kind, description=of_all, mime_type="text/plain")
+    def all_names() -> str:
+        return "\n".join(names(kind))
+
+    @server.resource(
+        f"tritonobs://{kind}/{{name}}",
+        name=kind.removesuffix("s"),
+        description=of_one,
+        mime_type="text/markdown",
+    )
+    def one_page(name: str) -> str:
+        try:
+            return plain_lines(page(kind, name))
+        except TritonobsError as error:
+            raise ResourceNotFoundError(str(error)) from None
 
 
 def add_prompts(server: MCPServer[Any]) -> None:
@@ -210,8 +199,7 @@ def without_secrets(text: str) -> str:
     Raises:
         YAMLError: it is not YAML.
     """
-    made = yaml.safe_dump(_hidden(yaml.safe_load(text)), allow_unicode=True, sort_keys=False)
-    return "\n".join(plain(line) for line in made.split("\n"))
+    return plain_lines(yaml.safe_dump(_hidden(yaml.safe_load(text)), allow_unicode=True, sort_keys=False))
 
 
 def _hidden(value: Any, *, secret: bool = False) -> Any:  # noqa: ANN401 (any YAML)
@@ -226,10 +214,3 @@ def _hidden(value: Any, *, secret: bool = False) -> Any:  # noqa: ANN401 (any YA
 
 def _is_secret(key: str) -> bool:
     return bool(_SECRET.search(key)) and not _NAMES_A_PLACE.search(key)
-
-
-def _page(kind: str, name: str) -> str:
-    try:
-        return plain_lines(page(kind, name))
-    except TritonobsError as error:
-        raise ResourceNotFoundError(str(error)) from None

@@ -7,25 +7,27 @@ asked for through the client (elicitation), for exactly this change. A client th
 from __future__ import annotations
 
 import inspect
-import logging
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import wraps
 from typing import Annotated, Any, Final
 
 import anyio
 from mcp.server.elicitation import AcceptedElicitation
 from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.resolve import Elicit, ElicitationResult, Resolve
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 
 import tritonobs
-from tritonobs.extensions.mcp import schemas
-from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, checked, plain, result
+from tritonobs.errors import TritonobsError
+from tritonobs.extensions.mcp import schemas, words
+from tritonobs.extensions.mcp.answers import CLOSE, OPEN, Found, plain, result, valid
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered
 from tritonobs.extensions.mcp.manual import INSTRUCTIONS, add_prompts, add_resources
-from tritonobs.extensions.mcp.tools import OFFERED, Tools, in_words, is_there
+from tritonobs.extensions.mcp.tools import OFFERED, Tools, is_there
 from tritonobs.outside import shown
 
 _READS = ToolAnnotations(
@@ -36,7 +38,7 @@ _CHANGES = ToolAnnotations(
 )
 _SECONDS: Final = 30.0
 _WORD = re.compile(r"[^\w.@+-]+")
-_LONGEST_CLIENT: Final = 40
+_LONGEST_CLIENT, _LONGEST_REASON = 40, 600
 
 PerSecond = Annotated[
     str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
@@ -48,14 +50,14 @@ def make_server(
     fleet: Fleet, *, allow_changes: bool = False, commands: Commands | None = None
 ) -> MCPServer[Any]:
     """The server for a fleet; it reads only, unless `allow_changes`."""
-    commands = commands or Commands()
+    every = Changes(fleet, commands or Commands())
     tools = [
-        _strict(call, name=name, title=OFFERED[name].title, annotations=_READS)
-        for name, call in Tools(fleet, commands).each().items()
+        _strict(getattr(every, name), name=name, title=one.title, annotations=_READS)
+        for name, one in OFFERED.items()
+        if is_there(one.needs)
     ]
     if allow_changes and is_there("limits"):
-        change = Changes(fleet, commands).set_limit
-        tools.append(_strict(change, name="set_limit", title="Set a limit", annotations=_CHANGES))
+        tools.append(_strict(every.set_limit, name="set_limit", title="Set a limit", annotations=_CHANGES))
     server: MCPServer[Any] = MCPServer(
         name="tritonobs",
         title="tritonobs",
@@ -70,15 +72,10 @@ def make_server(
     return server
 
 
-def quiet(*, verbose: bool) -> None:
-    """What the SDK logs: a line for each call with --verbose, and otherwise only what went wrong."""
-    logging.getLogger("mcp").setLevel(logging.INFO if verbose else logging.WARNING)
-
-
 def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: ToolAnnotations) -> Tool:
     """The tool; it refuses arguments that it does not have, which the SDK would pass over."""
     made = Tool.from_function(
-        call,
+        _in_words(call),
         name=name,
         title=title,
         # Without the indentation of the code, which each agent would read with each list.
@@ -92,6 +89,19 @@ def _strict(call: Callable[..., Any], *, name: str, title: str, annotations: Too
     made.fn_metadata.arg_model = strict
     made.parameters = strict.model_json_schema(by_alias=True)
     return made
+
+
+def _in_words(call: Callable[..., Awaitable[CallToolResult]]) -> Callable[..., Awaitable[CallToolResult]]:
+    """The tool with every known error as one sentence for the agent."""
+
+    @wraps(call)
+    async def answer(**arguments: Any) -> CallToolResult:  # noqa: ANN401 (what the schema accepted)
+        try:
+            return await call(**arguments)
+        except TritonobsError as error:
+            raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
+
+    return answer
 
 
 class Consent(BaseModel):
@@ -112,13 +122,9 @@ def _question(per_second: PerSecond, reason: Text, author: Text, model: str = ""
     )
 
 
-class Changes:
-    """The tool `set_limit`, offered with --allow-changes alone."""
+class Changes(Tools):
+    """The tools that read, and `set_limit`, offered with --allow-changes alone."""
 
-    def __init__(self, fleet: Fleet, commands: Commands) -> None:
-        self._fleet, self._commands = fleet, commands
-
-    @in_words
     async def set_limit(
         self,
         *,
@@ -135,7 +141,7 @@ class Changes:
         """
         if not (isinstance(consent, AcceptedElicitation) and consent.data.agreed):
             raise Unanswered("the person at the client did not agree: nothing was changed")
-        where = await anyio.to_thread.run_sync(self._fleet.where)
+        where = await self._where()
         # Not ended in the middle: the caller would not know whether it happened.
         with anyio.CancelScope(shield=True):
             said = await self._commands.json(
@@ -149,13 +155,10 @@ class Changes:
                 per_second,
                 seconds=_SECONDS,
             )
-        value = checked(said, tuple[schemas.LimitChange, ...])
+        value = valid(said.value, tuple[schemas.LimitChange, ...])
         changed = [f"{one['field']}: {one.get('old') or 'nothing'} to {one['new']}" for one in value]
         text = "; ".join(changed) or "the limit has this value already"
-        found = Found(
-            form="limit_history", value=value, text=text, unread=tuple(("", line) for line in said.beside)
-        )
-        return result(found)
+        return result(Found(form="limit_history", value=value, text=text, unread=words.unread(said)))
 
 
 def _who(author: str, context: Context[Any, Any]) -> str:

@@ -10,6 +10,8 @@ import math
 import re
 import tempfile
 import time
+from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -19,12 +21,11 @@ import anyio
 from tritonobs import names
 from tritonobs.cli import COMMANDS
 from tritonobs.clients.alertmanager import AlertmanagerClient
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import ClientError
 from tritonobs.extensions.mcp.answers import valid
 from tritonobs.extensions.mcp.ask import Commands, Unanswered, Where
 from tritonobs.extensions.mcp.schemas import Alert, QueryResult
-from tritonobs.timings.promql import Span
 from tritonobs.units import parse_duration
 
 _ASK_SECONDS: Final = 8.0
@@ -51,16 +52,14 @@ def alerts(where: Where) -> tuple[list[dict[str, Any]], Unread]:
         ClientError: Prometheus did not answer.
     """
     label, named, cluster = where.cluster.rpartition("=")
-    asked = PrometheusClient(
+    client = PrometheusClient(
         where.prometheus,
         cluster=cluster,
         cluster_label=label if named else names.CLUSTER,
         timeout_seconds=_ASK_SECONDS,
     )
-    try:
-        found = [one for one in asked.alerts() if one.name != names.WATCHDOG]
-    finally:
-        asked.close()
+    with closing(client):
+        found = [one for one in client.alerts() if one.name != names.WATCHDOG]
     silenced, unread = _silenced(where.alertmanager)
     rows = [
         {
@@ -79,13 +78,11 @@ def alerts(where: Where) -> tuple[list[dict[str, Any]], Unread]:
 def _silenced(url: str) -> tuple[frozenset[frozenset[tuple[str, str]]], Unread]:
     if not url:
         return frozenset(), (("Alertmanager", "no address is known, so silences are not shown"),)
-    asked = AlertmanagerClient(url, timeout_seconds=_ASK_SECONDS, retries=0)
     try:
-        return frozenset(frozenset(one.labels.items()) for one in asked.alerts() if one.silenced_by), ()
+        with closing(AlertmanagerClient(url, timeout_seconds=_ASK_SECONDS, retries=0)) as client:
+            return frozenset(frozenset(one.labels.items()) for one in client.alerts() if one.silenced_by), ()
     except ClientError as error:
         return frozenset(), (("silences", str(error)),)
-    finally:
-        asked.close()
 
 
 async def run_query(
@@ -113,21 +110,17 @@ async def run_query(
 
 
 def _asked(url: str, expression: str, seconds: float) -> list[dict[str, Any]]:
-    client = PrometheusClient(url, timeout_seconds=_ASK_SECONDS, retries=0)
-    try:
-        if not seconds:
-            return [
-                {"labels": dict(one.labels), "points": [[one.time, _value(one.value)]]}
-                for one in client.query(expression)
-            ]
-        span = Span(start=time.time() - seconds, end=time.time())
-        step = max(_FINEST_SECONDS, seconds / _POINTS)
-        return [
-            {"labels": dict(one.labels), "points": [[at, _value(value)] for at, value in one.points]}
-            for one in client.query_range(expression, start=span.start, end=span.end, step_seconds=step)
-        ]
-    finally:
-        client.close()
+    found: Sequence[Reading | Series]
+    with closing(PrometheusClient(url, timeout_seconds=_ASK_SECONDS, retries=0)) as client:
+        if seconds:
+            now, step = time.time(), max(_FINEST_SECONDS, seconds / _POINTS)
+            found = client.query_range(expression, start=now - seconds, end=now, step_seconds=step)
+        else:
+            found = client.query(expression)
+    return [
+        {"labels": dict(one.labels), "points": [[at, _value(value)] for at, value in one.points]}
+        for one in found
+    ]
 
 
 def _value(value: float) -> float | str:

@@ -5,37 +5,23 @@ A tool whose command was taken out of the installation is not offered.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import wraps
-from typing import Annotated, Any, Final, Literal, ParamSpec
+from typing import Annotated, Final, Literal
 
 import anyio
-from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult
 from pydantic import Field
 
 from tritonobs.cli import COMMANDS
-from tritonobs.errors import TritonobsError
 from tritonobs.extensions.mcp import schemas, words
-from tritonobs.extensions.mcp.answers import (
-    LEAST_BYTES,
-    MOST_BYTES,
-    USUAL_BYTES,
-    Found,
-    checked,
-    plain,
-    result,
-)
+from tritonobs.extensions.mcp.answers import LEAST_BYTES, MOST_BYTES, USUAL_BYTES, Found, result, valid
 from tritonobs.extensions.mcp.ask import Commands, Fleet, Unanswered, Where
 from tritonobs.extensions.mcp.manual import about, manual
 from tritonobs.extensions.mcp.servers import alerts, run_query
 from tritonobs.registry import commands as commands_below
 from tritonobs.units import parse_duration
 
-_P = ParamSpec("_P")
-_LONGEST_REASON: Final = 600
 _DAY: Final = 86_400
 _MINUTE, _HALF_MINUTE = 60.0, 30.0
 _BRIEF, _USUAL, _LONG = 20.0, 60.0, 75.0
@@ -59,6 +45,7 @@ Duration = Annotated[
         pattern=r"^([0-9]{1,6}(ms|s|m|h|d|w))+$", max_length=24, description="a duration like 30s, 10m or 7d"
     ),
 ]
+DurationOrNone = Annotated[str, Field(pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$", max_length=24)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +80,6 @@ def is_there(command: str) -> bool:
     return not group or group in COMMANDS
 
 
-def in_words(call: Callable[_P, Awaitable[CallToolResult]]) -> Callable[_P, Awaitable[CallToolResult]]:
-    """The tool with every known error as one sentence for the agent."""
-
-    @wraps(call)
-    async def answer(*args: _P.args, **more: _P.kwargs) -> CallToolResult:
-        try:
-            return await call(*args, **more)
-        except TritonobsError as error:
-            raise ToolError(plain(" ".join(str(error).split()))[:_LONGEST_REASON]) from None
-
-    return answer
-
-
 def at_most(text: str, seconds: int, what: str) -> str:
     """The duration.
 
@@ -126,7 +100,6 @@ class Tools:
     async def _where(self) -> Where:
         return await anyio.to_thread.run_sync(self._fleet.where)
 
-    @in_words
     async def triage(
         self,
         *,
@@ -155,31 +128,24 @@ class Tools:
             f"--at={at}",
             seconds=_USUAL,
         )
-        value = checked(said, schemas.Verdict)
-        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
+        value = valid(said.value, schemas.Verdict)
         found = Found(
             form="triage",
             value=value,
             text=words.verdict(value),
-            lists=schemas.Verdict.lists,
-            unread=(*unread, *words.beside(said)),
+            unread=words.unread(said),
             next=words.after_triage(value),
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def stages(
         self,
         *,
         model: Model = "",
         version: Version = "",
         window: Annotated[
-            str,
-            Field(
-                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
-                max_length=24,
-                description="a duration like 10m; empty for the last minute, or four scrapes",
-            ),
+            DurationOrNone,
+            Field(description="a duration like 10m; empty for the last minute, or four scrapes"),
         ] = "",
         page: Page = 1,
         max_bytes: Bytes = USUAL_BYTES,
@@ -194,11 +160,10 @@ class Tools:
             f"--window={at_most(window, 7 * _DAY, 'window') if window else where.window(_MINUTE)}",
             seconds=_USUAL,
         )
-        value = checked(said, tuple[schemas.StageTable, ...])
-        found = Found(form="stages", value=value, text=words.stages(value), unread=words.beside(said))
+        value = valid(said.value, tuple[schemas.StageTable, ...])
+        found = Found(form="stages", value=value, text=words.stages(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def models(
         self,
         *,
@@ -215,20 +180,12 @@ class Tools:
         fleet = (str(where.fleet),) if where.fleet else ()
         asked = (*where.asked, f"--window={where.window(_HALF_MINUTE)}") if source == "prometheus" else ()
         said = await self._commands.json("top", *fleet, *asked, "--once", seconds=_USUAL)
-        value = checked(said, schemas.ModelsView)
+        value = valid(said.value, schemas.ModelsView)
         rows = [row for row in value.get("rows", []) if model.lower() in row["model"].lower()]
         value["rows"] = sorted(rows, key=lambda row: (-row["qps"], row["model"], row["version"]))
-        unread = [(one["what"], one.get("why", "")) for one in value.get("unseen", [])]
-        found = Found(
-            form="models",
-            value=value,
-            text=words.models(value),
-            lists=schemas.ModelsView.lists,
-            unread=(*unread, *words.beside(said)),
-        )
+        found = Found(form="models", value=value, text=words.models(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def slow_requests(
         self,
         *,
@@ -247,11 +204,10 @@ class Tools:
             f"--receiver={where.receiver}",
             seconds=_BRIEF,
         )
-        value = checked(said, tuple[schemas.SlowRequest, ...])
-        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.beside(said))
+        value = valid(said.value, tuple[schemas.SlowRequest, ...])
+        found = Found(form="slow_requests", value=value, text=words.slow(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def alerts(
         self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Alert, ...]]]:
@@ -268,7 +224,6 @@ class Tools:
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def incidents(
         self,
         *,
@@ -278,29 +233,22 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Incident, ...]]]:
         """List incidents that were kept, the latest first, or show one: cause, alerts, what it cost."""
         where = await self._where()
-        which = (
-            ("show", f"--fleet={where.file()}", "--", incident)
-            if incident
-            else ("list", f"--fleet={where.file()}")
-        )
-        said = await self._commands.json("incidents", *which, seconds=_BRIEF)
-        shaped = replace(said, value=[said.value]) if incident else said
-        value = checked(shaped, tuple[schemas.Incident, ...])
-        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.beside(said))
+        word, which = ("show", ("--", incident)) if incident else ("list", ())
+        said = await self._commands.json("incidents", word, f"--fleet={where.file()}", *which, seconds=_BRIEF)
+        value = valid([said.value] if incident else said.value, tuple[schemas.Incident, ...])
+        found = Found(form="incidents", value=value, text=words.incidents(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def limits(
         self, *, page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.Limit, ...]]]:
         """List the limits of the fleet file that are in force, and which field sets each."""
         where = await self._where()
         said = await self._commands.json("limits", "list", "--", where.file(), seconds=_BRIEF)
-        value = checked(said, tuple[schemas.Limit, ...])
-        found = Found(form="limits", value=value, text=words.limits(value), unread=words.beside(said))
+        value = valid(said.value, tuple[schemas.Limit, ...])
+        found = Found(form="limits", value=value, text=words.limits(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def limit_history(
         self, *, model: Model = "", page: Page = 1, max_bytes: Bytes = USUAL_BYTES
     ) -> Annotated[CallToolResult, schemas.Answer[tuple[schemas.LimitChange, ...]]]:
@@ -308,13 +256,12 @@ class Tools:
         where = await self._where()
         chosen = (f"--model={model}",) if model else ()
         said = await self._commands.json("limits", "history", *chosen, "--", where.file(), seconds=_BRIEF)
-        value = checked(said, tuple[schemas.LimitChange, ...])[::-1]
+        value = valid(said.value, tuple[schemas.LimitChange, ...])[::-1]
         found = Found(
-            form="limit_history", value=value, text=words.limit_history(value), unread=words.beside(said)
+            form="limit_history", value=value, text=words.limit_history(value), unread=words.unread(said)
         )
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def backtest(
         self,
         *,
@@ -349,17 +296,10 @@ class Tools:
             f"--over={at_most(over, 31 * _DAY, 'over')}",
             seconds=_LONG,
         )
-        value = checked(said, schemas.Backtest)
-        found = Found(
-            form="backtest",
-            value=value,
-            text=words.backtest(value),
-            lists=schemas.Backtest.lists,
-            unread=words.beside(said),
-        )
+        value = valid(said.value, schemas.Backtest)
+        found = Found(form="backtest", value=value, text=words.backtest(value), unread=words.unread(said))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def runbook(
         self,
         *,
@@ -372,10 +312,9 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.Page]]:
         """Show what to do about an alert (TritonQpsAboveLimit) or a cause that triage names (slow_stage)."""
         value = await anyio.to_thread.run_sync(manual, name, language)
-        found = Found(form="runbook", value=value, text=value["paragraphs"][0], lists=schemas.Page.lists)
+        found = Found(form="runbook", value=value, text=value["paragraphs"][0])
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def explain_series(
         self,
         *,
@@ -390,27 +329,17 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.Catalogue]]:
         """Say what a series of Triton, its backends or tritonobs counts: unit, labels, releases, pitfalls."""
         said = await self._commands.json("lint", "--catalogue", seconds=_BRIEF)
-        value = about(checked(said, schemas.Catalogue), name)
-        found = Found(
-            form="explain_series", value=value, text=words.series(value, name), lists=schemas.Catalogue.lists
-        )
+        value = about(valid(said.value, schemas.Catalogue), name)
+        found = Found(form="explain_series", value=value, text=words.series(value, name))
         return result(found, most=max_bytes, page=page)
 
-    @in_words
     async def query(
         self,
         *,
         expression: Annotated[
             str, Field(min_length=1, max_length=4000, description="PromQL, without comments")
         ],
-        over: Annotated[
-            str,
-            Field(
-                pattern=r"^(([0-9]{1,6}(ms|s|m|h|d|w))+)?$",
-                max_length=24,
-                description="7d at most; empty for now",
-            ),
-        ] = "",
+        over: Annotated[DurationOrNone, Field(description="7d at most; empty for now")] = "",
         page: Page = 1,
         max_bytes: Bytes = USUAL_BYTES,
     ) -> Annotated[CallToolResult, schemas.Answer[schemas.QueryResult]]:
@@ -421,15 +350,5 @@ class Tools:
         """
         where = await self._where()
         value, unread = await run_query(self._commands, where, expression, over)
-        found = Found(
-            form="query",
-            value=value,
-            text=words.queried(value),
-            lists=schemas.QueryResult.lists,
-            unread=unread,
-        )
+        found = Found(form="query", value=value, text=words.queried(value), unread=unread)
         return result(found, most=max_bytes, page=page)
-
-    def each(self) -> dict[str, Callable[..., Any]]:
-        """The tools that this installation can offer, by name."""
-        return {name: getattr(self, name) for name, one in OFFERED.items() if is_there(one.needs)}

@@ -33,38 +33,32 @@ _MOST_SESSIONS, _IDLE_SECONDS = 64, 600.0
 _log = logging.getLogger(__name__)
 
 
-class Door:
+def door(app: ASGIApp, gate: Gate | None) -> ASGIApp:
     """Accepts programs with credentials; refuses browsers, streams without end, and tokens in addresses."""
 
-    def __init__(self, app: ASGIApp, gate: Gate | None) -> None:
-        self._app, self._gate = app, gate
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await (_refusal(scope, gate) or app)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer with the reason."""
-        refusal = self._refusal(scope)
-        await (refusal or self._app)(scope, receive, send)
+    return answer
 
-    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
-        headers = {key: value.decode("latin-1") for key, value in scope.get("headers", ())}
-        # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.)
-        # The server's own origin belongs to no page: it serves none, and its host's name is known here.
-        own = f"http://{headers.get(b'host', '')}"
-        if headers.get(b"origin", own) != own:
-            return PlainTextResponse("requests of browsers are not answered\n", 403)
-        if scope["path"] != PATH:
-            return PlainTextResponse(f"it is served at {PATH}\n", 404)
-        # Addresses stand in logs of proxies.
-        if scope.get("query_string"):
-            return PlainTextResponse(
-                "an address with a query is not accepted; send a token as a header\n", 400
-            )
-        if scope["method"] == "GET":
-            return PlainTextResponse("answers come with their requests\n", 405, {"Allow": "POST, DELETE"})
-        if self._gate and not self._gate.admits(headers.get(b"authorization", "")):
-            return PlainTextResponse(
-                "credentials are needed\n", 401, {"WWW-Authenticate": self._gate.challenge}
-            )
-        return None
+
+def _refusal(scope: Scope, gate: Gate | None) -> PlainTextResponse | None:
+    headers = {key: value.decode("latin-1") for key, value in scope.get("headers", ())}
+    # Pages send their origin, most programs do not. (A page of this machine is as foreign as any other.)
+    # The server's own origin belongs to no page: it serves none, and its host's name is known here.
+    own = f"http://{headers.get(b'host', '')}"
+    if headers.get(b"origin", own) != own:
+        return PlainTextResponse("requests of browsers are not answered\n", 403)
+    if scope["path"] != PATH:
+        return PlainTextResponse(f"it is served at {PATH}\n", 404)
+    # Addresses stand in logs of proxies.
+    if scope.get("query_string"):
+        return PlainTextResponse("an address with a query is not accepted; send a token as a header\n", 400)
+    if scope["method"] == "GET":
+        return PlainTextResponse("answers come with their requests\n", 405, {"Allow": "POST, DELETE"})
+    if gate and not gate.admits(headers.get(b"authorization", "")):
+        return PlainTextResponse("credentials are needed\n", 401, {"WWW-Authenticate": gate.challenge})
+    return None
 
 
 def make_app(server: MCPServer[Any], gate: Gate | None, names: Callable[[], Collection[str]]) -> ASGIApp:
@@ -74,10 +68,10 @@ def make_app(server: MCPServer[Any], gate: Gate | None, names: Callable[[], Coll
         max_request_body_size=_MOST_BODY_BYTES,
         max_sessions=_MOST_SESSIONS,
         session_idle_timeout=_IDLE_SECONDS,
-        # KnownHosts and Door do more than it can.
+        # KnownHosts and `door` do more than it can.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return forgiving(KnownHosts(Door(app, gate), names, lambda: None))
+    return forgiving(KnownHosts(door(app, gate), names, lambda: None))
 
 
 def run(server: MCPServer[Any], plan: Plan | None, listen: Listen, ready: Callable[[str], None]) -> None:

@@ -16,9 +16,10 @@ _RATES = ("qps", "tokens_in", "tokens_out")
 _Json = Mapping[str, Any]
 
 
-def beside(said: Said) -> tuple[tuple[str, str], ...]:
-    """What a command said beside its answer: what it could not read, or does not know."""
-    return tuple(("", line) for line in said.beside)
+def unread(said: Said) -> tuple[tuple[str, str], ...]:
+    """What a command could not read, or does not know: by its answer, then by what it said beside it."""
+    unseen = said.value.get("unseen", []) if isinstance(said.value, dict) else []
+    return (*((one["what"], one.get("why", "")) for one in unseen), *(("", line) for line in said.beside))
 
 
 def verdict(value: _Json) -> str:

@@ -49,16 +49,9 @@ _MOMENT = re.compile(r"\bhumanizeTimestamp\b")
 
 
 def artifacts(plan: Plan, _: Path) -> tuple[Artifact, ...]:
-    """What `build --target n9e` writes.
-
-    Raises:
-        RenderFailed: as `render_nightingale`.
-    """
-    return render_nightingale(plan)
-
-
-def render_nightingale(plan: Plan) -> tuple[Artifact, ...]:
     """Alerts to import, and the rules files without alerts for the Prometheus that Nightingale asks.
+
+    It is what `build --target n9e` writes.
 
     Raises:
         RenderFailed: the mixin refuses the config, or Nightingale has no word for a text's.

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tritonobs.clients.prometheus import PrometheusClient
+from tritonobs.clients.prometheus import PrometheusClient, Reading, Series
 from tritonobs.errors import BadAnswer, ClientError
 from tritonobs.extensions.picture.board import Board, Mark, Panel, Target, Variable, read_board
 from tritonobs.timings.promql import scrape_interval_seconds
@@ -65,12 +65,14 @@ def read_drawing(
     """
     known = read_board(board)
     times = Times(start=start, end=end, scrape_seconds=scrape_interval_seconds(client.targets()))
-    words = choose(client, known, wanted, start=start, end=end)
+    words = choose(client, known, wanted, times)
+    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
+        answers = tuple(pool.map(lambda panel: ask_panel(client, panel, words, times), known.panels))
     return Drawing(
         board=known,
         words=words,
         times=times,
-        answers=ask(client, known, words, times),
+        answers=answers,
         moments=moments(client, known, words, times),
     )
 
@@ -126,22 +128,15 @@ class Moment:
 def step_of(panel: Panel, times: Times) -> float:
     """Seconds between two points: as many as the panel's width can show, never closer than scrapes."""
     points = panel.most_points or panel.place[2] * _POINTS_A_COLUMN
-    least = max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds)
-    return _step(least)
+    return _step(max(times.span / points, panel.shortest_step_seconds, times.scrape_seconds))
 
 
 def _step(least: float) -> float:
     return next((step for step in _STEPS if step >= least), _STEPS[-1])
 
 
-def ask(client: PrometheusClient, board: Board, words: Mapping[str, str], times: Times) -> tuple[Answer, ...]:
-    """The answers to every panel, in the board's order; a panel without one says why."""
-    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
-        return tuple(pool.map(lambda panel: ask_panel(client, panel, words, times), board.panels))
-
-
 def ask_panel(client: PrometheusClient, panel: Panel, words: Mapping[str, str], times: Times) -> Answer:
-    """The answer to one panel."""
+    """The answer to one panel; without one, why."""
     step = step_of(panel, times)
     known = {**words, **intervals(step, times.scrape_seconds, times.span)}
     queries = tuple(fill(target.expr, known) for target in panel.targets)
@@ -164,20 +159,18 @@ def ask_target(
     Raises:
         ClientError: Prometheus gave no answer.
     """
-    found: list[tuple[Mapping[str, str], tuple[tuple[float, float], ...]]]
+    found: Sequence[Reading | Series]
     if target.instant:
-        readings = client.query(query, at=times.end)
-        found = [(one.labels, ((one.time, one.value),)) for one in readings]
+        found = client.query(query, at=times.end)
     else:
         # As Grafana does: the same moments whenever it is asked, so that a picture can be drawn again.
         start = math.floor(times.start / step_seconds) * step_seconds
         end = math.floor(times.end / step_seconds) * step_seconds
-        series = client.query_range(query, start=start, end=end, step_seconds=step_seconds)
-        found = [(one.labels, one.points) for one in series]
+        found = client.query_range(query, start=start, end=end, step_seconds=step_seconds)
     return tuple(
-        Line(ref=target.ref, name=_name(target, labels), labels=labels, points=kept)
-        for labels, points in found
-        if (kept := tuple(point for point in points if math.isfinite(point[1])))
+        Line(ref=target.ref, name=_name(target, one.labels), labels=one.labels, points=kept)
+        for one in found
+        if (kept := tuple(point for point in one.points if math.isfinite(point[1])))
     )
 
 
@@ -250,12 +243,7 @@ def options(
 
 
 def choose(
-    client: PrometheusClient,
-    board: Board,
-    wanted: Mapping[str, Sequence[str]],
-    *,
-    start: float,
-    end: float,
+    client: PrometheusClient, board: Board, wanted: Mapping[str, Sequence[str]], times: Times
 ) -> dict[str, str]:
     """The words of the board's variables: what is wanted, otherwise everything, otherwise the first option.
 
@@ -270,7 +258,7 @@ def choose(
             words[variable.name] = EVERYTHING
         else:
             # The query of a variable names those before it, such as $cluster, so their words are filled in.
-            first = options(client, variable, words, start, end)[:1]
+            first = options(client, variable, words, times.start, times.end)[:1]
             words[variable.name] = one_of(first)
     return words
 

@@ -123,7 +123,6 @@ class Mark:
 class Board:
     """A whole board; `rows` are (title, top)."""
 
-    uid: str
     title: str
     question: str
     panels: tuple[Panel, ...]
@@ -140,7 +139,6 @@ def read_board(board: Mapping[str, Any]) -> Board:
     """
     panels = board["panels"]
     return Board(
-        uid=board["uid"],
         title=board["title"],
         question=board["description"],
         panels=tuple(_panel(panel) for panel in panels if panel["type"] != "row"),

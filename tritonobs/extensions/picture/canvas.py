@@ -61,27 +61,19 @@ _DOTS_A_LABEL: Final = 105
 _MINUTE: Final = 60
 _DAY: Final = 86400
 
-_UNITS: Final = (
-    (1e-6, "µs", 1e6),
-    (1e-3, "ms", 1e3),
-    (1.0, "s", 1.0),
-    (60.0, "min", 1 / 60),
-    (3600.0, "h", 1 / 3600),
-    (86400.0, "d", 1 / 86400),
-)
+_UNITS: Final = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"), (86400.0, "d"))
 _TIMES: Final = frozenset({"s", "dthms", "dtdhms"})
 _LONG_SECONDS: Final = 120.0
-_SHORT: Final = ((1.0, "", 1.0), (1e3, " K", 1e-3), (1e6, " M", 1e-6), (1e9, " G", 1e-9))
+_SHORT: Final = ((1.0, ""), (1e3, " K"), (1e6, " M"), (1e9, " G"))
 _BYTES: Final = tuple(
-    (float(1024**power), f" {name}", 1 / 1024**power)
-    for power, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))
+    (1024.0**power, f" {name}") for power, name in enumerate(("B", "KiB", "MiB", "GiB", "TiB"))
 )
 _PREFIXES: Final = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"))
 _SCALES: Final = {
     "short": _SHORT,
     "bytes": _BYTES,
-    "hertz": tuple((size, f" {prefix}Hz", 1 / size) for size, prefix in _PREFIXES),
-    "Bps": tuple((size, f" {prefix}B/s", 1 / size) for size, prefix in _PREFIXES),
+    "hertz": tuple((size, f" {prefix}Hz") for size, prefix in _PREFIXES),
+    "Bps": tuple((size, f" {prefix}B/s") for size, prefix in _PREFIXES),
 }
 _AFTER: Final = {
     "reqps": " req/s",
@@ -258,6 +250,13 @@ def time_ticks(start: float, end: float, dots: float) -> list[tuple[float, str]]
     return [(time, local(time).strftime(form)) for time in (first + place * step for place in range(count))]
 
 
+def show_times(axes: Axes, start: float, end: float, dots: float) -> None:
+    """Let the axes go from one moment to another, with ticks at round times."""
+    ticks = time_ticks(start, end, dots)
+    axes.set_xlim(start, end)
+    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+
+
 def span_text(start: float, end: float) -> str:
     """From when to when, with the zone."""
     first, last = local(start), local(end)
@@ -289,13 +288,13 @@ def binary_step(span: float) -> float:
     return 2.0 ** math.floor(math.log2(span / 4)) if span > 0 else 1.0
 
 
-def _scaled(value: float, scale: float, units: tuple[tuple[float, str, float], ...]) -> tuple[float, str]:
+def _scaled(value: float, scale: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
     if scale == 0:
         first = next(one for one in units if one[0] >= 1)
         return value, first[1]
     # What three digits round up belongs to the next unit: 0.9996 s is 1 s and not 1000 ms.
-    _, name, factor = next((one for one in reversed(units) if scale >= one[0] * 0.9995), units[0])
-    return value * factor, name
+    size, name = next((one for one in reversed(units) if scale >= one[0] * 0.9995), units[0])
+    return value * (1 / size), name
 
 
 def _digits(number: float, decimals: int | None) -> str:

@@ -9,40 +9,26 @@ import click
 
 from tritonobs import names
 from tritonobs.cli.say import say
-from tritonobs.cli.values import When, prometheus_option
+from tritonobs.cli.values import Parsed, When, prometheus_option
 from tritonobs.files import replace
 
 _FORMS = (".html", ".png")
 
 
-class Setting(click.ParamType[tuple[str, str]]):
-    """`NAME=VALUE`."""
-
-    name = "name=value"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Name and value."""
-        if isinstance(value, tuple):
-            return value
-        name, sign, text = str(value).partition("=")
-        if not name or not sign:
-            self.fail(f"{value!r} is not a setting; write one like stage=decode", param, ctx)
-        return name, text
+def _setting(value: object) -> tuple[str, str]:
+    """Name and value of `NAME=VALUE`."""
+    name, sign, text = str(value).partition("=")
+    if not name or not sign:
+        raise ValueError(f"{value!r} is not a setting; write one like stage=decode")
+    return name, text
 
 
-class Output(click.ParamType[Path]):
-    """A file whose ending says what is written."""
-
-    name = "file"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, when its ending is one we write."""
-        path = Path(str(value))
-        if path.suffix.lower() not in _FORMS:
-            self.fail(f"{str(value)!r} ends in neither {' nor '.join(_FORMS)}", param, ctx)
-        return path
+def _output(value: object) -> Path:
+    """The path of a file, when its ending is one we write."""
+    path = Path(str(value))
+    if path.suffix.lower() not in _FORMS:
+        raise ValueError(f"{str(value)!r} ends in neither {' nor '.join(_FORMS)}")
+    return path
 
 
 @click.command(epilog="Example: tritonobs snapshot pipeline --model inspect --from now-30m -o report.html")
@@ -54,12 +40,18 @@ class Output(click.ParamType[Path]):
 @click.option(
     "--set",
     "settings",
-    type=Setting(),
+    type=Parsed("name=value", _setting),
     multiple=True,
     help="Another variable of the board: stage, slo, vendor, device, cluster.",
 )
 @prometheus_option
-@click.option("-o", "--output", required=True, type=Output(), help="A .html file (self-contained) or a .png.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=Parsed("file", _output),
+    help="A .html file (self-contained) or a .png.",
+)
 def snapshot(
     *,
     board: str,

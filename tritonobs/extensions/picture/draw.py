@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tritonobs.extensions.picture import canvas
 from tritonobs.extensions.picture.answers import Answer, Line, Moment, Times
 from tritonobs.extensions.picture.board import Look
-from tritonobs.extensions.picture.canvas import Box, shortened, text_of, time_ticks, width_of, write
+from tritonobs.extensions.picture.canvas import Box, shortened, show_times, text_of, width_of, write
 from tritonobs.extensions.picture.graph import draw_graph
 
 if TYPE_CHECKING:
@@ -42,17 +42,16 @@ def draw_panel(box: Box, answer: Answer, times: Times, moments: Sequence[Moment]
 
 
 def _nothing(box: Box, answer: Answer) -> None:
-    axes = box.blank()
-    write(
-        axes,
-        box.width / 2,
-        box.height / 2,
-        "could not be read" if answer.trouble else answer.panel.empty,
-        canvas.FAINT,
-        size=canvas.SIZE + 2,
-        va="center",
-        ha="center",
-    )
+    text = "could not be read" if answer.trouble else answer.panel.empty
+    _centred(box.blank(), box, 0.5, text, canvas.FAINT, size=canvas.SIZE + 2, weight="normal")
+
+
+def _centred(
+    axes: Axes, box: Box, share: float, text: str, colour: str, *, size: float, weight: str = "bold"
+) -> None:
+    """Write a text into the middle of the width, at a share of the height."""
+    across, down = box.width / 2, box.height * share
+    write(axes, across, down, text, colour, size=size, va="center", weight=weight, ha="center")
 
 
 _TALLEST_BAR: Final = 34.0
@@ -114,7 +113,7 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
     height = min(room / len(lines), _TALLEST_BAND)
     body = box.inner(left=names, bottom=max(box.height - height * len(lines), 22))
     axes = body.axes()
-    axes.set(xlim=(times.start, times.end), ylim=(len(lines), 0))
+    axes.set_ylim(len(lines), 0)
     if len(every) > len(lines):
         write(
             box.blank(),
@@ -124,8 +123,7 @@ def draw_bands(box: Box, answer: Answer, times: Times) -> None:
             canvas.FAINT,
             ha="right",
         )
-    ticks = time_ticks(times.start, times.end, body.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, body.width)
     labels = [shortened(line.name, names - 4) for line in lines]
     axes.set_yticks([row + 0.5 for row in range(len(lines))], labels, color=canvas.TEXT)
     for row, line in enumerate(lines):
@@ -195,9 +193,7 @@ def draw_heat(box: Box, answer: Answer, times: Times) -> None:
         [place + 1 for place in range(len(rows)) if place % every == 0],
         ["∞" if math.isinf(bound) else text_of(bound, "s") for bound in rows[::every]],
     )
-    axes.set_xlim(times.start, times.end)
-    ticks = time_ticks(times.start, times.end, axes.bbox.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, axes.bbox.width)
     axes.grid(visible=False)
     scale = box.inner(left=box.width - _SCALE_WIDTH + 14, top=12, right=_SCALE_WIDTH - 24, bottom=26).axes()
     bar = axes.figure.colorbar(mesh, cax=scale)
@@ -239,9 +235,8 @@ def _cells(answer: Answer) -> tuple[list[float], dict[tuple[float, float], float
 
 def _used(bounds: list[float], cells: dict[tuple[float, float], float]) -> list[float]:
     """The bounds from the lowest to the highest that ever held something, with one empty on either side."""
-    full = [
-        place for place, bound in enumerate(bounds) if any(cells[key] > 0 for key in cells if key[1] == bound)
-    ]
+    held = {bound for (_, bound), value in cells.items() if value > 0}
+    full = [place for place, bound in enumerate(bounds) if bound in held]
     if not full:
         return bounds
     return bounds[max(full[0] - 1, 0) : full[-1] + 2]
@@ -270,17 +265,7 @@ def _number(box: Box, line: Line, look: Look, *, named: bool) -> None:
         _spark(box, line, colour)
     text = text_of(line.last, look.unit, look.decimals)
     size = min(box.height * 0.34, box.width / max(len(text), 3) * 1.15, 26)
-    write(
-        axes,
-        box.width / 2,
-        box.height * 0.42,
-        text,
-        colour,
-        size=size,
-        va="center",
-        weight="bold",
-        ha="center",
-    )
+    _centred(axes, box, 0.42, text, colour, size=size)
     if named:
         _name(axes, box, line.name)
 
@@ -291,17 +276,7 @@ def _word(box: Box, line: Line, look: Look, *, named: bool) -> None:
     axes = box.blank()
     axes.axhspan(0, box.height, color=colour, alpha=0.9, linewidth=0)
     size = min(box.height * 0.3, box.width / max(len(word), 3) * 1.1, 20)
-    write(
-        axes,
-        box.width / 2,
-        box.height * (0.4 if named else 0.5),
-        word,
-        _DARK,
-        size=size,
-        va="center",
-        weight="bold",
-        ha="center",
-    )
+    _centred(axes, box, 0.4 if named else 0.5, word, _DARK, size=size)
     if named:
         _name(axes, box, line.name, _DARK)
 
@@ -315,7 +290,7 @@ def _spark(box: Box, line: Line, colour: str) -> None:
     below.set(xticks=[], yticks=[])
     times = [time for time, _ in line.points]
     values = [value for _, value in line.points]
-    low, high = min(*values, 0.0) if len(values) > 1 else 0.0, max(values)
+    low, high = min(*values, 0.0), max(values)
     below.set_ylim(low, high * 1.1 if high > low else low + 1)
     below.set_xlim(times[0], times[-1])
     below.plot(times, values, color=colour, linewidth=1)

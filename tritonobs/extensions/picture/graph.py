@@ -13,8 +13,8 @@ from tritonobs.extensions.picture.canvas import (
     Box,
     binary_step,
     shortened,
+    show_times,
     text_of,
-    time_ticks,
     width_of,
     write,
 )
@@ -77,9 +77,8 @@ def _stack(axes: Axes, lines: Sequence[Line], colours: Mapping[str, str], step: 
     for line in lines:
         known = dict(line.points)
         above = [low + known.get(time, 0.0) for time, low in zip(moments, below, strict=True)]
-        whole = [(time, low, high) for time, low, high in zip(moments, below, above, strict=True)]
-        times, lows = _with_gaps([(time, low) for time, low, _ in whole], step)
-        _, highs = _with_gaps([(time, high) for time, _, high in whole], step)
+        times, lows = _with_gaps(list(zip(moments, below, strict=True)), step)
+        _, highs = _with_gaps(list(zip(moments, above, strict=True)), step)
         colour = colours[line.name]
         axes.fill_between(times, lows, highs, color=colour, alpha=0.55, linewidth=0)
         # A series of zeros is not drawn as a line on top of the others.
@@ -110,18 +109,13 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         # matplotlib would draw zeros in the middle, between -0.055 and 0.055.
         high = 1.0
     low = low if base.minimum is None else base.minimum
-    steps = (
-        [step.value for step in base.steps if math.isfinite(step.value)]
-        if answer.panel.lines_at_steps
-        else []
-    )
+    steps = [step for step in base.steps if answer.panel.lines_at_steps and math.isfinite(step.value)]
     # A threshold at more than three times the lines is left out: with it they would be flat.
-    high = max([high, *(step * 1.08 for step in steps if step <= high * 3)])
+    high = max([high, *(step.value * 1.08 for step in steps if step.value <= high * 3)])
     if base.maximum is not None and high > base.maximum * 0.6:
         high = base.maximum
     if high <= low:
         high = low + 1
-    axes.set_xlim(times.start, times.end)
     if answer.panel.logarithmic:
         _logarithmic(axes, answer)
     else:
@@ -131,12 +125,11 @@ def _scale(axes: Axes, answer: Answer, times: Times) -> None:
         )
         scale = max(abs(high), abs(low))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: text_of(value, base.unit, like=scale)))
-    ticks = time_ticks(times.start, times.end, axes.bbox.width)
-    axes.set_xticks([time for time, _ in ticks], [text for _, text in ticks])
+    show_times(axes, times.start, times.end, axes.bbox.width)
     axes.grid(color=canvas.GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-    for step in base.steps if answer.panel.lines_at_steps else ():
-        if math.isfinite(step.value) and step.value <= high:
+    for step in steps:
+        if step.value <= high:
             axes.axhline(step.value, color=step.colour, linewidth=1, linestyle=(0, (5, 4)), alpha=0.8)
 
 

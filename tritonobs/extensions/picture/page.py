@@ -46,15 +46,10 @@ _COLUMNS: Final = 24
 class Shown:
     """A panel as the page shows it: a picture or a table, and the numbers behind it."""
 
-    title: str
-    description: str
-    place: tuple[int, int, int, int]
-    height: float
+    answer: Answer
     picture: str
     grid: Grid | None
     numbers: tuple[tuple[str, str], ...]
-    queries: tuple[str, ...]
-    trouble: str
 
 
 def page(drawing: Drawing) -> str:
@@ -92,15 +87,10 @@ def _shown(answer: Answer, drawing: Drawing) -> Shown:
     table = answer.panel.kind == "table" and bool(answer.lines)
     height = high * ROW - GAP - TITLE - PAD
     return Shown(
-        title=answer.panel.title,
-        description=answer.panel.description,
-        place=answer.panel.place,
-        height=height,
+        answer=answer,
         picture="" if table else _picture(answer, drawing, wide * COLUMN - GAP - 2 * PAD, height),
         grid=grid_of(answer) if table else None,
         numbers=tuple((line.name, _latest(answer, line)) for line in answer.lines[:_MOST_ROWS]),
-        queries=answer.queries,
-        trouble=answer.trouble,
     )
 
 
