@@ -275,7 +275,7 @@ def set_field(text: str, path: Sequence[str], field: str, value: str) -> str:
     Raises:
         ValueError: more than this field would change, because an anchor or `<<` shares the place.
     """
-    held = _held(read_document(text, "").value(), path)
+    held = len(read_document(text, "").written(path))
     for step in reversed(path[held:]):
         field, value = step, f"{{{field}: {value}}}"
     path = path[:held]
@@ -305,15 +305,6 @@ def append_entry(text: str, path: Sequence[str], field: str, value: str) -> str:
     after = [*before, read_document(value, "").value()] if isinstance(before, list) else []
     entry = value if written[0].flow_style else f"- {value}"
     return _proven(text, _added(text, written[0], entry), (*path, field), after)
-
-
-def _held(document: object, path: Sequence[str]) -> int:
-    """How many steps of `path` the document has."""
-    for depth, step in enumerate(path):
-        if not isinstance(document, dict) or step not in document:
-            return depth
-        document = document[step]
-    return len(path)
 
 
 def _find(text: str, path: Sequence[str]) -> tuple[Any, int]:
