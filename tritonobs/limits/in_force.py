@@ -109,7 +109,7 @@ class LiveLimits(Collector):
         if watched is None:
             return
         try:
-            clients = {kind.name: _client(watched, kind) for kind in watched.kinds}
+            clients = {kind.kind: _client(watched, kind) for kind in watched.kinds}
             events = Events(KubernetesApi(watched.server), self._speaks) if watched.events else None
         except ClientError as error:
             _log.warning("annotations are not followed: %s", error)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from tritonobs import names
 from tritonobs.findings import Finding, Severity, Step, listed, quoted
 from tritonobs.plan.fleet import Model, QpsLimit
-from tritonobs.plan.kubernetes import ScaledPool, build_pool, servers_namespace
+from tritonobs.plan.kubernetes import ScaledPool, build_pools
 from tritonobs.plan.limits import (
     declared_limits,
     limit_paths,
@@ -144,26 +144,26 @@ def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
 
 def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about the pools."""
-    objects = spec.kubernetes.objects if spec.kubernetes else None
-    if not objects or not objects.autoscaling:
+    pools = build_pools(spec)
+    if not pools:
         return
     limited = limited_models(declared_limits(spec))
     first: dict[tuple[str, str, str], str] = {}
-    for name, said in objects.autoscaling.items():
-        pool = build_pool(name, said, servers_namespace(spec))
-        yield from _pool_models(spec, name, said)
+    for pool in pools:
+        name = pool.name
+        yield from _pool_models(spec, name, pool.said)
         yield from _signals(spec, pool, limited)
         if not pool.namespace:
             yield spec.source.finding(
                 (*_AT, name), "needs `namespace`: neither replicas nor kubernetes names one", key=True
             )
-        scaled = (pool.kind, pool.namespace, pool.object_name)
+        scaled = (pool.said.kind, pool.namespace, pool.object_name)
         if (other := first.setdefault(scaled, name)) != name:
-            what = f"{pool.kind} {quoted(pool.object_name)}"
+            what = f"{pool.said.kind} {quoted(pool.object_name)}"
             message = f"scales {what}, and so does {quoted(other)}; allowed is one pool for each"
             yield spec.source.finding((*_AT, name), message, key=True)
         prometheus = urlsplit(spec.addresses.prometheus).hostname
-        if pool.by == "keda" and prometheus in _THIS_MACHINE:
+        if pool.said.by == "keda" and prometheus in _THIS_MACHINE:
             yield spec.source.finding(
                 (*_AT, name, "by"),
                 f"KEDA would ask {quoted(spec.addresses.prometheus)}, which is its own pod",

@@ -146,6 +146,12 @@ class KindSpec(Section):
         api, plural = KINDS[value]
         return handler({"kind": value, "api": api, "plural": plural})
 
+    @property
+    def group(self) -> str:
+        """The API group, as access rights name it."""
+        # The core group's API is `v1` alone: `partition` would take the version for a group.
+        return self.api.rpartition("/")[0]
+
 
 class ObjectsSpec(Section):
     """Kubernetes objects that `tritonobs build` writes in addition to the files."""
