@@ -339,15 +339,15 @@ def _tests(notify: Notify) -> Iterator[Config]:
 
 def _route(route: Route, group: tuple[str, ...]) -> Iterator[Config]:
     """One route for all receivers of ours together, and one for each of the user's own."""
-    severities = dict(route.match).get("severity")
+    severities = route.match.get("severity")
     timings = [one for one in TIMINGS if severities is None or one.severity in severities]
-    ours = tuple(name for name in route.receivers if not name.startswith(OWN))
-    others = [name.removeprefix(OWN) for name in route.receivers if name.startswith(OWN)]
+    ours = tuple(name for name in route.to if not name.startswith(OWN))
+    others = [name.removeprefix(OWN) for name in route.to if name.startswith(OWN)]
     receivers = [*([receiver_name(ours)] if ours else []), *others]
     for place, receiver in enumerate(receivers, start=1):
-        goes_on = route.continues or place < len(receivers)
+        goes_on = route.continue_ or place < len(receivers)
         yield {
-            "matchers": [matcher(label, values) for label, values in route.match],
+            "matchers": [matcher(label, values) for label, values in route.match.items()],
             "receiver": receiver,
             **({"continue": True} if goes_on else {}),
             "routes": list(_by_severity(timings, group)),
@@ -387,7 +387,7 @@ def receiver_name(destinations: Sequence[str]) -> str:
 
 def receivers(plan: Plan) -> list[Config]:
     """Every receiver that a route names: the dead man's switch, every destination, every combination."""
-    written = (route.receivers for route in plan.notify.routes)
+    written = (route.to for route in plan.notify.routes)
     ours = (tuple(name for name in names if not name.startswith(OWN)) for names in written)
     single = ((name,) for name, _, _ in _destinations(plan))
     # The empty combination sends nothing: alerts of the severity none are routed to it.
