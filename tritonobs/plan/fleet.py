@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
@@ -245,14 +245,8 @@ def _first(own: str | None, inherited: str | None) -> str:
 
 
 def _replica(replica: ReplicaSpec) -> Replica:
-    if replica.metrics_url:
-        metrics_url = replica.metrics_url
-    else:
-        parts = urlsplit(replica.url)
-        # urlsplit takes the brackets off an IPv6 address.
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
-    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)
+    beside = f"{urlsplit(replica.url).scheme}://{address_of(replica.url, _METRICS_PORT)}/metrics"
+    return Replica(name=replica.name, http_url=replica.url, metrics_url=replica.metrics_url or beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,9 +280,13 @@ def own_labels(selector: str, *, job: str) -> dict[str, str]:
     return {label: value for label, value in wanted.items() if (label, value) != ("job", job)}
 
 
-def address_of(url: str) -> str:
-    """`host:port` of a URL, the port written out."""
-    return _address(urlsplit(url))
+def address_of(url: str, port: int | None = None) -> str:
+    """`host:port` of a URL, the port written out; with a `port`, that one."""
+    parts = urlsplit(url)
+    # urlsplit takes the brackets off an IPv6 address; a target needs them.
+    host = parts.hostname or ""
+    port = port or parts.port or _PORTS[parts.scheme]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _target(replica: Replica, own: dict[str, str]) -> Target:
@@ -298,14 +296,7 @@ def _target(replica: Replica, own: dict[str, str]) -> Target:
         "__metrics_path__": parts.path or "/metrics",
         **own,
     }
-    return Target(address=_address(parts), labels=labels)
-
-
-def _address(parts: SplitResult) -> str:
-    # urlsplit takes the brackets off an IPv6 address; a target needs them.
-    host = parts.hostname or ""
-    port = parts.port or _PORTS[parts.scheme]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return Target(address=address_of(replica.metrics_url), labels=labels)
 
 
 def known_names(plan: Plan) -> frozenset[str]:
