@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 
 from tritonobs import names
 from tritonobs.findings import Finding, Severity, Step, listed, quoted
-from tritonobs.plan.fleet import Model, QpsLimit
+from tritonobs.plan.fleet import Model, QpsLimit, sections
 from tritonobs.plan.kubernetes import ScaledPool, build_pools
 from tritonobs.plan.limits import (
     declared_limits,
-    limit_paths,
     limited_models,
+    limits_with_paths,
     pieces,
     resolve_limits,
-    written_limits,
 )
 from tritonobs.plan.objectives import (
     TRACED_REQUEST,
@@ -129,17 +128,16 @@ def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator
 
 def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
     """Each field once, with the lowest limit that took its place."""
-    written, paths = written_limits(spec), limit_paths(spec)
+    written = {limit.origin: (path, limit) for path, limit in limits_with_paths(spec)}
     caps: dict[str, QpsLimit] = {}
     for limit in resolve_limits(models, declared_limits(spec)):
         if limit.instead_of and limit.qps <= caps.get(limit.instead_of, limit).qps:
             caps[limit.instead_of] = limit
     for field, limit in caps.items():
-        message = (
-            f"{format_number(written[field].qps)} is more than the pipeline's members allow: {limit.origin}"
-        )
+        path, own = written[field]
+        message = f"{format_number(own.qps)} is more than the pipeline's members allow: {limit.origin}"
         hint = f"{format_number(limit.qps)} is in force"
-        yield spec.source.finding(paths[field], message, hint=hint, severity=Severity.WARNING)
+        yield spec.source.finding(path, message, hint=hint, severity=Severity.WARNING)
 
 
 def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
@@ -319,7 +317,8 @@ def _selector(spec: Spec, field: str, job: str) -> Iterator[Finding]:
 
 def slo_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about SLOs; what many models inherit is reported once."""
-    yield from _bounds(spec)
+    for path, *_, section in sections(spec):
+        yield from _unsorted(spec, section.latency_buckets, path)
     reported: set[tuple[str, Path, str]] = set()
     off_bounds: dict[tuple[str, Path, str, str], list[Promise]] = {}
     for promise in promises(spec):
@@ -393,14 +392,6 @@ def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:
     if promise.stage not in {"", TRACED_REQUEST}:
         message = f"traces know the whole request, not stage {promise.stage}; leave out stage or source"
         yield promise.stage_written or promise.written, message
-
-
-def _bounds(spec: Spec) -> Iterator[Finding]:
-    for name, model in spec.models.items():
-        path = ("models", name)
-        yield from _unsorted(spec, model.latency_buckets, path)
-        for version, own in model.versions.items():
-            yield from _unsorted(spec, own.latency_buckets, (*path, "versions", version))
 
 
 def _unsorted(spec: Spec, bounds: tuple[Decimal, ...], path: Path) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ the same list for Prometheus' own configuration and for http service discovery.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -16,7 +17,17 @@ from urllib.parse import urlsplit
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
 from tritonobs.plan.rules import RuleSettings, labels_selected
-from tritonobs.spec.schema import DiscoverySpec, DnsSpec, FileSpec, HttpSpec, PodsSpec, ReplicaSpec, Spec
+from tritonobs.spec.schema import (
+    DiscoverySpec,
+    DnsSpec,
+    FileSpec,
+    HttpSpec,
+    ModelSpec,
+    PodsSpec,
+    ReplicaSpec,
+    Spec,
+    VersionSpec,
+)
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -237,6 +248,15 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
         )
         for name, model in spec.models.items()
     )
+
+
+def sections(spec: Spec) -> Iterator[tuple[tuple[str, ...], str, str, ModelSpec | VersionSpec]]:
+    """Every model, each before its versions: where it stands in the file, its name, the version."""
+    for name, model in spec.models.items():
+        path = ("models", name)
+        yield path, name, ALL_VERSIONS, model
+        for version, own in model.versions.items():
+            yield (*path, "versions", version), name, version, own
 
 
 def _first(own: str | None, inherited: str | None) -> str:
