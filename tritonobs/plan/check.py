@@ -319,45 +319,42 @@ def slo_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about SLOs; what many models inherit is reported once."""
     for path, *_, section in sections(spec):
         yield from _unsorted(spec, section.latency_buckets, path)
-    reported: set[tuple[str, Path, str]] = set()
-    off_bounds: dict[tuple[str, Path, str, str], list[Promise]] = {}
+    reported: set[tuple[Path, str]] = set()
+    off_bounds: dict[tuple[Path, str, str], list[str]] = {}
     for promise in promises(spec):
         for path, message in _incomplete(spec, promise):
-            if (promise.source.file, path, message) not in reported:
-                reported.add((promise.source.file, path, message))
-                yield promise.source.finding(path, message, key=path == promise.written)
-        bounds = bounds_of(spec.models[promise.model], promise.version)
+            if (path, message) not in reported:
+                reported.add((path, message))
+                yield spec.source.finding(path, message, key=path == promise.written)
+        bounds, threshold = bounds_of(spec.models[promise.model], promise.version), promise.said.threshold
         # Prometheus counts exactly only at bounds; a threshold between two would be a guess.
-        if promise.threshold is not None and not promise.traced and promise.threshold not in bounds:
-            beside = " and ".join(shown(bound) for bound in nearest_two(promise.threshold, bounds))
-            key = (promise.source.file, promise.threshold_written, shown(promise.threshold), beside)
-            off_bounds.setdefault(key, []).append(promise)
-    for (_, path, threshold, beside), off in off_bounds.items():
-        models = listed(dict.fromkeys(promise.model for promise in off))
-        message = f"{threshold} is not a latency bound of {models}; the nearest are {beside}"
-        yield off[0].source.finding(path, message)
+        if threshold is not None and not promise.traced and threshold not in bounds:
+            beside = " and ".join(shown(bound) for bound in nearest_two(threshold, bounds))
+            key = (promise.places["threshold"], shown(threshold), beside)
+            off_bounds.setdefault(key, []).append(promise.model)
+    for (path, found, beside), models in off_bounds.items():
+        message = f"{found} is not a latency bound of {listed(dict.fromkeys(models))}; the nearest are {beside}"
+        yield spec.source.finding(path, message)
 
 
 def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
-    if promise.objective is None and not _wrote(promise, "objective"):
+    said, threshold, places = promise.said, promise.said.threshold, promise.places
+    if said.objective is None and not _wrote(spec, promise, "objective"):
         yield promise.written, "has no objective, neither here nor inherited; write one like 99.9%"
-    if promise.threshold is None and promise.stage and not _wrote(promise, "threshold"):
-        yield promise.stage_written, "times a stage but has no threshold; write one like 250ms"
+    if threshold is None and promise.stage and not _wrote(spec, promise, "threshold"):
+        yield places["stage"], "times a stage but has no threshold; write one like 250ms"
     allowed = spec.rules.latency_thresholds
-    if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
-        message = f"{shown(promise.threshold)} is not one of rules.latency_thresholds"
-        yield promise.threshold_written, f"{message}; allowed are {listed([*map(shown, allowed)])}"
-    if promise.threshold is not None and promise.charges_invalid:
-        yield (
-            promise.invalid_written,
-            "latency never counts invalid requests; only availability can charge them",
-        )
+    if allowed and threshold is not None and not promise.traced and threshold not in allowed:
+        message = f"{shown(threshold)} is not one of rules.latency_thresholds"
+        yield places["threshold"], f"{message}; allowed are {listed([*map(shown, allowed)])}"
+    if threshold is not None and said.invalid == "bad":
+        yield places["invalid"], "latency never counts invalid requests; only availability can charge them"
     if promise.traced:
-        yield from _untraceable(promise)
-    elif promise.threshold is not None and spec.models[promise.model].pipeline == "ensemble":
+        yield from _untraceable(spec, promise)
+    elif threshold is not None and spec.models[promise.model].pipeline == "ensemble":
         yield (
             # A threshold of the defaults is right for other models: the ensemble's own lines are wrong.
-            promise.threshold_written if promise.threshold_written[0] != "defaults" else promise.written,
+            places["threshold"] if places["threshold"][0] != "defaults" else promise.written,
             (
                 "an ensemble has no code that times its requests; "
                 "write source: traces, or a latency SLO for members or a BLS pipeline"
@@ -368,30 +365,29 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
 _OLD_NAMES = {"threshold": "target"}
 
 
-def _wrote(promise: Promise, field: str) -> bool:
+def _wrote(spec: Spec, promise: Promise, field: str) -> bool:
     """Whether the file has it, here or inherited, or by its old name: what is refused has a finding."""
     model = ("models", promise.model)
     places = (("defaults",), model, (*model, "versions", promise.version))
     return any(
-        promise.source.has((*place, "slos", promise.name, name))
+        spec.source.has((*place, "slos", promise.name, name))
         for place in places
         for name in (field, _OLD_NAMES.get(field, field))
     )
 
 
-def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:
-    if promise.threshold is None:
-        if not _wrote(promise, "threshold"):
+def _untraceable(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
+    threshold = promise.said.threshold
+    if threshold is None:
+        if not _wrote(spec, promise, "threshold"):
             yield promise.written, "has source: traces but no threshold; write one like 250ms"
-    elif not TRACED_SECONDS[0] <= promise.threshold <= TRACED_SECONDS[1]:
+    elif not TRACED_SECONDS[0] <= threshold <= TRACED_SECONDS[1]:
         low, high = map(shown, TRACED_SECONDS)
-        yield (
-            promise.threshold_written,
-            f"{shown(promise.threshold)} is not traced; allowed is {low} to {high}",
-        )
+        message = f"{shown(threshold)} is not traced; allowed is {low} to {high}"
+        yield promise.places["threshold"], message
     if promise.stage not in {"", TRACED_REQUEST}:
         message = f"traces know the whole request, not stage {promise.stage}; leave out stage or source"
-        yield promise.stage_written or promise.written, message
+        yield promise.places.get("stage", promise.written), message
 
 
 def _unsorted(spec: Spec, bounds: tuple[Decimal, ...], path: Path) -> Iterator[Finding]:
