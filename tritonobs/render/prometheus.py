@@ -117,7 +117,8 @@ def _servers(plan: Plan) -> dict[str, Any]:
         discovery = {"url": f"{plan.addresses.serve_url}/sd/triton", "refresh_interval": "15s"}
         return {"http_sd_configs": [discovery]}
     if plan.replica_source is not None:
-        return found_targets(plan, plan.replica_source)
+        found = plan.replica_source
+        return {**_discovery(plan, found), "relabel_configs": relabellings(plan, found)}
     return {
         "static_configs": [
             {"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)
@@ -243,11 +244,6 @@ def _job(plan: Plan, name: str, given: list[Given], *, own_times: bool) -> dict[
             {"source_labels": ["__name__"], "target_label": "__name__", "replacement": f"{names.SHARD}:$1"},
         ],
     }
-
-
-def found_targets(plan: Plan, how: ReplicaSource) -> dict[str, Any]:
-    """The part of a scrape configuration that finds servers and names them."""
-    return {**_discovery(plan, how), "relabel_configs": relabellings(plan, how)}
 
 
 def relabellings(plan: Plan, how: ReplicaSource) -> list[dict[str, Any]]:
