@@ -12,10 +12,9 @@ import asyncio
 import logging
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
-from tritonobs.clients.kubernetes import Change, Listing
+from tritonobs.clients.kubernetes import Change, KubernetesClient, Listing
 from tritonobs.clients.kubernetes_api import Expired
 from tritonobs.errors import ClientError, SecretUnusable
 from tritonobs.limits.log import ANNOTATION, LimitsLog, state
@@ -46,7 +45,7 @@ class AnnotationFeed:
 
     def __init__(
         self,
-        clients: Mapping[str, Watchable],
+        clients: Mapping[str, KubernetesClient],
         models: tuple[Model, ...],
         log: Callable[[], LimitsLog],
         changed: Callable[[Annotated], None],
@@ -94,15 +93,19 @@ class AnnotationFeed:
             self._models = models
             self._judge()
 
-    def _follower(self, kind: str, client: Watchable) -> Follower:
+    def _follower(self, kind: str, client: KubernetesClient) -> Follower:
         return Follower(
-            _Remembering(client, self._remember),
+            client,
+            begins=self._remember,
             listed=lambda listing: self._replace(kind, listing),
             changed=lambda change: self._take(kind, change),
         )
 
     def _remember(self) -> None:
-        """The last entries of the log. If the log cannot be read, the server is asked all the same."""
+        """The last entries of the log, before the first question to the server.
+
+        If the log cannot be read, the server is asked all the same.
+        """
         with self._lock:
             if self._remembered:
                 return
@@ -166,19 +169,6 @@ class AnnotationFeed:
                 self._announce(one, f"limit {limit.qps:f} in force for {of}" if limit else "", complaint)
 
 
-class _Remembering:
-    """Reads the log of limits before the first question to the server, beside the event loop like it."""
-
-    def __init__(self, client: Watchable, remember: Callable[[], None]) -> None:
-        self._client, self._remember = client, remember
-        self.watch, self.close = client.watch, client.close
-
-    def list(self) -> Listing:
-        """Every object."""
-        self._remember()
-        return self._client.list()
-
-
 def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
     """The annotations' limits as the log ends with them."""
     limits = {}
@@ -191,27 +181,22 @@ def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
     return limits
 
 
-class Watchable(Protocol):
-    """A source of the objects of a kind, such as `clients.kubernetes.KubernetesClient`."""
-
-    def list(self) -> Listing:
-        """Every object."""
-
-    def watch(self, resource_version: str, *, seconds: int) -> Iterator[Change]:
-        """What changes afterwards."""
-
-    def close(self) -> None:
-        """End its requests."""
-
-
 class Follower:
-    """`listed` gets every whole list, `changed` what came after it; both in a thread of its own."""
+    """`listed` gets every whole list, `changed` what came after it; `begins` is called before a list.
+
+    All of them beside the event loop, in a thread of its own.
+    """
 
     def __init__(
-        self, client: Watchable, *, listed: Callable[[Listing], None], changed: Callable[[Change], None]
+        self,
+        client: KubernetesClient,
+        *,
+        begins: Callable[[], None],
+        listed: Callable[[Listing], None],
+        changed: Callable[[Change], None],
     ) -> None:
         self._client = client
-        self._listed, self._changed = listed, changed
+        self._begins, self._listed, self._changed = begins, listed, changed
         self._threads = Threads("annotations")
         self._version = ""
         self._failures = 0
@@ -247,6 +232,7 @@ class Follower:
 
     def _step(self) -> None:
         if not self._version:
+            self._begins()
             listing = self._client.list()
             self._listed(listing)
             self._version = listing.resource_version
