@@ -333,7 +333,9 @@ def slo_findings(spec: Spec) -> Iterator[Finding]:
             key = (promise.places["threshold"], shown(threshold), beside)
             off_bounds.setdefault(key, []).append(promise.model)
     for (path, found, beside), models in off_bounds.items():
-        message = f"{found} is not a latency bound of {listed(dict.fromkeys(models))}; the nearest are {beside}"
+        message = (
+            f"{found} is not a latency bound of {listed(dict.fromkeys(models))}; the nearest are {beside}"
+        )
         yield spec.source.finding(path, message)
 
 

@@ -6,14 +6,15 @@ the same list for Prometheus' own configuration and for http service discovery.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
+from tritonobs.findings import Step
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
 from tritonobs.plan.rules import RuleSettings, labels_selected
@@ -250,7 +251,7 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
     )
 
 
-def sections(spec: Spec) -> Iterator[tuple[tuple[str, ...], str, str, ModelSpec | VersionSpec]]:
+def sections(spec: Spec) -> Iterator[tuple[tuple[Step, ...], str, str, ModelSpec | VersionSpec]]:
     """Every model, each before its versions: where it stands in the file, its name, the version."""
     for name, model in spec.models.items():
         path = ("models", name)
@@ -269,23 +270,27 @@ def _replica(replica: ReplicaSpec) -> Replica:
     return Replica(name=replica.name, http_url=replica.url, metrics_url=replica.metrics_url or beside)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """One address to scrape, with the labels its series get; those in `__` say how Prometheus scrapes it."""
-
-    address: str
-    labels: dict[str, str]
+Group: TypeAlias = dict[str, Any]
+"""Targets and their labels, as Prometheus' static_configs and http_sd have them."""
 
 
-def triton_targets(plan: Plan) -> tuple[Target, ...]:
-    """The metrics pages of the replicas.
+def target_groups(plan: Plan) -> list[Group]:
+    """The metrics pages of the replicas, one group a replica, so that each keeps its name.
 
     Every series gets the names of the replica and of its cluster, and what the rules select besides the job.
     """
     labels = triton_labels(plan)
-    return tuple(
-        _target(replica, {plan.rules.replica_label: replica.name, **labels}) for replica in plan.replicas
-    )
+    return [
+        page_group(replica.metrics_url, {plan.rules.replica_label: replica.name, **labels})
+        for replica in plan.replicas
+    ]
+
+
+def page_group(url: str, labels: Mapping[str, str]) -> Group:
+    """A page, with the labels its series get; those in `__` say how Prometheus scrapes it."""
+    parts = urlsplit(url)
+    how = {"__scheme__": parts.scheme, "__metrics_path__": parts.path or "/metrics"}
+    return {"targets": [address_of(url)], "labels": {**how, **labels}}
 
 
 def triton_labels(plan: Plan) -> dict[str, str]:
@@ -307,16 +312,6 @@ def address_of(url: str, port: int | None = None) -> str:
     host = parts.hostname or ""
     port = port or parts.port or _PORTS[parts.scheme]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _target(replica: Replica, own: dict[str, str]) -> Target:
-    parts = urlsplit(replica.metrics_url)
-    labels = {
-        "__scheme__": parts.scheme,
-        "__metrics_path__": parts.path or "/metrics",
-        **own,
-    }
-    return Target(address=address_of(replica.metrics_url), labels=labels)
 
 
 def known_names(plan: Plan) -> frozenset[str]:

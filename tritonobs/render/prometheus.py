@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from tritonobs import names
 from tritonobs.plan.fleet import (
+    Group,
     Plan,
     Pods,
     ReplicaSource,
@@ -21,8 +22,9 @@ from tritonobs.plan.fleet import (
     TargetsFile,
     address_of,
     own_labels,
+    page_group,
+    target_groups,
     triton_labels,
-    triton_targets,
 )
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.rules import Given, given_by_shards, rules_config
@@ -119,11 +121,7 @@ def _servers(plan: Plan) -> dict[str, Any]:
     if plan.replica_source is not None:
         found = plan.replica_source
         return {**_discovery(plan, found), "relabel_configs": relabellings(plan, found)}
-    return {
-        "static_configs": [
-            {"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)
-        ]
-    }
+    return {"static_configs": target_groups(plan)}
 
 
 def _prometheus(plan: Plan) -> dict[str, Any]:
@@ -196,19 +194,9 @@ def shard_labels(plan: Plan, number: int) -> dict[str, str]:
     return {**plan.cluster_labels, names.SHARD: str(number)}
 
 
-def _numbered_pages(plan: Plan, urls: Sequence[str], path: str) -> list[dict[str, Any]]:
+def _numbered_pages(plan: Plan, urls: Sequence[str], path: str) -> list[Group]:
     """A page of each shard or agent, with the labels of what it gives."""
-    return [
-        {
-            "targets": [address_of(url)],
-            "labels": {
-                "__scheme__": urlsplit(url).scheme,
-                "__metrics_path__": f"{urlsplit(url).path}{path}",
-                **shard_labels(plan, number),
-            },
-        }
-        for number, url in enumerate(urls)
-    ]
+    return [page_group(f"{url}{path}", shard_labels(plan, number)) for number, url in enumerate(urls)]
 
 
 def federation(plan: Plan) -> list[dict[str, Any]]:
