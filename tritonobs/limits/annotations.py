@@ -62,7 +62,7 @@ class AnnotationFeed:
         self._remembered = self._closed = False
         self._seen: dict[str, dict[str, AnnotatedObject]] = {}
         self._now = Annotated(limits={}, writers={}, complaints={})
-        self.followers = {kind: self._follower(kind, client) for kind, client in clients.items()}
+        self.followers = {kind: Follower(self, kind, client) for kind, client in clients.items()}
         """The caller calls `follow` of each again and again."""
 
     @property
@@ -93,15 +93,7 @@ class AnnotationFeed:
             self._models = models
             self._judge()
 
-    def _follower(self, kind: str, client: KubernetesClient) -> Follower:
-        return Follower(
-            client,
-            begins=self._remember,
-            listed=lambda listing: self._replace(kind, listing),
-            changed=lambda change: self._take(kind, change),
-        )
-
-    def _remember(self) -> None:
+    def remember(self) -> None:
         """The last entries of the log, before the first question to the server.
 
         If the log cannot be read, the server is asked all the same.
@@ -117,12 +109,14 @@ class AnnotationFeed:
                 limits = {}
             self._now = Annotated(limits=limits, writers={}, complaints={})
 
-    def _replace(self, kind: str, listing: Listing) -> None:
+    def replace(self, kind: str, listing: Listing) -> None:
+        """Every object of a kind."""
         with self._lock:
             self._seen[kind] = {one.key: one for one in listing.objects}
             self._judge()
 
-    def _take(self, kind: str, change: Change) -> None:
+    def take(self, kind: str, change: Change) -> None:
+        """What came after the list."""
         if change.annotated is None:
             return
         with self._lock:
@@ -182,21 +176,10 @@ def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
 
 
 class Follower:
-    """`listed` gets every whole list, `changed` what came after it; `begins` is called before a list.
+    """Gives a feed every whole list of a kind, and what came after it; in a thread of its own."""
 
-    All of them beside the event loop, in a thread of its own.
-    """
-
-    def __init__(
-        self,
-        client: KubernetesClient,
-        *,
-        begins: Callable[[], None],
-        listed: Callable[[Listing], None],
-        changed: Callable[[Change], None],
-    ) -> None:
-        self._client = client
-        self._begins, self._listed, self._changed = begins, listed, changed
+    def __init__(self, feed: AnnotationFeed, kind: str, client: KubernetesClient) -> None:
+        self._feed, self._kind, self._client = feed, kind, client
         self._threads = Threads("annotations")
         self._version = ""
         self._failures = 0
@@ -232,15 +215,15 @@ class Follower:
 
     def _step(self) -> None:
         if not self._version:
-            self._begins()
+            self._feed.remember()
             listing = self._client.list()
-            self._listed(listing)
+            self._feed.replace(self._kind, listing)
             self._version = listing.resource_version
             self.connected = True
             return
         for change in self._client.watch(self._version, seconds=_WATCH_SECONDS):
             self._version = change.resource_version
-            self._changed(change)
+            self._feed.take(self._kind, change)
             if self._closed:
                 return
 
