@@ -288,21 +288,15 @@ def _as_before(entry: Entry) -> bytes:
     return json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def sealed(entry: Entry) -> Entry:
-    """The entry with its hash."""
-    return dataclasses.replace(entry, hash=entry.digest())
-
-
 def _following(last: Entry | None, now: datetime, **what: str) -> Entry:
-    """The entry after the last one, sealed."""
-    return sealed(
-        Entry(
-            number=last.number + 1 if last else 1,
-            at=now.isoformat(timespec="milliseconds"),
-            previous=last.hash if last else FIRST,
-            **what,
-        )
+    """The entry after the last one, with its hash."""
+    entry = Entry(
+        number=last.number + 1 if last else 1,
+        at=now.isoformat(timespec="milliseconds"),
+        previous=last.hash if last else FIRST,
+        **what,
     )
+    return dataclasses.replace(entry, hash=entry.digest())
 
 
 def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
