@@ -34,18 +34,24 @@ class SecretSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
-    """A channel of a chat that Alertmanager sends to: the list of its receivers, and the entry there."""
+class OfChat:
+    """An entry of a chat in the fleet file."""
 
     chat: str
     name: str
-    section: str
-    config: Mapping[str, Any]
 
     @property
     def receiver(self) -> str:
-        """`slack/vision`."""
+        """`dingtalk/oncall`."""
         return f"{self.chat}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel(OfChat):
+    """A channel of a chat that Alertmanager sends to: the list of its receivers, and the entry there."""
+
+    section: str
+    config: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +87,13 @@ class Mention(People):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Robot:
+class Robot(OfChat):
     """A robot of a chat. Its webhook and signing secret stay in their files or variables until sent.
 
     `secret` is None for a robot guarded by a keyword or an address list instead of a signature. `failover`
     names the robots that replace it, in this order.
     """
 
-    chat: str
-    name: str
     webhook: SecretSource
     secret: SecretSource | None = None
     keyword: str = ""
@@ -98,11 +102,6 @@ class Robot:
     language: Language = "en"
     template_file: Path | None = None
     messages_per_minute: int = 20
-
-    @property
-    def receiver(self) -> str:
-        """`dingtalk/oncall`."""
-        return f"{self.chat}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
