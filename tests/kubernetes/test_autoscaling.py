@@ -60,7 +60,7 @@ def _made() -> Made:
 @pytest.fixture(name="rules", scope="module")
 def _rules() -> Rules:
     plan = _plan()
-    (artifact,) = adapter_rules(plan, plan.kubernetes.naming)
+    (artifact,) = adapter_rules(plan)
     return {one["name"]["as"]: one for one in yaml.safe_load(artifact.text)["rules"]["external"]}
 
 

@@ -40,8 +40,8 @@ notify:
 """
     ).notify
     (route,) = notify.routes
-    assert route.match == (("tier", ("critical",)), ("team", ("a", "b")))
-    assert route.receivers == ("webhook/x",)
+    assert tuple(route.match.items()) == (("tier", ("critical",)), ("team", ("a", "b")))
+    assert route.to == ("webhook/x",)
 
 
 def test_secret_addresses_are_passed_on_by_serve(plan_of) -> None:

@@ -14,12 +14,11 @@ import pytest
 import yaml
 
 from tritonobs.plan.build import build_plan
-from tritonobs.plan.fleet import Addresses, QpsLimit
+from tritonobs.plan.fleet import Addresses, QpsLimit, target_groups
 from tritonobs.programs import find
 from tritonobs.render.artifact import Artifact, write_artifacts
 from tritonobs.render.prometheus import render_prometheus
 from tritonobs.render.rules import RULES_PER_GROUP, render_objectives
-from tritonobs.serve.exposition import target_groups
 from tritonobs.spec.load import load_fleet
 
 if TYPE_CHECKING:

@@ -44,8 +44,7 @@ def _queries(seconds: int) -> dict[str, str]:
     spec = read_text(FLEET.replace("SECONDS", str(seconds)), "fleet.yaml").spec
     assert spec is not None
     plan = build_plan(spec, Path())
-    assert plan.kubernetes.objects
-    (pool,) = plan.kubernetes.objects.autoscaling
+    (pool,) = plan.kubernetes.pools
     return {need.name.removeprefix("tritonobs_triton_"): need.query for need in needs(plan, pool)}
 
 

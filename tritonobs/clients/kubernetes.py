@@ -133,7 +133,7 @@ class KubernetesClient:
         metadata = value["metadata"]
         annotations = {name: str(text) for name, text in (metadata.get("annotations") or {}).items()}
         return AnnotatedObject(
-            kind=self._kind.name,
+            kind=self._kind.kind,
             api=self._kind.api,
             namespace=str(metadata["namespace"]),
             name=str(metadata["name"]),

@@ -12,10 +12,9 @@ import asyncio
 import logging
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
 
-from tritonobs.clients.kubernetes import Change, Listing
+from tritonobs.clients.kubernetes import Change, KubernetesClient, Listing
 from tritonobs.clients.kubernetes_api import Expired
 from tritonobs.errors import ClientError, SecretUnusable
 from tritonobs.limits.log import ANNOTATION, LimitsLog, state
@@ -46,7 +45,7 @@ class AnnotationFeed:
 
     def __init__(
         self,
-        clients: Mapping[str, Watchable],
+        clients: Mapping[str, KubernetesClient],
         models: tuple[Model, ...],
         log: Callable[[], LimitsLog],
         changed: Callable[[Annotated], None],
@@ -63,7 +62,7 @@ class AnnotationFeed:
         self._remembered = self._closed = False
         self._seen: dict[str, dict[str, AnnotatedObject]] = {}
         self._now = Annotated(limits={}, writers={}, complaints={})
-        self.followers = {kind: self._follower(kind, client) for kind, client in clients.items()}
+        self.followers = {kind: Follower(self, kind, client) for kind, client in clients.items()}
         """The caller calls `follow` of each again and again."""
 
     @property
@@ -94,15 +93,11 @@ class AnnotationFeed:
             self._models = models
             self._judge()
 
-    def _follower(self, kind: str, client: Watchable) -> Follower:
-        return Follower(
-            _Remembering(client, self._remember),
-            listed=lambda listing: self._replace(kind, listing),
-            changed=lambda change: self._take(kind, change),
-        )
+    def remember(self) -> None:
+        """The last entries of the log, before the first question to the server.
 
-    def _remember(self) -> None:
-        """The last entries of the log. If the log cannot be read, the server is asked all the same."""
+        If the log cannot be read, the server is asked all the same.
+        """
         with self._lock:
             if self._remembered:
                 return
@@ -114,12 +109,14 @@ class AnnotationFeed:
                 limits = {}
             self._now = Annotated(limits=limits, writers={}, complaints={})
 
-    def _replace(self, kind: str, listing: Listing) -> None:
+    def replace(self, kind: str, listing: Listing) -> None:
+        """Every object of a kind."""
         with self._lock:
             self._seen[kind] = {one.key: one for one in listing.objects}
             self._judge()
 
-    def _take(self, kind: str, change: Change) -> None:
+    def take(self, kind: str, change: Change) -> None:
+        """What came after the list."""
         if change.annotated is None:
             return
         with self._lock:
@@ -166,19 +163,6 @@ class AnnotationFeed:
                 self._announce(one, f"limit {limit.qps:f} in force for {of}" if limit else "", complaint)
 
 
-class _Remembering:
-    """Reads the log of limits before the first question to the server, beside the event loop like it."""
-
-    def __init__(self, client: Watchable, remember: Callable[[], None]) -> None:
-        self._client, self._remember = client, remember
-        self.watch, self.close = client.watch, client.close
-
-    def list(self) -> Listing:
-        """Every object."""
-        self._remember()
-        return self._client.list()
-
-
 def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
     """The annotations' limits as the log ends with them."""
     limits = {}
@@ -191,27 +175,11 @@ def _ended_with(log: LimitsLog) -> dict[str, QpsLimit]:
     return limits
 
 
-class Watchable(Protocol):
-    """A source of the objects of a kind, such as `clients.kubernetes.KubernetesClient`."""
-
-    def list(self) -> Listing:
-        """Every object."""
-
-    def watch(self, resource_version: str, *, seconds: int) -> Iterator[Change]:
-        """What changes afterwards."""
-
-    def close(self) -> None:
-        """End its requests."""
-
-
 class Follower:
-    """`listed` gets every whole list, `changed` what came after it; both in a thread of its own."""
+    """Gives a feed every whole list of a kind, and what came after it; in a thread of its own."""
 
-    def __init__(
-        self, client: Watchable, *, listed: Callable[[Listing], None], changed: Callable[[Change], None]
-    ) -> None:
-        self._client = client
-        self._listed, self._changed = listed, changed
+    def __init__(self, feed: AnnotationFeed, kind: str, client: KubernetesClient) -> None:
+        self._feed, self._kind, self._client = feed, kind, client
         self._threads = Threads("annotations")
         self._version = ""
         self._failures = 0
@@ -247,14 +215,15 @@ class Follower:
 
     def _step(self) -> None:
         if not self._version:
+            self._feed.remember()
             listing = self._client.list()
-            self._listed(listing)
+            self._feed.replace(self._kind, listing)
             self._version = listing.resource_version
             self.connected = True
             return
         for change in self._client.watch(self._version, seconds=_WATCH_SECONDS):
             self._version = change.resource_version
-            self._changed(change)
+            self._feed.take(self._kind, change)
             if self._closed:
                 return
 

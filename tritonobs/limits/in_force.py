@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -109,7 +108,7 @@ class LiveLimits(Collector):
         if watched is None:
             return
         try:
-            clients = {kind.name: _client(watched, kind) for kind in watched.kinds}
+            clients = {kind.kind: _client(watched, kind) for kind in watched.kinds}
             events = Events(KubernetesApi(watched.server), self._speaks) if watched.events else None
         except ClientError as error:
             _log.warning("annotations are not followed: %s", error)
@@ -211,14 +210,6 @@ def event(one: AnnotatedObject, in_force: str, complaint: str) -> dict[str, Any]
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Annotations:
-    """What they said from a moment on."""
-
-    said: Annotated
-    at: datetime
-
-
 class LogKeeper:
     """Logs changes in order. Changes that cannot be written wait, the last 1,000 at most."""
 
@@ -227,7 +218,8 @@ class LogKeeper:
         self._threads = Threads("limits log")
         self._loop = asyncio.get_running_loop()
         self._something = asyncio.Event()
-        self._annotations: deque[_Annotations] = deque(maxlen=_MOST_CHANGES)
+        self._annotations: deque[tuple[Annotated, datetime]] = deque(maxlen=_MOST_CHANGES)
+        """What they said, from which moment on."""
         self._file_changed = False
         self._log: LimitsLog | None = None
 
@@ -238,7 +230,7 @@ class LogKeeper:
 
     def annotated(self, said: Annotated) -> None:
         """Annotations changed; from any thread."""
-        self._annotations.append(_Annotations(said=said, at=datetime.now(timezone.utc)))
+        self._annotations.append((said, datetime.now(timezone.utc)))
         self._loop.call_soon_threadsafe(self._something.set)
 
     def log(self) -> LimitsLog:
@@ -273,7 +265,7 @@ class LogKeeper:
             while self._annotations:
                 # It leaves the queue only when it is written: a full disk loses nothing.
                 change = self._annotations[0]
-                self._record(change)
+                self._record(*change)
                 # Where there are too many, the oldest may have left by itself meanwhile.
                 if self._annotations[0] is change:
                     self._annotations.popleft()
@@ -292,7 +284,7 @@ class LogKeeper:
         for entry in entries:
             _log.info("%s: %s → %s", entry.field, entry.old or "nothing", entry.new or "nothing")
 
-    def _record(self, change: _Annotations) -> None:
+    def _record(self, said: Annotated, at: datetime) -> None:
         log = self.log()
         with log.turn():
-            log.record(change.said.limits, _AUTHOR, change.at, change.said.writers)
+            log.record(said.limits, _AUTHOR, at, said.writers)

@@ -74,12 +74,12 @@ class LimitsLog:
         Raises:
             SpecInvalid: the log cannot be opened for writing, or another program keeps its turn for too long.
         """
-        with self._sentences("written"):
+        with _reported(), refused(self.path, "written"):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(self.path, flags, 0o644)
         try:
-            with self._sentences("written"):
+            with _reported(), refused(self.path, "written"):
                 _lock(self.path, descriptor, patience_seconds)
                 # A change that was cut short first: taking it back may remove the torn line with the others.
                 settle(self.path)
@@ -98,13 +98,18 @@ class LimitsLog:
         """What the block records, and `data` in `file` after it: both or neither. Call it in a `turn`.
 
         Raises:
-            SpecInvalid: something cannot be written.
+            SpecInvalid: something cannot be written; then neither happened.
         """
-        try:
-            with together(self.path, file, data):
+        length, after = self.path.stat().st_size, hashlib.sha256(data).hexdigest()
+        said = {"log_bytes": length, "file": str(file), "after": after}
+        with _reported():
+            # Before any line: from here on the next writer knows how long the log was.
+            replace(note_of(self.path), json.dumps(said).encode())
+            try:
                 yield
-        except FileUnusable as error:
-            raise _finding(error) from error
+                replace(file, data)
+            finally:
+                settle(self.path)
 
     def record(
         self,
@@ -149,7 +154,7 @@ class LimitsLog:
         if not entries:
             return
         data = b"".join(as_line(entry) + b"\n" for entry in entries)
-        with self._sentences("written"), self.path.open("ab") as file:
+        with _reported(), refused(self.path, "written"), self.path.open("ab") as file:
             size = file.tell()
             try:
                 file.write(data)
@@ -180,18 +185,8 @@ class LimitsLog:
     def _data(self) -> bytes:
         if not self.path.exists():
             return b""
-        try:
+        with _reported():
             return read_bytes(self.path, most=MOST_BYTES)
-        except FileUnusable as error:
-            raise _finding(error) from error
-
-    @contextmanager
-    def _sentences(self, what: str) -> Iterator[None]:
-        try:
-            with refused(self.path, what):
-                yield
-        except FileUnusable as error:
-            raise _finding(error) from error
 
 
 def _lock(path: Path, descriptor: int, patience_seconds: float) -> None:
@@ -206,9 +201,14 @@ def _lock(path: Path, descriptor: int, patience_seconds: float) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _finding(error: FileUnusable) -> SpecInvalid:
-    message = f"the log of limits {error.reason}"
-    return SpecInvalid([Finding(place=Place(file=str(error.path)), path="", message=message)])
+@contextmanager
+def _reported() -> Iterator[None]:
+    """A file that cannot be used becomes a finding."""
+    try:
+        yield
+    except FileUnusable as error:
+        message = f"the log of limits {error.reason}"
+        raise SpecInvalid([Finding(place=Place(file=str(error.path)), path="", message=message)]) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,21 +288,15 @@ def _as_before(entry: Entry) -> bytes:
     return json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def sealed(entry: Entry) -> Entry:
-    """The entry with its hash."""
-    return dataclasses.replace(entry, hash=entry.digest())
-
-
 def _following(last: Entry | None, now: datetime, **what: str) -> Entry:
-    """The entry after the last one, sealed."""
-    return sealed(
-        Entry(
-            number=last.number + 1 if last else 1,
-            at=now.isoformat(timespec="milliseconds"),
-            previous=last.hash if last else FIRST,
-            **what,
-        )
+    """The entry after the last one, with its hash."""
+    entry = Entry(
+        number=last.number + 1 if last else 1,
+        at=now.isoformat(timespec="milliseconds"),
+        previous=last.hash if last else FIRST,
+        **what,
     )
+    return dataclasses.replace(entry, hash=entry.digest())
 
 
 def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
@@ -323,23 +317,6 @@ def problem(line: bytes, entry: Entry | None, before: Entry | None) -> str:
 def note_of(log: Path) -> Path:
     """Where the note about a change under way stands."""
     return log.with_name(f".{log.name}.pending")
-
-
-@contextmanager
-def together(log: Path, file: Path, data: bytes) -> Iterator[None]:
-    """Put `data` into `file` after the block, which appends to `log`: both happen or neither.
-
-    Raises:
-        FileUnusable: something could not be written; then neither happened.
-    """
-    said = {"log_bytes": log.stat().st_size, "file": str(file), "after": hashlib.sha256(data).hexdigest()}
-    # Before any line: from here on the next writer knows how long the log was.
-    replace(note_of(log), json.dumps(said).encode())
-    try:
-        yield
-        replace(file, data)
-    finally:
-        settle(log)
 
 
 def settle(log: Path) -> None:

@@ -25,14 +25,12 @@ from tritonobs.plan.fleet import (
 from tritonobs.plan.kubernetes import build_kubernetes
 from tritonobs.plan.limits import declared_limits, resolve_limits, token_limits
 from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, build_notify
-from tritonobs.plan.objectives import promises, shown, slo
+from tritonobs.plan.objectives import LONGEST_PERIOD_DAYS, SHORTEST_PERIOD_DAYS, promises, shown, slo
 from tritonobs.plan.rules import LONGEST_SCRAPE_SECONDS, build_rules, replica_label
-from tritonobs.spec.notify import NotifySpec
 from tritonobs.spec.schema import DiscoverySpec, Spec
 
 _DAY_SECONDS = 86_400
 
-_PERIOD_DAYS = (7, 90)
 # A hostile file can hold a circle of thousands of models, which the message would repeat.
 _MOST_IN_CIRCLE = 16
 _INSIDE = (".svc", ".svc.cluster.local", ".internal")
@@ -58,11 +56,6 @@ _LABELS = (
 _REPLICA_FIELDS = {"name": "name", "url": "http_url", "metrics_url": "metrics_url"}
 
 
-def _serve_link(spec: Spec) -> str:
-    """Where people reach `tritonobs serve`."""
-    return spec.addresses.public.serve or spec.addresses.serve
-
-
 def build_plan(spec: Spec, base: Path) -> Plan:
     """What the fleet file means; relative paths in it count from `base`, its folder.
 
@@ -73,6 +66,7 @@ def build_plan(spec: Spec, base: Path) -> Plan:
     if errors:
         raise SpecInvalid(errors)
     models, declared = build_models(spec), tuple(declared_limits(spec))
+    public, serve_link = spec.addresses.public, spec.addresses.public.serve or spec.addresses.serve
     return Plan(
         fleet=spec.fleet,
         cluster=spec.cluster,
@@ -90,10 +84,10 @@ def build_plan(spec: Spec, base: Path) -> Plan:
             prometheus_url=spec.addresses.prometheus,
             alertmanager_url=spec.addresses.alertmanager,
             serve_url=spec.addresses.serve,
-            prometheus_link=spec.addresses.public.prometheus or spec.addresses.prometheus,
-            runbooks_link=spec.addresses.runbooks or f"{_serve_link(spec)}/runbooks",
-            serve_link=_serve_link(spec),
-            alertmanager_link=spec.addresses.public.alertmanager or spec.addresses.alertmanager,
+            prometheus_link=public.prometheus or spec.addresses.prometheus,
+            runbooks_link=spec.addresses.runbooks or f"{serve_link}/runbooks",
+            serve_link=serve_link,
+            alertmanager_link=public.alertmanager or spec.addresses.alertmanager,
             grafana_url=spec.addresses.grafana or "",
             serve_names=spec.addresses.serve_names,
         ),
@@ -135,10 +129,8 @@ def check(spec: Spec) -> tuple[Finding, ...]:
     # Limits follow calls: a circle or a call of an unknown model would raise in their arithmetic.
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += abridged(limit_findings(spec, build_models(spec)))
-    found += abridged(slo_findings(spec))
-    found += abridged(rules_findings(spec))
-    found += abridged(notify_findings(spec))
-    found += abridged(autoscaling_findings(spec))
+    for findings in (slo_findings, rules_findings, notify_findings, autoscaling_findings):
+        found += abridged(findings(spec))
     return in_order(found, spec.source.file)
 
 
@@ -174,10 +166,10 @@ def _cluster(spec: Spec) -> Iterator[Finding]:
 def _replicas(spec: Spec) -> Iterator[Finding]:
     if isinstance(spec.replicas, DiscoverySpec):
         return
-    for field in ("name", "url", "metrics_url"):
+    for field, decided in _REPLICA_FIELDS.items():
         first: dict[str, int] = {}
         for position, replica in enumerate(build_replicas(spec)):
-            value = getattr(replica, _REPLICA_FIELDS[field])
+            value = getattr(replica, decided)
             # A metrics_url that is left out follows from the url: the same mistake would be reported twice.
             if (
                 first.setdefault(value, position) != position
@@ -206,7 +198,7 @@ def _links(spec: Spec) -> Iterator[Finding]:
 
 
 def _times(spec: Spec) -> Iterator[Finding]:
-    least, most = _PERIOD_DAYS
+    least, most = SHORTEST_PERIOD_DAYS, LONGEST_PERIOD_DAYS
     if spec.slo_period % _DAY_SECONDS or not least * _DAY_SECONDS <= spec.slo_period <= most * _DAY_SECONDS:
         message = f"found {shown(spec.slo_period)}; allowed are whole days from {least}d to {most}d"
         yield spec.source.finding(("slo_period",), message)
@@ -274,7 +266,8 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about it."""
     notify = spec.notify
     own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
-    receivers = dict.fromkeys((*receiver_names(notify), *(f"{OWN}{name}" for name in own)))
+    ours = [f"{kind}/{name}" for kind in (*chats(), "webhook") for name in getattr(notify, kind)]
+    receivers = dict.fromkeys((*ours, *(f"{OWN}{name}" for name in own)))
     for index, route in enumerate(notify.routes):
         at: tuple[Step, ...] = ("notify", "routes", index)
         for position, receiver in enumerate(route.to):
@@ -294,7 +287,7 @@ def notify_findings(spec: Spec) -> Iterator[Finding]:
             # Series, failover and `notify test` name a robot without its chat.
             message = f"is the name of a robot of notify.{chat_of[name]}, too; give each a name of its own"
             yield spec.source.finding(("notify", chat.name, name), message, key=True)
-    yield from _clashes(spec)
+    yield from _clashes(spec, own, {*ours, NO_RECEIVER, DEAD_MAN})
 
 
 def _matched(spec: Spec, at: tuple[Step, ...], match: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
@@ -339,11 +332,6 @@ def _never_reached(spec: Spec) -> Iterator[Finding]:
             return
 
 
-def receiver_names(notify: NotifySpec) -> list[str]:
-    """`dingtalk/oncall` and the like, for every receiver there is."""
-    return [f"{kind}/{name}" for kind in (*chats(), "webhook") for name in getattr(notify, kind)]
-
-
 def _known(
     spec: Spec, path: tuple[Step, ...], name: str, allowed: Collection[str], what: str
 ) -> Iterator[Finding]:
@@ -352,9 +340,7 @@ def _known(
         yield spec.source.finding(path, message, hint=spec.source.guess(name, allowed))
 
 
-def _clashes(spec: Spec) -> Iterator[Finding]:
-    own = spec.own_alertmanager.receivers if spec.own_alertmanager else ()
-    ours = {*receiver_names(spec.notify), NO_RECEIVER, DEAD_MAN}
+def _clashes(spec: Spec, own: Iterable[str], ours: Collection[str]) -> Iterator[Finding]:
     for name in own:
         if name in ours:
             message = f"has a receiver {quoted(name)}, which is the name of one of ours; rename it"

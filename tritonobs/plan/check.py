@@ -12,15 +12,14 @@ from urllib.parse import urlsplit
 
 from tritonobs import names
 from tritonobs.findings import Finding, Severity, Step, listed, quoted
-from tritonobs.plan.fleet import Model, QpsLimit
-from tritonobs.plan.kubernetes import ScaledPool, build_pool, servers_namespace
+from tritonobs.plan.fleet import Model, QpsLimit, sections
+from tritonobs.plan.kubernetes import ScaledPool, build_pools
 from tritonobs.plan.limits import (
     declared_limits,
-    limit_paths,
     limited_models,
+    limits_with_paths,
     pieces,
     resolve_limits,
-    written_limits,
 )
 from tritonobs.plan.objectives import (
     TRACED_REQUEST,
@@ -129,41 +128,40 @@ def _indistinct(spec: Spec, model: ModelSpec, path: tuple[str, ...]) -> Iterator
 
 def _capped(spec: Spec, models: Sequence[Model]) -> Iterator[Finding]:
     """Each field once, with the lowest limit that took its place."""
-    written, paths = written_limits(spec), limit_paths(spec)
+    written = {limit.origin: (path, limit) for path, limit in limits_with_paths(spec)}
     caps: dict[str, QpsLimit] = {}
     for limit in resolve_limits(models, declared_limits(spec)):
         if limit.instead_of and limit.qps <= caps.get(limit.instead_of, limit).qps:
             caps[limit.instead_of] = limit
     for field, limit in caps.items():
-        message = (
-            f"{format_number(written[field].qps)} is more than the pipeline's members allow: {limit.origin}"
-        )
+        path, own = written[field]
+        message = f"{format_number(own.qps)} is more than the pipeline's members allow: {limit.origin}"
         hint = f"{format_number(limit.qps)} is in force"
-        yield spec.source.finding(paths[field], message, hint=hint, severity=Severity.WARNING)
+        yield spec.source.finding(path, message, hint=hint, severity=Severity.WARNING)
 
 
 def autoscaling_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about the pools."""
-    objects = spec.kubernetes.objects if spec.kubernetes else None
-    if not objects or not objects.autoscaling:
+    pools = build_pools(spec)
+    if not pools:
         return
     limited = limited_models(declared_limits(spec))
     first: dict[tuple[str, str, str], str] = {}
-    for name, said in objects.autoscaling.items():
-        pool = build_pool(name, said, servers_namespace(spec))
-        yield from _pool_models(spec, name, said)
+    for pool in pools:
+        name = pool.name
+        yield from _pool_models(spec, name, pool.said)
         yield from _signals(spec, pool, limited)
         if not pool.namespace:
             yield spec.source.finding(
                 (*_AT, name), "needs `namespace`: neither replicas nor kubernetes names one", key=True
             )
-        scaled = (pool.kind, pool.namespace, pool.object_name)
+        scaled = (pool.said.kind, pool.namespace, pool.object_name)
         if (other := first.setdefault(scaled, name)) != name:
-            what = f"{pool.kind} {quoted(pool.object_name)}"
+            what = f"{pool.said.kind} {quoted(pool.object_name)}"
             message = f"scales {what}, and so does {quoted(other)}; allowed is one pool for each"
             yield spec.source.finding((*_AT, name), message, key=True)
         prometheus = urlsplit(spec.addresses.prometheus).hostname
-        if pool.by == "keda" and prometheus in _THIS_MACHINE:
+        if pool.said.by == "keda" and prometheus in _THIS_MACHINE:
             yield spec.source.finding(
                 (*_AT, name, "by"),
                 f"KEDA would ask {quoted(spec.addresses.prometheus)}, which is its own pod",
@@ -319,46 +317,46 @@ def _selector(spec: Spec, field: str, job: str) -> Iterator[Finding]:
 
 def slo_findings(spec: Spec) -> Iterator[Finding]:
     """Every finding about SLOs; what many models inherit is reported once."""
-    yield from _bounds(spec)
-    reported: set[tuple[str, Path, str]] = set()
-    off_bounds: dict[tuple[str, Path, str, str], list[Promise]] = {}
+    for path, *_, section in sections(spec):
+        yield from _unsorted(spec, section.latency_buckets, path)
+    reported: set[tuple[Path, str]] = set()
+    off_bounds: dict[tuple[Path, str, str], list[str]] = {}
     for promise in promises(spec):
         for path, message in _incomplete(spec, promise):
-            if (promise.source.file, path, message) not in reported:
-                reported.add((promise.source.file, path, message))
-                yield promise.source.finding(path, message, key=path == promise.written)
-        bounds = bounds_of(spec.models[promise.model], promise.version)
+            if (path, message) not in reported:
+                reported.add((path, message))
+                yield spec.source.finding(path, message, key=path == promise.written)
+        bounds, threshold = bounds_of(spec.models[promise.model], promise.version), promise.said.threshold
         # Prometheus counts exactly only at bounds; a threshold between two would be a guess.
-        if promise.threshold is not None and not promise.traced and promise.threshold not in bounds:
-            beside = " and ".join(shown(bound) for bound in nearest_two(promise.threshold, bounds))
-            key = (promise.source.file, promise.threshold_written, shown(promise.threshold), beside)
-            off_bounds.setdefault(key, []).append(promise)
-    for (_, path, threshold, beside), off in off_bounds.items():
-        models = listed(dict.fromkeys(promise.model for promise in off))
-        message = f"{threshold} is not a latency bound of {models}; the nearest are {beside}"
-        yield off[0].source.finding(path, message)
+        if threshold is not None and not promise.traced and threshold not in bounds:
+            beside = " and ".join(shown(bound) for bound in nearest_two(threshold, bounds))
+            key = (promise.places["threshold"], shown(threshold), beside)
+            off_bounds.setdefault(key, []).append(promise.model)
+    for (path, found, beside), models in off_bounds.items():
+        message = (
+            f"{found} is not a latency bound of {listed(dict.fromkeys(models))}; the nearest are {beside}"
+        )
+        yield spec.source.finding(path, message)
 
 
 def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
-    if promise.objective is None and not _wrote(promise, "objective"):
+    said, threshold, places = promise.said, promise.said.threshold, promise.places
+    if said.objective is None and not _wrote(spec, promise, "objective"):
         yield promise.written, "has no objective, neither here nor inherited; write one like 99.9%"
-    if promise.threshold is None and promise.stage and not _wrote(promise, "threshold"):
-        yield promise.stage_written, "times a stage but has no threshold; write one like 250ms"
+    if threshold is None and promise.stage and not _wrote(spec, promise, "threshold"):
+        yield places["stage"], "times a stage but has no threshold; write one like 250ms"
     allowed = spec.rules.latency_thresholds
-    if allowed and promise.threshold is not None and not promise.traced and promise.threshold not in allowed:
-        message = f"{shown(promise.threshold)} is not one of rules.latency_thresholds"
-        yield promise.threshold_written, f"{message}; allowed are {listed([*map(shown, allowed)])}"
-    if promise.threshold is not None and promise.charges_invalid:
-        yield (
-            promise.invalid_written,
-            "latency never counts invalid requests; only availability can charge them",
-        )
+    if allowed and threshold is not None and not promise.traced and threshold not in allowed:
+        message = f"{shown(threshold)} is not one of rules.latency_thresholds"
+        yield places["threshold"], f"{message}; allowed are {listed([*map(shown, allowed)])}"
+    if threshold is not None and said.invalid == "bad":
+        yield places["invalid"], "latency never counts invalid requests; only availability can charge them"
     if promise.traced:
-        yield from _untraceable(promise)
-    elif promise.threshold is not None and spec.models[promise.model].pipeline == "ensemble":
+        yield from _untraceable(spec, promise)
+    elif threshold is not None and spec.models[promise.model].pipeline == "ensemble":
         yield (
             # A threshold of the defaults is right for other models: the ensemble's own lines are wrong.
-            promise.threshold_written if promise.threshold_written[0] != "defaults" else promise.written,
+            places["threshold"] if places["threshold"][0] != "defaults" else promise.written,
             (
                 "an ensemble has no code that times its requests; "
                 "write source: traces, or a latency SLO for members or a BLS pipeline"
@@ -369,38 +367,29 @@ def _incomplete(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
 _OLD_NAMES = {"threshold": "target"}
 
 
-def _wrote(promise: Promise, field: str) -> bool:
+def _wrote(spec: Spec, promise: Promise, field: str) -> bool:
     """Whether the file has it, here or inherited, or by its old name: what is refused has a finding."""
     model = ("models", promise.model)
     places = (("defaults",), model, (*model, "versions", promise.version))
     return any(
-        promise.source.has((*place, "slos", promise.name, name))
+        spec.source.has((*place, "slos", promise.name, name))
         for place in places
         for name in (field, _OLD_NAMES.get(field, field))
     )
 
 
-def _untraceable(promise: Promise) -> Iterator[tuple[Path, str]]:
-    if promise.threshold is None:
-        if not _wrote(promise, "threshold"):
+def _untraceable(spec: Spec, promise: Promise) -> Iterator[tuple[Path, str]]:
+    threshold = promise.said.threshold
+    if threshold is None:
+        if not _wrote(spec, promise, "threshold"):
             yield promise.written, "has source: traces but no threshold; write one like 250ms"
-    elif not TRACED_SECONDS[0] <= promise.threshold <= TRACED_SECONDS[1]:
+    elif not TRACED_SECONDS[0] <= threshold <= TRACED_SECONDS[1]:
         low, high = map(shown, TRACED_SECONDS)
-        yield (
-            promise.threshold_written,
-            f"{shown(promise.threshold)} is not traced; allowed is {low} to {high}",
-        )
+        message = f"{shown(threshold)} is not traced; allowed is {low} to {high}"
+        yield promise.places["threshold"], message
     if promise.stage not in {"", TRACED_REQUEST}:
         message = f"traces know the whole request, not stage {promise.stage}; leave out stage or source"
-        yield promise.stage_written or promise.written, message
-
-
-def _bounds(spec: Spec) -> Iterator[Finding]:
-    for name, model in spec.models.items():
-        path = ("models", name)
-        yield from _unsorted(spec, model.latency_buckets, path)
-        for version, own in model.versions.items():
-            yield from _unsorted(spec, own.latency_buckets, (*path, "versions", version))
+        yield promise.places.get("stage", promise.written), message
 
 
 def _unsorted(spec: Spec, bounds: tuple[Decimal, ...], path: Path) -> Iterator[Finding]:

@@ -6,17 +6,29 @@ the same list for Prometheus' own configuration and for http service discovery.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
+from tritonobs.findings import Step
 from tritonobs.plan.kubernetes import Kubernetes
 from tritonobs.plan.notify import Notify
 from tritonobs.plan.rules import RuleSettings, labels_selected
-from tritonobs.spec.schema import DiscoverySpec, DnsSpec, FileSpec, HttpSpec, PodsSpec, ReplicaSpec, Spec
+from tritonobs.spec.schema import (
+    DiscoverySpec,
+    DnsSpec,
+    FileSpec,
+    HttpSpec,
+    ModelSpec,
+    PodsSpec,
+    ReplicaSpec,
+    Spec,
+    VersionSpec,
+)
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -239,39 +251,46 @@ def build_models(spec: Spec) -> tuple[Model, ...]:
     )
 
 
+def sections(spec: Spec) -> Iterator[tuple[tuple[Step, ...], str, str, ModelSpec | VersionSpec]]:
+    """Every model, each before its versions: where it stands in the file, its name, the version."""
+    for name, model in spec.models.items():
+        path = ("models", name)
+        yield path, name, ALL_VERSIONS, model
+        for version, own in model.versions.items():
+            yield (*path, "versions", version), name, version, own
+
+
 def _first(own: str | None, inherited: str | None) -> str:
     # An empty text of one's own ends inheritance; only what is left out inherits.
     return own if own is not None else inherited or ""
 
 
 def _replica(replica: ReplicaSpec) -> Replica:
-    if replica.metrics_url:
-        metrics_url = replica.metrics_url
-    else:
-        parts = urlsplit(replica.url)
-        # urlsplit takes the brackets off an IPv6 address.
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        metrics_url = f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
-    return Replica(name=replica.name, http_url=replica.url, metrics_url=metrics_url)
+    beside = f"{urlsplit(replica.url).scheme}://{address_of(replica.url, _METRICS_PORT)}/metrics"
+    return Replica(name=replica.name, http_url=replica.url, metrics_url=replica.metrics_url or beside)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """One address to scrape, with the labels its series get; those in `__` say how Prometheus scrapes it."""
-
-    address: str
-    labels: dict[str, str]
+Group: TypeAlias = dict[str, Any]
+"""Targets and their labels, as Prometheus' static_configs and http_sd have them."""
 
 
-def triton_targets(plan: Plan) -> tuple[Target, ...]:
-    """The metrics pages of the replicas.
+def target_groups(plan: Plan) -> list[Group]:
+    """The metrics pages of the replicas, one group a replica, so that each keeps its name.
 
     Every series gets the names of the replica and of its cluster, and what the rules select besides the job.
     """
     labels = triton_labels(plan)
-    return tuple(
-        _target(replica, {plan.rules.replica_label: replica.name, **labels}) for replica in plan.replicas
-    )
+    return [
+        page_group(replica.metrics_url, {plan.rules.replica_label: replica.name, **labels})
+        for replica in plan.replicas
+    ]
+
+
+def page_group(url: str, labels: Mapping[str, str]) -> Group:
+    """A page, with the labels its series get; those in `__` say how Prometheus scrapes it."""
+    parts = urlsplit(url)
+    how = {"__scheme__": parts.scheme, "__metrics_path__": parts.path or "/metrics"}
+    return {"targets": [address_of(url)], "labels": {**how, **labels}}
 
 
 def triton_labels(plan: Plan) -> dict[str, str]:
@@ -286,25 +305,12 @@ def own_labels(selector: str, *, job: str) -> dict[str, str]:
     return {label: value for label, value in wanted.items() if (label, value) != ("job", job)}
 
 
-def address_of(url: str) -> str:
-    """`host:port` of a URL, the port written out."""
-    return _address(urlsplit(url))
-
-
-def _target(replica: Replica, own: dict[str, str]) -> Target:
-    parts = urlsplit(replica.metrics_url)
-    labels = {
-        "__scheme__": parts.scheme,
-        "__metrics_path__": parts.path or "/metrics",
-        **own,
-    }
-    return Target(address=_address(parts), labels=labels)
-
-
-def _address(parts: SplitResult) -> str:
+def address_of(url: str, port: int | None = None) -> str:
+    """`host:port` of a URL, the port written out; with a `port`, that one."""
+    parts = urlsplit(url)
     # urlsplit takes the brackets off an IPv6 address; a target needs them.
     host = parts.hostname or ""
-    port = parts.port or _PORTS[parts.scheme]
+    port = port or parts.port or _PORTS[parts.scheme]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

@@ -4,63 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from tritonobs.spec.kubernetes import SCALED_KINDS, KubernetesSpec, ObjectsSpec, PoolSpec
+from tritonobs.spec.kubernetes import SCALED_KINDS, KindSpec, KubernetesSpec, ObjectsSpec, PoolSpec
 from tritonobs.spec.schema import DiscoverySpec, Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledPool:
-    """A pool, what is scaled, and from which load on it needs another server.
+    """A pool as the fleet file says it, with what it leaves out: what is scaled, and its models, each once.
 
-    `limit_replicas` servers take what the models' limits allow; `limit_share` and `kv_cache_ratio` are shares
-    of one.
+    `limit_replicas` servers take what the models' limits allow.
     """
 
     name: str
-    by: Literal["hpa", "keda"]
+    said: PoolSpec
     api: str
-    kind: str
     object_name: str
     namespace: str
     models: tuple[str, ...]
-    language_models: frozenset[str]
-    min_replicas: int
-    max_replicas: int
     limit_replicas: int
-    limit_share: Decimal
-    queue_wait_seconds: Decimal
-    waiting_requests: Decimal
-    kv_cache_ratio: Decimal
 
     @property
     def autoscaler(self) -> str:
         """The name of its HorizontalPodAutoscaler; KEDA makes one of its own for each ScaledObject."""
-        return f"keda-hpa-{self.name}" if self.by == "keda" else self.name
+        return f"keda-hpa-{self.name}" if self.said.by == "keda" else self.name
 
 
-def build_pool(name: str, spec: PoolSpec, namespace: str) -> ScaledPool:
-    """A pool of the fleet file; `namespace` is that of the servers, for a pool that names none."""
-    return ScaledPool(
-        name=name,
-        by=spec.by,
-        api=spec.api or SCALED_KINDS[spec.kind],
-        kind=spec.kind,
-        object_name=spec.name or name,
-        namespace=spec.namespace or namespace,
-        # A model that is named twice would get every metric twice.
-        models=tuple(dict.fromkeys(spec.models)),
-        language_models=frozenset(spec.language_models),
-        min_replicas=spec.min_replicas,
-        max_replicas=spec.max_replicas,
-        limit_replicas=spec.limit_replicas or spec.max_replicas,
-        limit_share=spec.limit_share,
-        queue_wait_seconds=spec.queue_wait,
-        waiting_requests=spec.waiting_requests,
-        kv_cache_ratio=spec.kv_cache,
+def build_pools(spec: Spec) -> tuple[ScaledPool, ...]:
+    """The pools of the fleet file; one that names no namespace has that of the servers."""
+    objects = spec.kubernetes.objects if spec.kubernetes else None
+    return tuple(
+        ScaledPool(
+            name=name,
+            said=said,
+            api=said.api or SCALED_KINDS[said.kind],
+            object_name=said.name or name,
+            namespace=said.namespace or servers_namespace(spec),
+            # A model that is named twice would get every metric twice.
+            models=tuple(dict.fromkeys(said.models)),
+            limit_replicas=said.limit_replicas or said.max_replicas,
+        )
+        for name, said in (objects.autoscaling if objects else {}).items()
     )
 
 
@@ -73,24 +59,11 @@ class ApiServer:
     ca_file: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchedKind:
-    """A kind of objects as the API has it: `group/version` ("v1" for the core), name, plural."""
+WatchedKind = KindSpec
+Objects = ObjectsSpec
+"""As the fleet file says it."""
 
-    api: str
-    name: str
-    plural: str
-
-    @property
-    def group(self) -> str:
-        """The API group, as access rights name it."""
-        # The core group's API is `v1` alone: `partition` would take the version for a group.
-        return self.api.rpartition("/")[0]
-
-
-DEPLOYMENT: Final = WatchedKind(api="apps/v1", name="Deployment", plural="deployments")
-BOARD_LABELS: Final = {"grafana_dashboard": "1"}
-"""What the sidecar of Grafana's chart looks for."""
+DEPLOYMENT: Final = WatchedKind.model_validate("Deployment")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,26 +96,14 @@ class AnnotatedObject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Objects:
-    """How the objects that `build` writes are named, labelled and run."""
-
-    namespace: str = "monitoring"
-    labels: Mapping[str, str] = field(default_factory=dict)
-    board_labels: Mapping[str, str] = field(default_factory=lambda: BOARD_LABELS)
-    image: str = ""
-    secret: str = "tritonobs"  # noqa: S105 (the name of an object)
-    serve_replicas: int = 2
-    prometheus_namespace: str = ""
-    autoscaling: tuple[ScaledPool, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Kubernetes:
     """The `kubernetes:` section; what is None is not wanted."""
 
     server: ApiServer | None = None
     watched: Watched | None = None
     objects: Objects | None = None
+    pools: tuple[ScaledPool, ...] = ()
+    """Those of `objects`, with all that they leave out."""
 
     @property
     def naming(self) -> Objects:
@@ -158,15 +119,15 @@ def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
         server=server,
         namespace=said.namespace,
         annotation=said.annotation,
-        kinds=tuple(WatchedKind(api=one.api, name=one.kind, plural=one.plural) for one in said.kinds)
-        or (DEPLOYMENT,),
+        kinds=said.kinds or (DEPLOYMENT,),
         events=said.events,
     )
     return Kubernetes(
         server=server,
         # A rules file holds the limits of the fleet file: annotations would have no effect.
         watched=watched if said.watch and spec.limits_source == "serve" else None,
-        objects=build_objects(said.objects, servers_namespace(spec)) if said.objects else None,
+        objects=said.objects,
+        pools=build_pools(spec),
     )
 
 
@@ -175,17 +136,3 @@ def servers_namespace(spec: Spec) -> str:
     how = spec.replicas
     pods = how.kubernetes if isinstance(how, DiscoverySpec) else None
     return (pods.namespace if pods else "") or (spec.kubernetes.namespace if spec.kubernetes else "")
-
-
-def build_objects(spec: ObjectsSpec, servers: str) -> Objects:
-    """The `kubernetes.objects` section; `servers` is the namespace of the servers."""
-    return Objects(
-        namespace=spec.namespace,
-        labels=spec.labels,
-        board_labels=spec.board_labels or BOARD_LABELS,
-        image=spec.image,
-        secret=spec.secret,
-        serve_replicas=spec.serve_replicas,
-        prometheus_namespace=spec.prometheus_namespace,
-        autoscaling=tuple(build_pool(name, pool, servers) for name, pool in spec.autoscaling.items()),
-    )

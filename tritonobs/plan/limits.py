@@ -17,7 +17,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from tritonobs.findings import Step, dotted, listed, nearest, quoted
 from tritonobs.names import MAX_QPS_ANNOTATION, MODEL_ANNOTATION
 from tritonobs.plan import graph
-from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, Model, Plan, QpsLimit, TokenLimit
+from tritonobs.plan.fleet import ALL_VERSIONS, FLEET, Model, Plan, QpsLimit, TokenLimit, sections
 from tritonobs.plan.kubernetes import AnnotatedObject
 from tritonobs.spec.schema import DefaultsSpec, ModelSpec, Spec, VersionSpec
 from tritonobs.spec.values import parse_qps
@@ -32,12 +32,7 @@ TOKENS_FIELD = "tokens_per_second_limit"
 
 def written_limits(spec: Spec) -> dict[str, QpsLimit]:
     """Every limit by the field that holds it; the default is not of any model. `unlimited` is infinite."""
-    return {limit.origin: limit for _, limit in _all(spec)}
-
-
-def limit_paths(spec: Spec) -> dict[str, Path]:
-    """The same fields, as the steps that lead to them."""
-    return {limit.origin: path for path, limit in _all(spec)}
+    return {limit.origin: limit for _, limit in limits_with_paths(spec)}
 
 
 def declared_limits(spec: Spec) -> Iterator[QpsLimit]:
@@ -52,16 +47,14 @@ def declared_limits(spec: Spec) -> Iterator[QpsLimit]:
         )
 
 
-def _all(spec: Spec) -> Iterator[tuple[Path, QpsLimit]]:
+def limits_with_paths(spec: Spec) -> Iterator[tuple[Path, QpsLimit]]:
+    """Every limit as written, and the steps that lead to its field."""
     yield from _of(spec, FLEET, ALL_VERSIONS, ())
     if spec.defaults.qps_limit is not None:
         limit = QpsLimit(model=FLEET, version=ALL_VERSIONS, qps=spec.defaults.qps_limit, origin=DEFAULT_FIELD)
         yield ("defaults", "qps_limit"), limit
-    for name, model in spec.models.items():
-        path = ("models", name)
-        yield from _of(model, name, ALL_VERSIONS, path)
-        for version, own in model.versions.items():
-            yield from _of(own, name, version, (*path, "versions", version))
+    for path, name, version, section in sections(spec):
+        yield from _of(section, name, version, path)
 
 
 def _of(
@@ -109,11 +102,8 @@ def written_token_limits(spec: Spec) -> dict[str, TokenLimit]:
 def _written(spec: Spec) -> Iterator[tuple[str, str, ByKind]]:
     """Model, version and what is written for them: the default, then each model before its versions."""
     yield FLEET, ALL_VERSIONS, _own(spec.defaults, FLEET, ALL_VERSIONS, ("defaults",))
-    for name, model in spec.models.items():
-        path = ("models", name)
-        yield name, ALL_VERSIONS, _own(model, name, ALL_VERSIONS, path)
-        for version, section in model.versions.items():
-            yield name, version, _own(section, name, version, (*path, "versions", version))
+    for path, name, version, section in sections(spec):
+        yield name, version, _own(section, name, version, path)
 
 
 def _own(
@@ -228,16 +218,13 @@ def resolve_limits(models: Sequence[Model], declared: Iterable[QpsLimit]) -> tup
 
     `declared` may hold several limits for one subject; one with a time wins over one without while it holds.
     """
-    by_model: dict[str, list[QpsLimit]] = {}
-    for limit in declared:
-        by_model.setdefault(limit.model, []).append(limit)
+    declared = tuple(declared)
     known = {model.name: model for model in models}
     edges = graph.direct_calls(models)
-    resolved = [*_pieces([], {}, by_model.get(FLEET, []))]
+    resolved = _pieces([], {}, [limit for limit in declared if limit.model == FLEET])
     # Each group has its own pieces of time: a schedule of one model must not cut all other limits.
-    for group in graph.connected(edges):
+    for group, own in _groups(edges, declared):
         names = [name for name in group if name in known]
-        own = [limit for name in names for limit in by_model.get(name, [])]
         if own:
             resolved += _pieces([known[name] for name in names], {name: edges[name] for name in names}, own)
     subjects = [
@@ -258,12 +245,19 @@ def limited_models(limits: Iterable[QpsLimit]) -> frozenset[str]:
 
 def pieces(models: Sequence[Model], declared: Iterable[QpsLimit]) -> Iterator[tuple[int, str]]:
     """How much work each group of models makes in `resolve_limits`, and one of its models."""
+    for group, own in _groups(graph.direct_calls(models), declared):
+        yield (len(_moments(own)) + 1) * (len(own) + len(group)), group[0]
+
+
+def _groups(
+    edges: graph.Edges, declared: Iterable[QpsLimit]
+) -> Iterator[tuple[tuple[str, ...], list[QpsLimit]]]:
+    """Each group of models that have to do with each other, and the limits declared for them."""
     by_model: dict[str, list[QpsLimit]] = {}
     for limit in declared:
         by_model.setdefault(limit.model, []).append(limit)
-    for group in graph.connected(graph.direct_calls(models)):
-        own = [limit for name in group for limit in by_model.get(name, [])]
-        yield (len(_moments(own)) + 1) * (len(own) + len(group)), group[0]
+    for group in graph.connected(edges):
+        yield group, [limit for name in group for limit in by_model.get(name, [])]
 
 
 def with_overrides(plan: Plan, overrides: Mapping[tuple[str, str], QpsLimit]) -> Plan:
@@ -280,14 +274,9 @@ def with_overrides(plan: Plan, overrides: Mapping[tuple[str, str], QpsLimit]) ->
 def limits_at(limits: Iterable[QpsLimit], now: datetime) -> Iterator[QpsLimit]:
     """The limits that hold at `now`."""
     for limit in limits:
-        if holds(limit, now):
+        begun = limit.valid_from is None or limit.valid_from <= now
+        if begun and (limit.valid_until is None or now < limit.valid_until):
             yield limit
-
-
-def holds(limit: QpsLimit, now: datetime) -> bool:
-    """Whether the limit holds at `now`."""
-    begun = limit.valid_from is None or limit.valid_from <= now
-    return begun and (limit.valid_until is None or now < limit.valid_until)
 
 
 def _pieces(models: Sequence[Model], edges: graph.Edges, own: Sequence[QpsLimit]) -> list[QpsLimit]:

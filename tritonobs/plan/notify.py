@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from tritonobs.chats.chat import Chat, Delivered, MentionSpec
+from tritonobs.chats.chat import Chat, Delivered, MentionSpec, People
+from tritonobs.section import Language
 from tritonobs.spec.notify import (
     AuthSpec,
     DeadManSpec,
     NightingaleSpec,
     NotifySpec,
     OwnAlertmanager,
+    RouteSpec,
     WebhookSpec,
 )
 
-Language = Literal["en", "zh"]
 Nightingale = NightingaleSpec
+Route = RouteSpec
+"""As the fleet file says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,18 +34,24 @@ class SecretSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
-    """A channel of a chat that Alertmanager sends to: the list of its receivers, and the entry there."""
+class OfChat:
+    """An entry of a chat in the fleet file."""
 
     chat: str
     name: str
-    section: str
-    config: Mapping[str, Any]
 
     @property
     def receiver(self) -> str:
-        """`slack/vision`."""
+        """`dingtalk/oncall`."""
         return f"{self.chat}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel(OfChat):
+    """A channel of a chat that Alertmanager sends to: the list of its receivers, and the entry there."""
+
+    section: str
+    config: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,45 +79,21 @@ OWN: Final = "alertmanager/"
 """Stands before the name of a receiver of the user's own Alertmanager configuration."""
 
 
-def build_webhook(name: str, spec: WebhookSpec, base: Path) -> Webhook:
-    """An HTTP service."""
-    if spec.url:
-        return Webhook(name=name, url=spec.url)
-    return Webhook(name=name, secret=secret_source(spec.url_file, spec.url_env, base))
-
-
-def build_dead_man(spec: DeadManSpec | None, base: Path) -> DeadMan | None:
-    """Where the Watchdog alert goes."""
-    if spec is None:
-        return None
-    return DeadMan(webhook=build_webhook(DEAD_MAN, spec, base), every_seconds=spec.every)
-
-
-def secret_source(file: Path | None, env: str, base: Path) -> SecretSource:
-    """The file, made absolute, or the variable."""
-    return SecretSource(file=base / file if file else None, env=env)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
+class Mention(People):
     """The people to mention for alerts whose labels have one of the given values; no label: any alert."""
 
     match: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    mobiles: tuple[str, ...] = ()
-    user_ids: tuple[str, ...] = ()
-    everyone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Robot:
+class Robot(OfChat):
     """A robot of a chat. Its webhook and signing secret stay in their files or variables until sent.
 
     `secret` is None for a robot guarded by a keyword or an address list instead of a signature. `failover`
     names the robots that replace it, in this order.
     """
 
-    chat: str
-    name: str
     webhook: SecretSource
     secret: SecretSource | None = None
     keyword: str = ""
@@ -117,20 +102,6 @@ class Robot:
     language: Language = "en"
     template_file: Path | None = None
     messages_per_minute: int = 20
-
-    @property
-    def receiver(self) -> str:
-        """`dingtalk/oncall`."""
-        return f"{self.chat}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
-    """Alerts whose labels have one of the given values go to these receivers (`kind/name`)."""
-
-    match: tuple[tuple[str, tuple[str, ...]], ...]
-    receivers: tuple[str, ...]
-    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,19 +154,31 @@ def build_notify(spec: NotifySpec, own: OwnAlertmanager | None, base: Path) -> N
             if not chat.through_serve(written)
             for section, config in [chat.receiver(written, spec.language, base)]
         ),
-        webhooks=tuple(build_webhook(name, webhook, base) for name, webhook in spec.webhook.items()),
-        dead_man=build_dead_man(spec.dead_man, base),
-        routes=tuple(
-            Route(match=tuple(route.match.items()), receivers=route.to, continues=route.continue_)
-            for route in spec.routes
-        ),
+        webhooks=tuple(_webhook(name, webhook, base) for name, webhook in spec.webhook.items()),
+        dead_man=_dead_man(spec.dead_man, base) if spec.dead_man else None,
+        routes=spec.routes,
         alertmanager=own,
     )
 
 
+def _webhook(name: str, spec: WebhookSpec, base: Path) -> Webhook:
+    if spec.url:
+        return Webhook(name=name, url=spec.url)
+    return Webhook(name=name, secret=_secret_source(spec.url_file, spec.url_env, base))
+
+
+def _dead_man(spec: DeadManSpec, base: Path) -> DeadMan:
+    return DeadMan(webhook=_webhook(DEAD_MAN, spec, base), every_seconds=spec.every)
+
+
+def _secret_source(file: Path | None, env: str, base: Path) -> SecretSource:
+    """The file, made absolute, or the variable."""
+    return SecretSource(file=base / file if file else None, env=env)
+
+
 def _robot(chat: Chat, name: str, robot: Delivered, spec: NotifySpec, base: Path) -> Robot:
     webhook, secret = (
-        secret_source(getattr(robot, f"{field}_file", None), getattr(robot, f"{field}_env", ""), base)
+        _secret_source(getattr(robot, f"{field}_file", None), getattr(robot, f"{field}_env", ""), base)
         for field in ("webhook", "secret")
     )
     return Robot(

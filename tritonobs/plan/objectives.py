@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final, Literal
 
-from tritonobs.findings import Source, Step
+from tritonobs.findings import Step
 from tritonobs.plan.fleet import ALL_VERSIONS, Slo
 from tritonobs.spec.schema import ModelSpec, SloSpec, Spec
 from tritonobs.stage.series import DEFAULT_BOUNDS_SECONDS, TOTAL
@@ -47,31 +47,38 @@ BOUNDS: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promise:
-    """An SLO of one model or version after inheritance; `source` has what decided it at these paths."""
+    """An SLO of one model or version after inheritance, and what decided it.
+
+    `written` is the last place that names it; `places` are those of its fields.
+    """
 
     name: str
     model: str
     version: str
-    source: Source
+    said: SloSpec
     written: Path = ()
-    objective: Decimal | None = None
-    threshold: Decimal | None = None
-    threshold_written: Path = ()
-    stage: str = ""
-    stage_written: Path = ()
-    traced: bool = False
-    charges_invalid: bool = False
-    invalid_written: Path = ()
+    places: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def traced(self) -> bool:
+        """Whether Triton's traces measure it, not the stages."""
+        return self.said.source == "traces"
+
+    @property
+    def stage(self) -> str:
+        """The stage that is timed; "" for availability."""
+        whole = TRACED_REQUEST if self.traced else TOTAL
+        return self.said.stage or (whole if self.said.threshold is not None else "")
 
 
 def promises(spec: Spec) -> Iterator[Promise]:
     """Every SLO of every model and version, complete or not; those disabled with `none` are left out."""
     for name, model in spec.models.items():
-        none = Promise(name="", model=name, version=ALL_VERSIONS, source=spec.source)
+        none = Promise(name="", model=name, version=ALL_VERSIONS, said=SloSpec())
         whole = _merge({}, spec.defaults.slos, none, ("defaults", "slos"))
         if model.pipeline == "ensemble":
             # An ensemble has no code of ours that could time a request: latency must be asked for by name.
-            whole = {slo: kept for slo, kept in whole.items() if kept.threshold is None or kept.traced}
+            whole = {slo: kept for slo, kept in whole.items() if kept.traced or kept.said.threshold is None}
         whole = _merge(whole, model.slos, none, ("models", name, "slos"))
         yield from whole.values()
         for version, own in model.versions.items():
@@ -81,15 +88,16 @@ def promises(spec: Spec) -> Iterator[Promise]:
 
 def slo(promise: Promise) -> Slo:
     """The plan's value of an SLO that was found complete."""
+    said = promise.said
     return Slo(
         name=promise.name,
         model=promise.model,
         version=promise.version,
-        objective_ratio=promise.objective or Decimal(0),
+        objective_ratio=said.objective or Decimal(0),
         stage=promise.stage,
-        threshold_seconds=promise.threshold,
-        source="traces" if promise.traced else "stages",
-        charges_invalid=promise.charges_invalid,
+        threshold_seconds=said.threshold,
+        source=said.source or "stages",
+        charges_invalid=said.invalid == "bad",
     )
 
 
@@ -125,22 +133,13 @@ def _merge(
         if not written.promised:
             continue
         here = (*path, name)
-        promise = replace(promise, written=here, objective=written.objective or promise.objective)
-        if written.threshold is not None:
-            promise = replace(promise, threshold=written.threshold, threshold_written=(*here, "threshold"))
-        if written.source is not None:
-            promise = replace(promise, traced=written.source == "traces")
-            # The stage may be the default of the other source, which must not stay with this one.
-            if promise.stage in {TOTAL, TRACED_REQUEST}:
-                promise = replace(promise, stage="")
-        if written.invalid is not None:
-            charged = written.invalid == "bad"
-            promise = replace(promise, charges_invalid=charged, invalid_written=(*here, "invalid"))
-        if written.stage is not None:
-            promise = replace(promise, stage=written.stage, stage_written=(*here, "stage"))
-        if promise.threshold is not None and not promise.stage:
-            promise = replace(promise, stage=TRACED_REQUEST if promise.traced else TOTAL)
-        merged[name] = promise
+        own_fields = written.model_dump(exclude_none=True)
+        places = {**promise.places, **{field: (*here, field) for field in own_fields}}
+        # The whole request of the other source must not stay with this one.
+        if written.source is not None and promise.said.stage in {TOTAL, TRACED_REQUEST}:
+            own_fields.setdefault("stage", None)
+        said = promise.said.model_copy(update=own_fields)
+        merged[name] = replace(promise, written=here, said=said, places=places)
     return merged
 
 

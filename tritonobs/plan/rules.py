@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tritonobs import names
-from tritonobs.spec.rules import SERVE, TRACES, TRITON, Knob, Tier, threshold_knobs
+from tritonobs.spec.rules import SERVE, TRACES, TRITON, Tier, threshold_knobs
 from tritonobs.spec.schema import DiscoverySpec, Spec
 from tritonobs.stage.series import format_bound
 from tritonobs.units import format_duration
@@ -61,8 +61,7 @@ def replica_label(spec: Spec) -> str:
 
 def build_rules(fleet: Spec) -> RuleSettings:
     """The section `rules` of a fleet file as the renderers want it."""
-    spec, knobs = fleet.rules, threshold_knobs()
-    written = {name: getattr(spec.thresholds, name) for name in knobs}
+    spec = fleet.rules
     return RuleSettings(
         selector=spec.selector,
         serve_selector=spec.serve_selector,
@@ -77,9 +76,9 @@ def build_rules(fleet: Spec) -> RuleSettings:
         records_at_once=spec.records_at_once and not fleet.prometheus.agents,
         severities=spec.severities,
         thresholds={
-            knobs[name].name: _value(knobs[name], value)
-            for name, value in written.items()
-            if value is not None
+            knob.name: format_duration(value) if knob.as_text else json_number(value)
+            for field, knob in threshold_knobs().items()
+            if (value := getattr(spec.thresholds, field)) is not None
         },
     )
 
@@ -113,9 +112,8 @@ def labels_selected(selector: str) -> dict[str, str]:
 _UNESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-def _value(knob: Knob, value: Decimal) -> float | str:
-    if knob.as_text:
-        return format_duration(value)
+def json_number(value: Decimal) -> int | float:
+    """A whole number where it is one, so that jsonnet prints no `.0`."""
     return int(value) if value == value.to_integral_value() else float(value)
 
 
@@ -135,19 +133,14 @@ class RuleWindows:
         return max(_SHORTEST_SECONDS, SCRAPES_PER_WINDOW * self.scrape_seconds)
 
     @property
-    def medium_seconds(self) -> Decimal:
-        """One minute, or the short window where that is longer."""
-        return max(_MEDIUM_SECONDS, self.short_seconds)
-
-    @property
     def short(self) -> str:
         """`20s` at a scrape every 5 s."""
         return format_duration(self.short_seconds)
 
     @property
     def medium(self) -> str:
-        """`1m` at every scrape interval up to 15 s."""
-        return format_duration(self.medium_seconds)
+        """`1m` at every scrape interval up to 15 s, then as `short`."""
+        return format_duration(max(_MEDIUM_SECONDS, self.short_seconds))
 
     @property
     def base(self) -> str:

@@ -10,7 +10,6 @@ import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -36,8 +35,8 @@ _BURNS = tuple(f"TritonErrorBudgetBurn{tier}" for tier in ("Fast", "Medium", "Sl
 def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
     """The configuration, the fragment and the message templates; no secret is read for them."""
     own = plan.notify.alertmanager
-    config = _alone(plan) if own is None else _merged(plan, own)
-    source = "" if own is None else " and notify.alertmanager_file"
+    config = _merged(plan, own) if own else {**fragment(plan), "route": whole_tree(plan)}
+    source = " and notify.alertmanager_file" if own else ""
     comment = f"Made by tritonobs from the fleet file of {plan.fleet}{source}; change those and build again."
     how = (
         f"Made by tritonobs from the fleet file of {plan.fleet}. For an Alertmanager that is configured "
@@ -49,15 +48,6 @@ def render_alertmanager(plan: Plan) -> tuple[Artifact, ...]:
         Artifact(path=FRAGMENT, text=yaml_text(fragment(plan), comment=how)),
         Artifact(path=f"alertmanager/{_TEMPLATES}", text=templates.read_text(encoding="utf-8")),
     )
-
-
-def _alone(plan: Plan) -> Config:
-    return {
-        "templates": [_TEMPLATES],
-        "route": whole_tree(plan),
-        "inhibit_rules": inhibit_rules(plan),
-        "receivers": receivers(plan),
-    }
 
 
 def fragment(plan: Plan) -> Config:
@@ -232,41 +222,24 @@ class Timing:
     """
 
     severity: str
-    wait_seconds: Decimal
-    interval_seconds: Decimal
-    repeat_seconds: Decimal
+    wait_seconds: int
+    interval_seconds: int
+    repeat_seconds: int
 
 
 # A page may wait a second for others. A ticket waits three minutes, because no one acts on it at once: by
 # then its whole family has fired, and so has a page that makes it superfluous (bench/incidents.py).
 TIMINGS: Final = (
-    Timing(
-        severity="critical",
-        wait_seconds=Decimal(1),
-        interval_seconds=Decimal(10),
-        repeat_seconds=Decimal(14_400),
-    ),
-    Timing(
-        severity="warning",
-        wait_seconds=Decimal(180),
-        interval_seconds=Decimal(300),
-        repeat_seconds=Decimal(43_200),
-    ),
-    Timing(
-        severity="info",
-        wait_seconds=Decimal(60),
-        interval_seconds=Decimal(300),
-        repeat_seconds=Decimal(259_200),
-    ),
+    Timing(severity="critical", wait_seconds=1, interval_seconds=10, repeat_seconds=14_400),
+    Timing(severity="warning", wait_seconds=180, interval_seconds=300, repeat_seconds=43_200),
+    Timing(severity="info", wait_seconds=60, interval_seconds=300, repeat_seconds=259_200),
 )
 
 
 def whole_tree(plan: Plan) -> Config:
     """The root route of an Alertmanager that is ours alone."""
-    return {
-        **_pace(plan),
-        "routes": [_watchdog(plan.notify), *_inner(plan), *_by_severity(TIMINGS, _group(plan))],
-    }
+    whole = _whole(plan)
+    return {**whole, "routes": [_watchdog(plan.notify), *whole["routes"]]}
 
 
 def branches(plan: Plan) -> list[Config]:
@@ -277,25 +250,22 @@ def branches(plan: Plan) -> list[Config]:
     # A route of theirs for the Watchdog gets it as well: both dead man's switches need it.
     watchdog = [_watchdog(plan.notify) | {"continue": True}] if plan.notify.dead_man else []
     if all_destinations(plan):
-        whole = {
-            "matchers": [OURS],
-            **_pace(plan),
-            "routes": [*_inner(plan), *_by_severity(TIMINGS, _group(plan))],
-        }
-        return [*watchdog, whole]
+        return [*watchdog, {"matchers": [OURS], **_whole(plan)}]
     return [
         *watchdog,
         *(route | {"matchers": [OURS, *route["matchers"]]} for route in _inner(plan)),
     ]
 
 
-def _pace(plan: Plan) -> Config:
+def _whole(plan: Plan) -> Config:
+    """The route of all our alerts but the Watchdog, to every destination."""
     usual = next(timing for timing in TIMINGS if timing.severity == "warning")
     return {
         "receiver": receiver_name(all_destinations(plan)),
         # Small groups: an alert of one model must not wait for another's. serve merges them in any case.
         "group_by": list(_group(plan)),
         **_timing(usual),
+        "routes": [*_inner(plan), *_by_severity(TIMINGS, _group(plan))],
     }
 
 
@@ -339,15 +309,15 @@ def _tests(notify: Notify) -> Iterator[Config]:
 
 def _route(route: Route, group: tuple[str, ...]) -> Iterator[Config]:
     """One route for all receivers of ours together, and one for each of the user's own."""
-    severities = dict(route.match).get("severity")
+    severities = route.match.get("severity")
     timings = [one for one in TIMINGS if severities is None or one.severity in severities]
-    ours = tuple(name for name in route.receivers if not name.startswith(OWN))
-    others = [name.removeprefix(OWN) for name in route.receivers if name.startswith(OWN)]
+    ours = tuple(name for name in route.to if not name.startswith(OWN))
+    others = [name.removeprefix(OWN) for name in route.to if name.startswith(OWN)]
     receivers = [*([receiver_name(ours)] if ours else []), *others]
     for place, receiver in enumerate(receivers, start=1):
-        goes_on = route.continues or place < len(receivers)
+        goes_on = route.continue_ or place < len(receivers)
         yield {
-            "matchers": [matcher(label, values) for label, values in route.match],
+            "matchers": [matcher(label, values) for label, values in route.match.items()],
             "receiver": receiver,
             **({"continue": True} if goes_on else {}),
             "routes": list(_by_severity(timings, group)),
@@ -387,7 +357,7 @@ def receiver_name(destinations: Sequence[str]) -> str:
 
 def receivers(plan: Plan) -> list[Config]:
     """Every receiver that a route names: the dead man's switch, every destination, every combination."""
-    written = (route.receivers for route in plan.notify.routes)
+    written = (route.to for route in plan.notify.routes)
     ours = (tuple(name for name in names if not name.startswith(OWN)) for names in written)
     single = ((name,) for name, _, _ in _destinations(plan))
     # The empty combination sends nothing: alerts of the severity none are routed to it.

@@ -44,13 +44,12 @@ _OLD: Final = frozenset(
 def render_grafana(plan: Plan, folder: PurePosixPath = PROVISIONING) -> tuple[Artifact, ...]:
     """Data sources, folder and boards, for a Grafana that reads its provisioning from `folder`."""
     comment = _COMMENT.format(fleet=" ".join(plan.fleet.split()), folder=folder)
+    # Grafana looks for the last three folders, too, and logs an error for each that is not there.
+    folders = {"datasources": _sources(plan), "dashboards": _boards(folder), **_NOTHING}
     return (
-        Artifact(path="grafana/datasources/tritonobs.yaml", text=yaml_text(_sources(plan), comment=comment)),
-        Artifact(path="grafana/dashboards/tritonobs.yaml", text=yaml_text(_boards(folder), comment=comment)),
-        # Grafana looks for these folders, too, and logs an error for each that is not there.
         *(
-            Artifact(path=f"grafana/{name}/tritonobs.yaml", text=yaml_text(nothing, comment=comment))
-            for name, nothing in _NOTHING.items()
+            Artifact(path=f"grafana/{name}/tritonobs.yaml", text=yaml_text(value, comment=comment))
+            for name, value in folders.items()
         ),
         *render_dashboards(plan),
     )

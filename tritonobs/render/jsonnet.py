@@ -182,7 +182,7 @@ def _answered(asked: Mapping[str, Any], snippet: str, fields: Sequence[str]) -> 
     if importer.refused and "error" not in result:
         # As a text, a file that was refused would be taken for what it holds.
         result = {"error": importer.refused[0]}
-    return {**result, "read": importer.read}
+    return {**result, "read": list(importer.read)}
 
 
 class _Importer:
@@ -192,13 +192,13 @@ class _Importer:
         self._file, self._text, self._most = asked["file"], asked["text"], asked["most"]
         self._within = [Path(folder) for folder in asked["within"]]
         self._libraries: list[str] = asked["libraries"]
-        self.read: list[str] = []
+        self.read: dict[str, None] = {}
         self.refused: list[str] = []
 
     def __call__(self, folder: str, wanted: str) -> tuple[str, bytes]:
         """The path and the content of an import, as jsonnet asks for it."""
         if not folder and wanted == self._file:
-            self._note(self._file)
+            self.read[self._file] = None
             return self._file, str(self._text).encode()
         for path in self._candidates(folder, wanted):
             if not os.path.lexists(path):
@@ -211,17 +211,13 @@ class _Importer:
                 data = read_bytes(Path(path), most=self._most)
             except FileUnusable as error:
                 return self._refuse(wanted, error.reason)
-            self._note(path)
+            self.read[path] = None
             return path, data
         return self._refuse(wanted, "is neither beside the file nor in vendor/ or a folder of --jpath")
 
     def _candidates(self, folder: str, wanted: str) -> Iterator[str]:
         for at in (folder, *self._libraries):
             yield os.path.normpath(os.path.join(at, wanted))  # noqa: PTH118 (jsonnet's own way, with absolute ones)
-
-    def _note(self, path: str) -> None:
-        if path not in self.read:
-            self.read.append(path)
 
     def _refuse(self, wanted: str, reason: str) -> tuple[str, bytes]:
         message = f"import {wanted!r}: {reason}"

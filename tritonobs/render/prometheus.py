@@ -7,13 +7,14 @@ by its flags. Where shards share them, the global Prometheus asks those for the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from tritonobs import names
 from tritonobs.plan.fleet import (
+    Group,
     Plan,
     Pods,
     ReplicaSource,
@@ -21,8 +22,9 @@ from tritonobs.plan.fleet import (
     TargetsFile,
     address_of,
     own_labels,
+    page_group,
+    target_groups,
     triton_labels,
-    triton_targets,
 )
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.render.rules import Given, given_by_shards, rules_config
@@ -60,12 +62,15 @@ _POD = "__meta_kubernetes_pod_"
 def render_prometheus(plan: Plan) -> tuple[Artifact, ...]:
     """`prometheus.yml`, and `agents.yml` where agents share the servers; rules are rendered beside them."""
     if plan.prometheus.agents:
-        return tuple(render_agents(plan, triton_job(plan), _own_jobs(plan)))
+        return tuple(_render_agents(plan))
     config = {
         "global": {**clock(plan), "external_labels": plan.cluster_labels},
         "rule_files": [f"rules/{name}.rules.yml" for name in rule_files(plan)],
         "alerting": {"alertmanagers": [_endpoint(plan.addresses.alertmanager_url)]},
-        "scrape_configs": _jobs(plan),
+        "scrape_configs": [
+            *(federation(plan) if plan.rules.tier == "global" else [triton_job(plan)]),
+            *_own_jobs(plan),
+        ],
     }
     comment = _COMMENT.format(fleet=" ".join(plan.fleet.split()), retention=plan.prometheus.retention_days)
     return (Artifact(path=PATH, text=yaml_text(config, comment=comment)),)
@@ -84,11 +89,6 @@ def clock(plan: Plan) -> dict[str, Any]:
 def rule_files(plan: Plan) -> tuple[str, ...]:
     """The rule files of a fleet, without `.rules.yml`."""
     return ("records", "alerts", *(("objectives",) if plan.limits_source == "rules" else ()))
-
-
-def _jobs(plan: Plan) -> list[dict[str, Any]]:
-    federated = plan.rules.tier == "global"
-    return [*(federation(plan) if federated else [triton_job(plan)]), *_own_jobs(plan)]
 
 
 def _own_jobs(plan: Plan) -> list[dict[str, Any]]:
@@ -119,19 +119,16 @@ def _servers(plan: Plan) -> dict[str, Any]:
         discovery = {"url": f"{plan.addresses.serve_url}/sd/triton", "refresh_interval": "15s"}
         return {"http_sd_configs": [discovery]}
     if plan.replica_source is not None:
-        return found_targets(plan, plan.replica_source)
-    return {
-        "static_configs": [
-            {"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)
-        ]
-    }
+        found = plan.replica_source
+        return {**_discovery(plan, found), "relabel_configs": relabellings(plan, found)}
+    return {"static_configs": target_groups(plan)}
 
 
 def _prometheus(plan: Plan) -> dict[str, Any]:
     """The pages of Prometheus itself, and of its shards: whether their rules fail or come late."""
     page = _page(plan.addresses.prometheus_url, plan.cluster_labels)
     if plan.rules.tier == "global":
-        page["static_configs"] += shard_targets(plan, "/metrics")
+        page["static_configs"] += _numbered_pages(plan, plan.prometheus.shards, "/metrics")
     return page
 
 
@@ -158,7 +155,7 @@ def _endpoint(url: str) -> dict[str, Any]:
     return {"scheme": parts.scheme, **prefix, "static_configs": [{"targets": [address_of(url)]}]}
 
 
-def render_agents(plan: Plan, servers: dict[str, Any], others: list[dict[str, Any]]) -> Iterator[Artifact]:
+def _render_agents(plan: Plan) -> Iterator[Artifact]:
     """`agents.yml` with the job of the servers, and `prometheus.yml` with the pages of all other parts."""
     settings = plan.prometheus
     interval = format_duration(settings.scrape_interval_seconds)
@@ -167,15 +164,16 @@ def render_agents(plan: Plan, servers: dict[str, Any], others: list[dict[str, An
     yield Artifact(
         path=AGENTS,
         text=yaml_text(
-            {"global": general, "scrape_configs": [_understood(servers)]},
+            {"global": general, "scrape_configs": [_understood(triton_job(plan))]},
             comment=_AGENTS_COMMENT.format(fleet=fleet, count=len(settings.agents)),
         ),
     )
-    pages = {"job_name": names.AGENTS_JOB, "static_configs": [*_pages(plan)]}
+    pages = _numbered_pages(plan, settings.agents, "/metrics")
+    agents = {"job_name": names.AGENTS_JOB, "static_configs": pages}
     yield Artifact(
         path=STORE,
         text=yaml_text(
-            {"global": general, "scrape_configs": [*others, pages]},
+            {"global": general, "scrape_configs": [*_own_jobs(plan), agents]},
             comment=_STORE_COMMENT.format(fleet=fleet, retention=settings.retention_days),
         ),
     )
@@ -191,37 +189,14 @@ def _understood(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _pages(plan: Plan) -> Iterator[dict[str, Any]]:
-    for number, url in enumerate(plan.prometheus.agents):
-        yield {
-            "targets": [address_of(url)],
-            "labels": {
-                "__scheme__": urlsplit(url).scheme,
-                "__metrics_path__": f"{urlsplit(url).path}/metrics",
-                **plan.cluster_labels,
-                names.SHARD: str(number),
-            },
-        }
-
-
 def shard_labels(plan: Plan, number: int) -> dict[str, str]:
     """What a shard adds to all that leaves it."""
     return {**plan.cluster_labels, names.SHARD: str(number)}
 
 
-def shard_targets(plan: Plan, path: str) -> list[dict[str, Any]]:
-    """A page of each shard, with the labels of what it gives."""
-    return [
-        {
-            "targets": [address_of(url)],
-            "labels": {
-                "__scheme__": urlsplit(url).scheme,
-                "__metrics_path__": f"{urlsplit(url).path}{path}",
-                **shard_labels(plan, number),
-            },
-        }
-        for number, url in enumerate(plan.prometheus.shards)
-    ]
+def _numbered_pages(plan: Plan, urls: Sequence[str], path: str) -> list[Group]:
+    """A page of each shard or agent, with the labels of what it gives."""
+    return [page_group(f"{url}{path}", shard_labels(plan, number)) for number, url in enumerate(urls)]
 
 
 def federation(plan: Plan) -> list[dict[str, Any]]:
@@ -250,18 +225,13 @@ def _job(plan: Plan, name: str, given: list[Given], *, own_times: bool) -> dict[
         "honor_labels": True,
         "honor_timestamps": own_times,
         "params": {"match[]": [f'{{__name__=~"{matched}"}}']},
-        "static_configs": shard_targets(plan, "/federate"),
+        "static_configs": _numbered_pages(plan, plan.prometheus.shards, "/federate"),
         "metric_relabel_configs": [
             # A record that has no job would get that of this scrape.
             {"source_labels": ["job"], "regex": name, "target_label": "job", "replacement": ""},
             {"source_labels": ["__name__"], "target_label": "__name__", "replacement": f"{names.SHARD}:$1"},
         ],
     }
-
-
-def found_targets(plan: Plan, how: ReplicaSource) -> dict[str, Any]:
-    """The part of a scrape configuration that finds servers and names them."""
-    return {**_discovery(plan, how), "relabel_configs": relabellings(plan, how)}
 
 
 def relabellings(plan: Plan, how: ReplicaSource) -> list[dict[str, Any]]:
@@ -275,18 +245,15 @@ def relabellings(plan: Plan, how: ReplicaSource) -> list[dict[str, Any]]:
         # A pod that is over has no metrics page and keeps its address for a while.
         {"source_labels": [f"{_POD}phase"], "regex": "Pending|Succeeded|Failed|Unknown", "action": "drop"},
         {"source_labels": [f"{_POD}container_init"], "regex": "true", "action": "drop"},
-        {
-            "source_labels": [f"{_POD}ip"],
-            "regex": "(.+:.+)",
-            "target_label": _ADDRESS,
-            "replacement": f"[$1]:{how.port}",
-        },
-        {
-            "source_labels": [f"{_POD}ip"],
-            "regex": "([^:]+)",
-            "target_label": _ADDRESS,
-            "replacement": f"$1:{how.port}",
-        },
+        *(
+            {
+                "source_labels": [f"{_POD}ip"],
+                "regex": address,
+                "target_label": _ADDRESS,
+                "replacement": f"{host}:{how.port}",
+            }
+            for address, host in (("(.+:.+)", "[$1]"), ("([^:]+)", "$1"))
+        ),
         _copied(f"{_POD}name", plan.rules.replica_label),
         _copied("__meta_kubernetes_namespace", "namespace"),
         *own,

@@ -19,6 +19,7 @@ import yaml
 from tritonobs import assets, names
 from tritonobs.errors import RenderFailed
 from tritonobs.plan.fleet import Plan, QpsLimit
+from tritonobs.plan.rules import json_number
 from tritonobs.plan.series import constant_series, limit_series
 from tritonobs.render import jsonnet
 from tritonobs.render.artifact import Artifact, yaml_text
@@ -68,7 +69,7 @@ def rules_config(plan: Plan) -> dict[str, object]:
 def clock_knobs(scrape_seconds: Decimal, evaluation_seconds: Decimal) -> dict[str, object]:
     """What the mixin's windows and intervals follow from."""
     return {
-        "scrapeSeconds": _number(scrape_seconds),
+        "scrapeSeconds": json_number(scrape_seconds),
         "evaluationInterval": format_duration(evaluation_seconds),
     }
 
@@ -139,11 +140,6 @@ def _group(group: dict[str, Any]) -> dict[str, Any]:
     """The group with its keys in the order people write them; jsonnet sorts them by name."""
     rules = [{key: rule[key] for key in _RULE_KEYS if key in rule} for rule in group["rules"]]
     return {"name": group["name"], "interval": group["interval"], "rules": rules}
-
-
-def _number(seconds: Decimal) -> int | float:
-    """A whole number where it is one, so that jsonnet prints no `.0`."""
-    return int(seconds) if seconds == seconds.to_integral_value() else float(seconds)
 
 
 def render_objectives(plan: Plan) -> tuple[Artifact, ...]:

@@ -12,20 +12,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TypeAlias
 
 from prometheus_client import generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from tritonobs import names
-from tritonobs.plan.fleet import Plan, QpsLimit, Replica, triton_targets
+from tritonobs.plan.fleet import Group, Plan, QpsLimit, Replica, target_groups
 from tritonobs.plan.limits import limits_at
 from tritonobs.plan.series import objective_series
 from tritonobs.replicas import find_replicas
 from tritonobs.tasks import Threads
-
-Groups: TypeAlias = list[dict[str, object]]
 
 _HELP = "From the fleet file; see docs/delivery.md."
 
@@ -81,11 +78,11 @@ class Targets(Collector):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._last: Groups = []
+        self._last: list[Group] = []
         self._good_at = clock()
         self._old = False
 
-    def groups(self, plan: Plan) -> Groups | None:
+    def groups(self, plan: Plan) -> list[Group] | None:
         """The groups to answer with; None without a valid answer: Prometheus should keep its own."""
         try:
             made = target_groups(plan)
@@ -109,11 +106,6 @@ class Targets(Collector):
             "Age of the targets in the last answer; 0 when they are current.",
             value=self._clock() - self._good_at if self._old else 0,
         )
-
-
-def target_groups(plan: Plan) -> Groups:
-    """One group a replica, so that each keeps its name; the very targets of the generated configuration."""
-    return [{"targets": [target.address], "labels": target.labels} for target in triton_targets(plan)]
 
 
 class Found:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, ModelWrapValidatorHandler, WithJsonSchema, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, WithJsonSchema, model_validator
 from typing_extensions import Self  # pydantic brings it
 
 from tritonobs.findings import found, listed
@@ -16,6 +16,7 @@ from tritonobs.spec.values import (
     API_VERSION,
     DNS_NAME,
     OBJECT_KIND,
+    SHARES,
     Name,
     Url,
     bounded_duration,
@@ -40,19 +41,15 @@ _MOST_MODELS: Final = 20
 _DNS_LABEL = r"^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$"
 PoolName = Annotated[str, Field(pattern=_DNS_LABEL)]
 Servers = Annotated[int, Field(ge=1, le=_MOST_REPLICAS)]
-_Share = Annotated[
-    Decimal,
-    BeforeValidator(bounded_share(Decimal("0.1"), Decimal(1))),
-    WithJsonSchema({"type": ["string", "number"], "examples": ["80%", 0.8]}),
-]
+_Share = Annotated[Decimal, bounded_share("10%", "100%"), SHARES]
 _Wait = Annotated[
     Decimal,
-    BeforeValidator(bounded_duration(Decimal("0.001"), Decimal(3_600))),
+    bounded_duration("1ms", "1h"),
     WithJsonSchema({"type": "string", "examples": ["100ms"]}),
 ]
 _Count = Annotated[
     Decimal,
-    BeforeValidator(bounded_number(Decimal("0.1"), Decimal(10_000))),
+    bounded_number("0.1", "10000"),
     WithJsonSchema(number_schema(Decimal(0), Decimal(10_000))),
 ]
 _Models = Annotated[tuple[Name, ...], Field(max_length=_MOST_MODELS)]
@@ -148,6 +145,12 @@ class KindSpec(Section):
             )
         api, plural = KINDS[value]
         return handler({"kind": value, "api": api, "plural": plural})
+
+    @property
+    def group(self) -> str:
+        """The API group, as access rights name it."""
+        # The core group's API is `v1` alone: `partition` would take the version for a group.
+        return self.api.rpartition("/")[0]
 
 
 class ObjectsSpec(Section):

@@ -121,7 +121,7 @@ def read_fleet(path: Path) -> Reading:
     try:
         data = unpacked(path, read_bytes(path, most=MAX_BYTES))
     except FileUnusable as error:
-        return _unreadable(Finding(place=Place(file=str(path)), path="", message=error.reason))
+        return _unreadable(_finding(path, error.reason))
     text, findings = decode(data, str(path))
     return _unreadable(*findings) if findings else read_text(text, str(path))
 
@@ -162,7 +162,7 @@ def read_text(text: str, file: str) -> Reading:
     except ValidationError as error:
         errors = [one for one in error.errors(include_url=False) if not _follows(one)]
         spec = _what_is_left(source, errors) if len(errors) <= MOST_FINDINGS else None
-    findings = source.findings + [schema_finding(error, source, Spec) for error in errors[:MOST_FINDINGS]]
+    findings = source.findings + [_schema_finding(error, source) for error in errors[:MOST_FINDINGS]]
     # pydantic goes by the order of the schema, a reader by that of the file.
     findings.sort(key=lambda finding: (finding.place.line, finding.place.column))
     if len(errors) > MOST_FINDINGS:
@@ -296,36 +296,37 @@ def _finding(path: Path, message: str) -> Finding:
     return Finding(place=Place(file=str(path)), path="", message=message)
 
 
-def schema_finding(error: ErrorDetails, source: Source, schema: type[BaseModel]) -> Finding:
+def _schema_finding(error: ErrorDetails, source: Source) -> Finding:
     """One of pydantic's errors in our words, at its place in the file."""
     path = tuple(step for step in error["loc"] if step not in _MARKS)
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
-        allowed = tuple(_fields(schema, path[:-1]))
+        allowed = _fields(path[:-1])
         moved = _MOVED.get(_without_positions(path)) or _RENAMED.get(path[-1])
         hint = moved or source.guess(str(path[-1]), allowed)
         return source.finding(path, f"unknown field; allowed are {listed(allowed)}", hint=hint, key=True)
     if kind == "missing":
-        description = _description(schema, path)
+        field = _fields(path[:-1]).get(str(path[-1]))
+        description = ((field.description if field else "") or "").rstrip(".")
         return source.finding(path, "is missing", hint=description, key=True)
     written = source.written(path)
     if kind == "literal_error":
         words = _words(error)
         message = f"found {_shown(path, value)}; allowed {'are' if len(words) > 1 else 'is'} {listed(words)}"
         return source.finding(written, message, hint=source.guess(str(value), words))
-    return source.finding(written, _message(error, path, schema), key=_KEY in error["loc"])
+    return source.finding(written, _message(error, path), key=_KEY in error["loc"])
 
 
 def _without_positions(path: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(step for step in path if not isinstance(step, int))
 
 
-def _message(error: ErrorDetails, path: Sequence[Step], schema: type[BaseModel]) -> str:
+def _message(error: ErrorDetails, path: Sequence[Step]) -> str:
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     if kind == "value_error":
         return str(context["error"])
     if kind in ("model_type", "model_attributes_type", "dict_type"):
-        fields = _fields(schema, path)
+        fields = _fields(path)
         allowed = f"a mapping with {listed(fields)}" if fields else "a mapping"
         return f"found {_shown(path, value)}; allowed is {allowed}"
     if kind in _SIZES:
@@ -350,30 +351,19 @@ def _words(error: ErrorDetails) -> list[str]:
     return [word.strip("' ") for word in expected.replace(" or ", ", ").split(", ")]
 
 
-def _fields(schema: type[BaseModel], path: Sequence[Step]) -> list[str]:
-    """The fields allowed in the mapping at `path`."""
-    at = _type_at(schema, path)
-    return list(_named(at)) if isinstance(at, type) and issubclass(at, BaseModel) else []
+def _fields(path: Sequence[Step]) -> dict[str, FieldInfo]:
+    """The fields allowed in the mapping at `path`, by the names their authors write."""
+    at = _type_at(path)
+    return _named(at) if isinstance(at, type) and issubclass(at, BaseModel) else {}
 
 
 def _named(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model by the names their authors write."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
-def _description(schema: type[BaseModel], path: Sequence[Step]) -> str:
-    parent = _type_at(schema, path[:-1])
-    field = (
-        _named(parent).get(str(path[-1]))
-        if isinstance(parent, type) and issubclass(parent, BaseModel)
-        else None
-    )
-    return ((field.description if field else "") or "").rstrip(".")
-
-
-def _type_at(schema: Any, path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation can be any value)
+def _type_at(path: Sequence[Step]) -> Any:  # noqa: ANN401 (an annotation can be any value)
     """The annotation of the value at `path`."""
-    at = _bare(schema)
+    at: Any = Spec
     for position, step in enumerate(path):
         if isinstance(at, type) and issubclass(at, BaseModel):
             field = _named(at).get(str(step))

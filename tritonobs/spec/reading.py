@@ -12,7 +12,7 @@ So the new text is put in at the place the parser reports, and read back to prov
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 import yaml
@@ -65,13 +65,8 @@ def read_document(text: str, file: str) -> Source:
         yaml.YAMLError: the text is not YAML; `syntax_finding` says where and why.
     """
     reader = _Reader(file, _Loader(text))
-    first = next(reader.documents(), None)
-    if first is None:
-        return Source(file=file, root=Node(line=1, column=1), findings=reader.findings)
-    after = reader.next()
-    if isinstance(after, events.DocumentStartEvent):
-        reader.say(after, "a second document begins here; allowed is one document a file")
-    return first
+    root = reader.document() or Node(line=1, column=1)
+    return Source(file=file, root=root, findings=reader.findings)
 
 
 class _Reader:
@@ -84,21 +79,22 @@ class _Reader:
         self.anchors: dict[str, Node | None] = {}
         self.depth = self.values = self.unsaid = 0
 
-    def documents(self) -> Iterator[Source]:
-        """One document after the other, each with the findings so far; ends where one cannot be read."""
+    def document(self) -> Node | None:
+        """The one document, or None where there is none that can be read."""
         self.next()
         start = self.next()
         if isinstance(start, events.StreamEndEvent):
             self.say(start, "the file is empty")
-        while not isinstance(start, events.StreamEndEvent):
-            self.anchors.clear()
-            try:
-                root = self.node(self.next())
-            except _Stopped:
-                return
-            self.next()
-            yield Source(file=self.file, root=root, findings=self.findings)
-            start = self.next()
+            return None
+        try:
+            root = self.node(self.next())
+        except _Stopped:
+            return None
+        self.next()
+        after = self.next()
+        if isinstance(after, events.DocumentStartEvent):
+            self.say(after, "a second document begins here; allowed is one document a file")
+        return root
 
     def node(self, event: events.Event) -> Node:
         """The value that `event` begins, with everything below it."""
@@ -279,7 +275,7 @@ def set_field(text: str, path: Sequence[str], field: str, value: str) -> str:
     Raises:
         ValueError: more than this field would change, because an anchor or `<<` shares the place.
     """
-    held = _held(read_document(text, "").value(), path)
+    held = len(read_document(text, "").written(path))
     for step in reversed(path[held:]):
         field, value = step, f"{{{field}: {value}}}"
     path = path[:held]
@@ -309,15 +305,6 @@ def append_entry(text: str, path: Sequence[str], field: str, value: str) -> str:
     after = [*before, read_document(value, "").value()] if isinstance(before, list) else []
     entry = value if written[0].flow_style else f"- {value}"
     return _proven(text, _added(text, written[0], entry), (*path, field), after)
-
-
-def _held(document: object, path: Sequence[str]) -> int:
-    """How many steps of `path` the document has."""
-    for depth, step in enumerate(path):
-        if not isinstance(document, dict) or step not in document:
-            return depth
-        document = document[step]
-    return len(path)
 
 
 def _find(text: str, path: Sequence[str]) -> tuple[Any, int]:

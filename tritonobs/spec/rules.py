@@ -14,7 +14,14 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
 from tritonobs import assets, names
 from tritonobs.findings import found, listed
 from tritonobs.section import MOST_BOUNDS, LabelName, Section
-from tritonobs.spec.values import Duration, bounded_duration, bounded_number, bounded_share, number_schema
+from tritonobs.spec.values import (
+    SHARES,
+    Duration,
+    bounded_duration,
+    bounded_number,
+    bounded_share,
+    number_schema,
+)
 
 Severity = Literal["critical", "warning", "info", "none"]
 Tier = Literal["all", "shard", "global"]
@@ -73,38 +80,21 @@ class Knob:
     """Whether it is a share of one, which people read in per cent."""
 
 
-def _share(least: str, most: str) -> object:
-    return BeforeValidator(bounded_share(Decimal(least), Decimal(most)))
-
-
-def _times(least: str, most: str) -> object:
-    return BeforeValidator(bounded_number(Decimal(least), Decimal(most)))
-
-
-def _count(least: int, most: int) -> object:
-    return BeforeValidator(bounded_number(Decimal(least), Decimal(most), whole=True))
-
-
-def _time(least: int | str, most: int) -> object:
-    return BeforeValidator(bounded_duration(Decimal(least), Decimal(most)))
-
-
-_SHARES = WithJsonSchema({"type": ["string", "number"], "examples": ["80%", 0.8]})
 _DURATIONS = WithJsonSchema({"type": "string", "examples": ["100ms", "5m"]})
 _NUMBERS = WithJsonSchema(number_schema(Decimal(0), Decimal(1_000_000)))
 _KINDS: Final[dict[str, object]] = {
-    "share": Annotated[Decimal, _share("0.01", "0.99"), _SHARES],
-    "small_share": Annotated[Decimal, _share("0.0001", "0.5"), _SHARES],
-    "times": Annotated[Decimal, _times("1.1", "100"), _NUMBERS],
-    "excess": Annotated[Decimal, _times("1", "100"), _NUMBERS],
-    "deviations": Annotated[Decimal, _times("0", "20"), _NUMBERS],
-    "rate": Annotated[Decimal, _times("0.001", "1000000"), _NUMBERS],
-    "count": Annotated[Decimal, _count(1, 1_000_000), _NUMBERS],
-    "restarts": Annotated[Decimal, _count(2, 100), _NUMBERS],
-    "wait": Annotated[Decimal, _time("0.001", 3_600), _DURATIONS],
-    "ahead": Annotated[Decimal, _time(600, 43_200), _DURATIONS],
-    "kept": Annotated[Decimal, _time(3_600, 86_400), _DURATIONS],
-    "keep": Annotated[Decimal, _time(1, 3_600), _DURATIONS],
+    "share": Annotated[Decimal, bounded_share("1%", "99%"), SHARES],
+    "small_share": Annotated[Decimal, bounded_share("0.01%", "50%"), SHARES],
+    "times": Annotated[Decimal, bounded_number("1.1", "100"), _NUMBERS],
+    "excess": Annotated[Decimal, bounded_number("1", "100"), _NUMBERS],
+    "deviations": Annotated[Decimal, bounded_number("0", "20"), _NUMBERS],
+    "rate": Annotated[Decimal, bounded_number("0.001", "1000000"), _NUMBERS],
+    "count": Annotated[Decimal, bounded_number("1", "1000000", whole=True), _NUMBERS],
+    "restarts": Annotated[Decimal, bounded_number("2", "100", whole=True), _NUMBERS],
+    "wait": Annotated[Decimal, bounded_duration("1ms", "1h"), _DURATIONS],
+    "ahead": Annotated[Decimal, bounded_duration("10m", "12h"), _DURATIONS],
+    "kept": Annotated[Decimal, bounded_duration("1h", "1d"), _DURATIONS],
+    "keep": Annotated[Decimal, bounded_duration("1s", "1h"), _DURATIONS],
 }
 """What a threshold may be, by its `kind` in the table."""
 

@@ -78,16 +78,22 @@ def parse_calls(value: object) -> Decimal:
 
 def number_field(value: object, least: Decimal, most: Decimal, unit: str, *more: str) -> Decimal:
     """The value as a number in these bounds; every number of the fleet file has a least and a most."""
-    span = f"from {format_number(least)} to {format_number(most)}"
-    allowed = ", ".join((f"allowed is a number {span} ({unit})", *more))
-    usable = isinstance(value, (str, int, float, Decimal)) and not isinstance(value, bool)
-    try:
-        number = parse_number(str(value)) if usable else None
-    except ValueError:
-        number = None
+    number = _parsed(value, parse_number)
     if number is None or not least <= number <= most:
+        span = f"from {format_number(least)} to {format_number(most)}"
+        allowed = ", ".join((f"allowed is a number {span} ({unit})", *more))
         raise ValueError(f"found {found(value)}; {allowed}")
     return number
+
+
+def _parsed(value: object, parse: Callable[[str], Decimal]) -> Decimal | None:
+    """What is written as a text or a number, or None where that is not a number or share."""
+    if not isinstance(value, (str, int, float, Decimal)) or isinstance(value, bool):
+        return None
+    try:
+        return parse(str(value))
+    except ValueError:
+        return None
 
 
 def duration_field(value: object) -> Decimal:
@@ -181,8 +187,8 @@ def _parse_url(value: object) -> str:
     return str(value).rstrip("/")
 
 
-def _schema(kind: str, examples: list[Any], description: str, *, pattern: str = "") -> WithJsonSchema:
-    one: dict[str, Any] = {"type": kind, "examples": examples, "description": description}
+def _text_schema(examples: list[str], description: str, *, pattern: str = "") -> WithJsonSchema:
+    one: dict[str, Any] = {"type": "string", "examples": examples, "description": description}
     return WithJsonSchema(one | ({"pattern": pattern} if pattern else {}))
 
 
@@ -218,7 +224,7 @@ CallCount = Annotated[
 Duration = Annotated[
     Decimal,
     BeforeValidator(duration_field),
-    _schema("string", ["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
+    _text_schema(["250ms", "30s", "5m", "30d"], "A duration", pattern=_DURATION_PATTERN),
 ]
 Objective = Annotated[
     Decimal,
@@ -234,36 +240,37 @@ Objective = Annotated[
 Moment = Annotated[
     datetime,
     BeforeValidator(moment_field),
-    _schema("string", ["2026-11-11T00:00:00+08:00"], "A moment with its time zone"),
+    _text_schema(["2026-11-11T00:00:00+08:00"], "A moment with its time zone"),
 ]
 Version = Annotated[
     str,
     BeforeValidator(_parse_version),
-    _schema("string", ["1"], "A Triton version", pattern=_VERSION.pattern),
+    _text_schema(["1"], "A Triton version", pattern=_VERSION.pattern),
 ]
-Url = Annotated[str, BeforeValidator(_parse_url), _schema("string", ["http://127.0.0.1:8000"], "An address")]
+Url = Annotated[str, BeforeValidator(_parse_url), _text_schema(["http://127.0.0.1:8000"], "An address")]
 Name = Annotated[str, Field(min_length=1, max_length=255)]
 
 
-def bounded_share(least: Decimal, most: Decimal) -> Callable[[object], Decimal]:
-    """A validator for a share of one in these bounds, from `80%` or `0.8`."""
+SHARES = WithJsonSchema({"type": ["string", "number"], "examples": ["80%", 0.8]})
+
+
+def bounded_share(lowest: str, highest: str) -> BeforeValidator:
+    """Takes a share of one in these bounds, from `80%` or `0.8`."""
+    least, most = parse_ratio(lowest), parse_ratio(highest)
     allowed = f"allowed is a share from {format_percent(least)} to {format_percent(most)}, like 80% or 0.8"
 
     def validate(value: object) -> Decimal:
-        usable = isinstance(value, (str, int, float, Decimal)) and not isinstance(value, bool)
-        try:
-            ratio = parse_ratio(str(value)) if usable else None
-        except ValueError:
-            ratio = None
+        ratio = _parsed(value, parse_ratio)
         if ratio is None or not least <= ratio <= most:
-            raise ValueError(f"found {found(value)}; {allowed}{percent_sign(value) if usable else ''}")
+            raise ValueError(f"found {found(value)}; {allowed}{percent_sign(value)}")
         return ratio
 
-    return validate
+    return BeforeValidator(validate)
 
 
-def bounded_number(least: Decimal, most: Decimal, *, whole: bool = False) -> Callable[[object], Decimal]:
-    """A validator for a number in these bounds."""
+def bounded_number(lowest: str, highest: str, *, whole: bool = False) -> BeforeValidator:
+    """Takes a number in these bounds."""
+    least, most = Decimal(lowest), Decimal(highest)
 
     def validate(value: object) -> Decimal:
         number = number_field(value, least, most, "a whole number" if whole else "like 2 or 1.5")
@@ -271,11 +278,12 @@ def bounded_number(least: Decimal, most: Decimal, *, whole: bool = False) -> Cal
             raise ValueError(f"found {found(value)}; allowed is a whole number from {least} to {most}")
         return number
 
-    return validate
+    return BeforeValidator(validate)
 
 
-def bounded_duration(least: Decimal, most: Decimal) -> Callable[[object], Decimal]:
-    """A validator for a duration in these bounds."""
+def bounded_duration(lowest: str, highest: str) -> BeforeValidator:
+    """Takes a duration in these bounds."""
+    least, most = parse_duration(lowest), parse_duration(highest)
 
     def validate(value: object) -> Decimal:
         seconds = duration_field(value)
@@ -284,4 +292,4 @@ def bounded_duration(least: Decimal, most: Decimal) -> Callable[[object], Decima
             raise ValueError(f"found {found(value)}; allowed is a duration {span}")
         return seconds
 
-    return validate
+    return BeforeValidator(validate)

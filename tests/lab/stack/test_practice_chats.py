@@ -58,7 +58,7 @@ def test_every_robot_of_a_fleet_is_the_local_one(tmp_path: Path, chat: str) -> N
         f"{chat}/{name}" for name in ("oncall", "other", "more")
     }
     assert [channel.receiver for channel in notify.channels] == ["slack/vision"]
-    assert notify.routes[0].receivers == (f"{chat}/oncall", f"{chat}/other", "slack/vision")
+    assert notify.routes[0].to == (f"{chat}/oncall", f"{chat}/other", "slack/vision")
     oncall = next(one for one in notify.robots if one.name == "oncall")
     assert (oncall.language, oncall.failover, bool(oncall.mentions)) == ("zh", ("other",), chat == "dingtalk")
 

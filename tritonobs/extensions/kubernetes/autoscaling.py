@@ -52,11 +52,11 @@ _IDLE_RATE: Final = "0.001"
 
 def autoscaling_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """One object for each pool."""
-    for pool in objects.autoscaling:
-        yield _scaled_object(plan, pool, objects) if pool.by == "keda" else _hpa(plan, pool, objects)
+    for pool in plan.kubernetes.pools:
+        yield _scaled_object(plan, pool, objects) if pool.said.by == "keda" else _hpa(plan, pool, objects)
 
 
-def adapter_rules(plan: Plan, objects: Objects) -> Iterator[Artifact]:
+def adapter_rules(plan: Plan) -> Iterator[Artifact]:
     """The metrics of HorizontalPodAutoscalers as prometheus-adapter serves them; nothing without any."""
     rules = [
         {
@@ -66,8 +66,8 @@ def adapter_rules(plan: Plan, objects: Objects) -> Iterator[Artifact]:
             "name": {"matches": "^.*$", "as": need.name},
             "metricsQuery": need.query,
         }
-        for pool in objects.autoscaling
-        if pool.by == "hpa"
+        for pool in plan.kubernetes.pools
+        if pool.said.by == "hpa"
         for need in needs(plan, pool)
     ]
     if rules:
@@ -81,8 +81,8 @@ def _hpa(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
         "metadata": _metadata(pool, objects),
         "spec": {
             "scaleTargetRef": _target(pool),
-            "minReplicas": pool.min_replicas,
-            "maxReplicas": pool.max_replicas,
+            "minReplicas": pool.said.min_replicas,
+            "maxReplicas": pool.said.max_replicas,
             "metrics": [
                 {
                     "type": "External",
@@ -106,12 +106,12 @@ def _scaled_object(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
         "spec": {
             "scaleTargetRef": _target(pool),
             "pollingInterval": _POLL_SECONDS,
-            "minReplicaCount": pool.min_replicas,
-            "maxReplicaCount": pool.max_replicas,
+            "minReplicaCount": pool.said.min_replicas,
+            "maxReplicaCount": pool.said.max_replicas,
             # Without data the pool stays as large as it is.
             "fallback": {
                 "failureThreshold": _FAILURES,
-                "replicas": pool.min_replicas,
+                "replicas": pool.said.min_replicas,
                 "behavior": "currentReplicasIfHigher",
             },
             "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _BEHAVIOR}},
@@ -139,7 +139,7 @@ def _metadata(pool: ScaledPool, objects: Objects) -> Object:
 
 
 def _target(pool: ScaledPool) -> Object:
-    return {"apiVersion": pool.api, "kind": pool.kind, "name": pool.object_name}
+    return {"apiVersion": pool.api, "kind": pool.said.kind, "name": pool.object_name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +166,11 @@ def needs(plan: Plan, pool: ScaledPool) -> Iterator[Need]:
                 ("ahead", reader.offered, reader.load(pool, reader.offered_ahead())),
             ]
         if model in queueing:
-            found.append(("queue", reader.queued, reader.waited(pool.queue_wait_seconds)))
-        if model in pool.language_models:
+            found.append(("queue", reader.queued, reader.waited(pool.said.queue_wait)))
+        if model in pool.said.language_models:
             found += [
-                ("waiting", reader.waiting, reader.on_average(reader.waiting, pool.waiting_requests)),
-                ("kv-cache", reader.kv_cache, reader.on_average(reader.kv_cache, pool.kv_cache_ratio)),
+                ("waiting", reader.waiting, reader.on_average(reader.waiting, pool.said.waiting_requests)),
+                ("kv-cache", reader.kv_cache, reader.on_average(reader.kv_cache, pool.said.kv_cache)),
             ]
         for reason, series, query in found:
             yield Need(name=f"tritonobs_{pool.name}_{word}_{reason}", series=series, query=_real(query))
@@ -232,7 +232,7 @@ class _Reader:
 
     def load(self, pool: ScaledPool, offered: str) -> str:
         """Servers for what is offered, each taking its share of the limit."""
-        each = format_number(pool.limit_replicas / pool.limit_share)
+        each = format_number(pool.limit_replicas / pool.said.limit_share)
         limit = f"(max({self._whole('subject:tritonobs_qps_limit:held')}) > 0 < Inf)"
         return f"{each} * {offered} / {limit}"
 

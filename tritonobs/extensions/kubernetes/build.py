@@ -129,7 +129,7 @@ def render_kubernetes(plan: Plan, fleet: FleetFile) -> tuple[Artifact, ...]:
         Artifact(path=f"{FOLDER}/base/kustomization.yaml", text=yaml_text(base, comment=_COMMENT)),
         *(Artifact(path=f"{FOLDER}/base/{name}", text=text) for name, text in texts.items()),
         Artifact(path=f"{FOLDER}/alertmanagerconfig.yaml", text=yaml_text(apart, comment=_COMMENT)),
-        *adapter_rules(plan, objects),
+        *adapter_rules(plan),
         *_chart(objects, texts, yaml_text(apart, comment=_COMMENT)),
     )
 

@@ -19,6 +19,8 @@ PORT_NAME: Final = "http"
 SELECTED: Final = {"app.kubernetes.io/name": NAME}
 LARGEST_BYTES: Final = 250_000
 """`kubectl apply` keeps the whole object in an annotation, and refuses one of more than 262,144 bytes."""
+# What the sidecar of Grafana's chart looks for.
+_BOARD_LABELS: Final = {"grafana_dashboard": "1"}
 # kubectl writes that annotation with Go's encoder, which escapes these for browsers.
 _ESCAPED = {"<": 5, ">": 5, "&": 5, "\u2028": 3, "\u2029": 3}
 
@@ -65,7 +67,7 @@ def board_object(name: str, artifact: Artifact, objects: Objects) -> Object:
     made = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(name, objects, objects.board_labels),
+        "metadata": metadata(name, objects, objects.board_labels or _BOARD_LABELS),
         "data": {PurePosixPath(artifact.path).name: text},
     }
     if (size := weight(made)) > LARGEST_BYTES:
