@@ -251,11 +251,6 @@ def text_of(value: Value) -> str:
     return value if isinstance(value, str) else ""
 
 
-def key_of(held: Mapping[str, Value], name: str) -> Located | None:
-    """The key as it is written, or None if it is not there or came from JSON."""
-    return next((key for key in held if key == name and isinstance(key, Located)), None)
-
-
 def _aligned(text: str, around: str, start: int, end: int, style: str) -> list[int]:
     """For each character of `text`, and for its end, where in `around` it is written."""
     if style == "whole":

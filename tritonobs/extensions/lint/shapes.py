@@ -25,7 +25,6 @@ from tritonobs.extensions.lint.tree import (
     children,
 )
 
-RATES: Final = frozenset(("rate", "irate"))
 FLOWS: Final = frozenset(("rate", "irate", "increase"))
 ARITHMETIC: Final = frozenset(["+", "-", "*", "/", "%", "^", "atan2"])
 COMPARISONS: Final = frozenset(["==", "!=", ">", "<", ">=", "<="])

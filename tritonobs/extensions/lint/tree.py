@@ -134,7 +134,6 @@ class Subquery(Node):
     """`(…)[1h:5m]`."""
 
     inner: Node
-    seconds: float
 
 
 @lru_cache(maxsize=4096)
@@ -292,8 +291,7 @@ class _Aligner:
         inner = self.node(tree.expr)
         self._take("[")
         end = self._take("]")
-        seconds = tree.range.total_seconds() if tree.range else 0.0
-        return Subquery(start=begin, end=end.end, inner=inner, seconds=seconds)
+        return Subquery(start=begin, end=end.end, inner=inner)
 
     def _aggregateexpr(self, tree: Any) -> Aggregate:  # noqa: ANN401
         first = self._take(str(tree.op))
