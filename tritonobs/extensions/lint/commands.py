@@ -186,7 +186,6 @@ def _options(
         ),
         select=select or held.select,
         ignore=(held.ignore - select) | ignore,
-        markdown=asked["markdown"] or held.markdown,
         roots=tuple(one if one.is_dir() else one.parent for one in (*map(Path, paths), *grafana)),
         libraries=asked["jpath"],
         external=External(
@@ -197,7 +196,7 @@ def _options(
         [Path(path) for path in paths if path != _STDIN],
         whole=grafana,
         exclude=(*held.exclude, *asked["exclude"]),
-        markdown=options.markdown,
+        markdown=asked["markdown"] or held.markdown,
     )
     return options, list(files)
 

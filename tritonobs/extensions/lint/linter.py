@@ -92,7 +92,6 @@ class Options:
     settings: Settings = field(default_factory=Settings)
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
-    markdown: bool = False
     roots: tuple[Path, ...] = ()
     libraries: tuple[Path, ...] = ()
     external: External = NOTHING
