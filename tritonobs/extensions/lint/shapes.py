@@ -72,6 +72,14 @@ class Labels:
     own: frozenset[str] = frozenset()
     known: bool = True
 
+    def lacks(self, label: str) -> bool:
+        """Whether the result surely has no such label."""
+        return label not in self.names if self.exact else label in self.lost
+
+    def without(self, given: frozenset[str]) -> Labels:
+        """What is left when these labels are taken away."""
+        return replace(self, names=self.names - given, lost=self.lost | given, own=self.own - given)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
@@ -198,14 +206,7 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
         return inner
     given = frozenset(node.labels or ())
     if node.without:
-        before = inner.labels
-        labels = Labels(
-            exact=before.exact,
-            names=before.names - given,
-            lost=before.lost | given,
-            own=before.own - given,
-            known=before.known,
-        )
+        labels = inner.labels.without(given)
     else:
         labels = Labels(
             exact=True,
@@ -290,6 +291,4 @@ def _matched(node: Binary, lhs: Shape, rhs: Shape) -> Labels:
         return replace(lhs.labels if node.group == "left" else rhs.labels, known=False)
     if node.matching is not None and node.on:
         return Labels(exact=True, names=frozenset(node.matching))
-    given = frozenset(node.matching or ())
-    before = lhs.labels
-    return replace(before, names=before.names - given, lost=before.lost | given, own=before.own - given)
+    return lhs.labels.without(frozenset(node.matching or ()))

@@ -193,10 +193,13 @@ def ensemble_twice(seen: Context) -> Iterator[Hit]:
         ):
             continue
         shape = seen.shape(node)
-        labels = shape.labels
-        kept = "model" in labels.names if labels.exact else "model" not in labels.lost
         chosen = any(_one_model(seen, one) for one in selectors(node))
-        if shape.triton and shape.names <= {_SUCCESS, _FAILURE} and not kept and not chosen:
+        if (
+            shape.triton
+            and shape.names <= {_SUCCESS, _FAILURE}
+            and shape.labels.lacks("model")
+            and not chosen
+        ):
             message = "where there are ensembles, a request counts once for it and once for each member"
             yield Hit(
                 start=node.start, message=message, hint="write sum by (model) (…), or choose the ensemble"

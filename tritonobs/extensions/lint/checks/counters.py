@@ -187,8 +187,7 @@ def quantile_without_buckets(seen: Context) -> Iterator[Hit]:
             hint = "read its _bucket series" if kind == "histogram" else INSTEAD_OF_BUCKETS
             yield Hit(start=node.start, message=f"{name} has no buckets: it is a {kind}", hint=hint)
             continue
-        labels = shape.labels
-        if (labels.exact and "le" not in labels.names) or "le" in labels.lost:
+        if shape.labels.lacks("le"):
             message = "the aggregation loses le, which histogram_quantile needs"
             yield Hit(start=node.start, message=message, hint="write by (…, le)")
 

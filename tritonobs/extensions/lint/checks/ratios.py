@@ -388,16 +388,12 @@ def mixed_models(seen: Context) -> Iterator[Hit]:
         failures = lhs.names == {_FAILURE} and seen.expression.use == "alert"
         if not lhs.names <= _DURATIONS and not failures:
             continue
-        if _loses_model(lhs.labels) and not any(_chosen(one) for one in selectors(node.lhs)):
+        if lhs.labels.lacks("model") and not any(_chosen(one) for one in selectors(node.lhs)):
             yield Hit(
                 start=node.start,
                 message="the mean mixes all models, and ensembles with their members",
                 hint="write sum by (model, version) (…) on both sides",
             )
-
-
-def _loses_model(labels: Labels) -> bool:
-    return "model" not in labels.names if labels.exact else "model" in labels.lost
 
 
 def _chosen(one: Selector) -> bool:

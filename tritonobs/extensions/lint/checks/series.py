@@ -203,9 +203,7 @@ def lost_label(seen: Context) -> Iterator[Hit]:
         where = "the text"
     else:
         return
-    there = labels.names if labels.exact else None
-    lost = [one for one in named if (one in labels.lost if there is None else one not in there)]
-    for label in dict.fromkeys(one for one in lost if one != "__name__"):
+    for label in dict.fromkeys(one for one in named if one != "__name__" and labels.lacks(one)):
         message = f"{where} names {label}, which the result does not have"
         yield Hit(start=seen.tree.start, message=message, hint=f"keep it: by (…, {label})")
 
