@@ -259,7 +259,7 @@ def _completions(shape: Shape) -> bool:
 def blind_scaler(seen: Context) -> Iterator[Hit]:
     """KEDA triggers about Triton, and zeros for missing series."""
     expression = seen.expression
-    if expression.use != "scaler" or not any(seen.catalogue.find(one.name) for one, _ in seen.selectors):
+    if expression.use != "scaler" or not seen.read:
         return
     zero = re.search(r"\bor\s+(?:on\s*\(\s*\)\s*)?vector\s*\(\s*0\s*\)", expression.text)
     if zero:

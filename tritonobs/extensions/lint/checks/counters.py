@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tritonobs.extensions.lint.catalogue import Named
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
 from tritonobs.extensions.lint.expression import interval_seconds, variable_at
@@ -51,9 +52,8 @@ def raw_counter(seen: Context) -> Iterator[Hit]:
     if seen.expression.use == "record" and not seen.says(_RATE_WORDS):
         return
     told: set[str] = set()
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        if not found or not found.counter or found.series.group not in _TRITON or one.name in told:
+    for one, found, above in seen.read:
+        if not found.counter or found.series.group not in _TRITON or one.name in told:
             continue
         if _is_presence(one, above, alert=seen.expression.use == "alert"):
             continue
@@ -246,21 +246,25 @@ def aggregated_quantile(seen: Context) -> Iterator[Hit]:
 )
 def short_window(seen: Context) -> Iterator[Hit]:
     """Ranges of rate and its like."""
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        call = above[-1] if above else None
-        if one.seconds is None or not found or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
-            continue
+    for one, found, call in _ranges(seen):
         if seen.expression.grafana and variable_at(seen.expression.text, one.range_start, one.range_end):
             continue
         scrape = _scrape_seconds(seen)
         scrape = max(scrape, _DCGM_SECONDS) if found.series.group == "dcgm" else scrape
-        if one.seconds < 2 * scrape:
+        if one.seconds is not None and one.seconds < 2 * scrape:
             written = seen.expression.plain[one.range_start : one.range_end].strip()
             message = (
                 f"[{written}] is shorter than two scrapes of {scrape:g} s: {call.func} finds no two samples"
             )
             yield Hit(start=one.range_start, message=message, hint=f"write at least [{_window(4 * scrape)}]")
+
+
+def _ranges(seen: Context) -> Iterator[tuple[Selector, Named, Call]]:
+    """Known series whose window a function reads that needs two samples, with both."""
+    for one, found, above in seen.read:
+        call = above[-1] if above else None
+        if isinstance(call, Call) and call.func in _TWO_SAMPLES:
+            yield one, found, call
 
 
 def _scrape_seconds(seen: Context) -> float:
@@ -286,12 +290,7 @@ def interval_window(seen: Context) -> Iterator[Hit]:
     """The variable of a pixel's width in rate and increase."""
     if not seen.expression.grafana:
         return
-    for one, above in seen.selectors:
-        call = above[-1] if above else None
-        if one.seconds is None or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
-            continue
-        if not seen.catalogue.find(one.name):
-            continue
+    for one, _, call in _ranges(seen):
         if variable_at(seen.expression.text, one.range_start, one.range_end) != "__interval":
             continue
         edits = (Edit(start=one.range_start, end=one.range_end, text="$__rate_interval"),)

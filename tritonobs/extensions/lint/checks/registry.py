@@ -119,6 +119,11 @@ class Context:
         """Every selector, with what stands above it."""
         return tuple((one, above) for one, above in self.nodes if isinstance(one, Selector))
 
+    @cached_property
+    def read(self) -> tuple[tuple[Selector, Named, tuple[Node, ...]], ...]:
+        """Every selector of a known series, with that series and what stands above it."""
+        return tuple((one, found, above) for one, above in self.selectors if (found := self.found(one)))
+
     def calls(self, *functions: str) -> Iterator[Call]:
         """Every call of these functions, with at least one argument."""
         return (one for one, _ in self.nodes if isinstance(one, Call) and one.func in functions and one.args)

@@ -91,10 +91,7 @@ def _of_vllm(one: Selector, seen: Context) -> bool:
 def other_release(seen: Context) -> Iterator[Hit]:
     """Series before their first or after their last release."""
     asked = seen.settings.triton_version
-    for one, _ in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        if not found:
-            continue
+    for one, found, _ in seen.read:
         series = found.series
         hint = f"did you mean {series.instead}?" if series.instead else ""
         if series.until and (not asked or release(asked) > release(series.until)):
@@ -117,10 +114,9 @@ def other_release(seen: Context) -> Iterator[Hit]:
 )
 def unknown_label(seen: Context) -> Iterator[Hit]:
     """Labels that are Triton's own or nearly, and not of this series."""
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        from_vllm = found is not None and found.series.group == "vllm" and seen.says(r"\btriton")
-        if not found or not (found.series.group in _TRITON or from_vllm):
+    for one, found, above in seen.read:
+        from_vllm = found.series.group == "vllm" and seen.says(r"\btriton")
+        if found.series.group not in _TRITON and not from_vllm:
             continue
         for matcher in one.matchers:
             meant = _label(found, matcher.name)
@@ -219,10 +215,9 @@ def lost_label(seen: Context) -> Iterator[Hit]:
 )
 def unknown_value(seen: Context) -> Iterator[Hit]:
     """Conditions on labels whose values are all known."""
-    for one, _ in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        for matcher in one.matchers if found else ():
-            values = found.series.values.get(matcher.name, ()) if found else ()
+    for one, found, _ in seen.read:
+        for matcher in one.matchers:
+            values = found.series.values.get(matcher.name, ())
             if not values or matcher.op not in ("=", "=~") or _variable(seen, matcher):
                 continue
             if matcher.op == "=~" and not _PLAIN.fullmatch(matcher.value):
