@@ -119,16 +119,13 @@ def unknown_label(seen: Context) -> Iterator[Hit]:
         if found.series.group not in _TRITON and not from_vllm:
             continue
         for matcher in one.matchers:
-            meant = _label(found, matcher.name)
             # A condition that also takes what has no such label is true without it.
-            if meant is not None and not _takes_none(matcher):
-                yield Hit(start=matcher.start, message=_lacks(one.name, matcher.name), hint=meant)
+            if not _takes_none(matcher):
+                yield from _lacks(one, found, matcher.name, matcher.start)
         for node in above:
             yield from _grouped(one, found, node, seen)
         if seen.expression.use == "variable" and (label := seen.expression.settings.get("label", "")):
-            meant = _label(found, label)
-            if meant is not None:
-                yield Hit(start=one.start, message=_lacks(one.name, label), hint=meant)
+            yield from _lacks(one, found, label, one.start)
 
 
 def _grouped(one: Selector, found: Named, node: Node, seen: Context) -> Iterator[Hit]:
@@ -138,13 +135,13 @@ def _grouped(one: Selector, found: Named, node: Node, seen: Context) -> Iterator
     if any(isinstance(below, Binary) and below.group for below, _ in seen.nodes):
         return
     for label in node.labels:
-        meant = _label(found, label)
-        if meant is not None:
-            yield Hit(start=node.start, message=_lacks(one.name, label), hint=meant)
+        yield from _lacks(one, found, label, node.start)
 
 
-def _lacks(series: str, label: str) -> str:
-    return f"{series} has no label {label}"
+def _lacks(one: Selector, found: Named, label: str, start: int) -> Iterator[Hit]:
+    meant = _label(found, label)
+    if meant is not None:
+        yield Hit(start=start, message=f"{one.name} has no label {label}", hint=meant)
 
 
 def _label(found: Named, label: str) -> str | None:
@@ -265,11 +262,9 @@ def summed_kinds(seen: Context) -> Iterator[Hit]:
     """Aggregations over the label that says what a number is."""
     for node in seen.aggregates("sum", "avg"):
         for one in _directly(node.inner):
-            found = seen.catalogue.find(one.name)
+            found = seen.found(one)
             kind = found.series.kind if found else ""
-            kept = kind in (node.labels or ()) if not node.without else kind not in (node.labels or ())
-            if node.labels is None:
-                kept = False
+            kept = (kind in (node.labels or ())) != node.without
             if kind and not kept and not any(matcher.name == kind for matcher in one.matchers):
                 message = f"{node.op} over {kind} adds up numbers of different kinds"
                 yield Hit(start=node.start, message=message, hint=f'choose one: {{{kind}="…"}}')
