@@ -209,12 +209,9 @@ def ensemble_twice(seen: Context) -> Iterator[Hit]:
 
 def _one_model(seen: Context, one: Selector) -> bool:
     """Whether a model, or those that a variable of Grafana holds, are chosen."""
-    for matcher in one.matchers:
-        written = seen.expression.text[matcher.start : matcher.end]
-        variable = "$" in written or "[[" in written
-        if matcher.name == "model" and (matcher.op == "=" or variable):
-            return True
-    return False
+    return any(
+        matcher.name == "model" and (matcher.op == "=" or seen.fills_in(matcher)) for matcher in one.matchers
+    )
 
 
 @check(

@@ -14,7 +14,7 @@ from typing import Final
 from tritonobs.extensions.lint.catalogue import Catalogue, Named, release
 from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.shapes import Shape, Shapes
-from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Node, Selector, walk
+from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Matcher, Node, Selector, walk
 from tritonobs.findings import Severity
 
 CHECKS: Final[dict[str, Check]] = {}
@@ -145,6 +145,11 @@ class Context:
     def found(self, node: Node) -> Named | None:
         """The series that a part selects, or None for anything but a selector of a known one."""
         return self.catalogue.find(node.name) if isinstance(node, Selector) else None
+
+    def fills_in(self, matcher: Matcher) -> bool:
+        """Whether the condition has a variable of Grafana."""
+        written = self.expression.text[matcher.start : matcher.end]
+        return "$" in written or "[[" in written
 
     def says(self, pattern: str) -> bool:
         """Whether the name or the words beside the expression match, in any case of letters."""

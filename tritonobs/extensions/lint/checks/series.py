@@ -215,7 +215,7 @@ def unknown_value(seen: Context) -> Iterator[Hit]:
     for one, found, _ in seen.read:
         for matcher in one.matchers:
             values = found.series.values.get(matcher.name, ())
-            if not values or matcher.op not in ("=", "=~") or _variable(seen, matcher):
+            if not values or matcher.op not in ("=", "=~") or seen.fills_in(matcher):
                 continue
             if matcher.op == "=~" and not _PLAIN.fullmatch(matcher.value):
                 continue
@@ -231,11 +231,6 @@ def unknown_value(seen: Context) -> Iterator[Hit]:
             message = f"{matcher.name} of {one.name} is never {wrong[0]!r}"
             hint = f"did you mean {near}?" if near else f"its values are: {', '.join(values)}"
             yield Hit(start=matcher.start, message=message, hint=hint, edits=edits)
-
-
-def _variable(seen: Context, matcher: Matcher) -> bool:
-    written = seen.expression.text[matcher.start : matcher.end]
-    return "$" in written or "[[" in written
 
 
 def _near(written: str, value: str) -> bool:
