@@ -94,9 +94,7 @@ def silent_when_gone(seen: Context) -> Iterator[Hit]:
     if any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in seen.nodes):
         return
     for node, op, number, literal in compared(seen.tree):
-        shape = seen.shape(node)
-        traffic = shape.triton and shape.names <= _COMPLETED and shape.kind in ("rate", "increase")
-        if traffic and (op in ("<", "<=") or (op == "==" and number == 0)):
+        if _completions(seen.shape(node)) and (op in ("<", "<=") or (op == "==" and number == 0)):
             yield Hit(
                 start=literal.start,
                 message="a model or server that is gone has no series: nothing is compared, and no alert "
