@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tritonobs import names
 from tritonobs.extensions.lint.checks.registry import Context, Hit, check
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.shapes import Shape
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Node, Number, Selector, selectors, walk
 from tritonobs.findings import Severity
 
-_COMPLETED: Final = frozenset(
-    ("nv_inference_request_success", "nv_inference_count", "nv_inference_exec_count")
-)
-_FAILURE: Final = "nv_inference_request_failure"
-_SUCCESS: Final = "nv_inference_request_success"
+_COMPLETED: Final = frozenset((names.TRITON_SUCCESS, names.TRITON_INFERENCES, names.TRITON_EXECUTIONS))
+_ENDED: Final = frozenset((names.TRITON_SUCCESS, names.TRITON_FAILURE))
 _OVERLOAD: Final = (
     r"limit|overload|capacity|too many|exceed|quota|high.{0,12}(qps|traffic|load|request)|超限|过载|限流|容量"
 )
@@ -122,9 +120,9 @@ def absent_of_everything(seen: Context) -> Iterator[Hit]:
             found = seen.catalogue.find(one.name)
             if not found:
                 continue
-            if one.name == _FAILURE:
+            if one.name == names.TRITON_FAILURE:
                 message = "failures stay after the model is unloaded: they are never absent"
-                yield Hit(start=one.start, message=message, hint=f"ask for {_SUCCESS}")
+                yield Hit(start=one.start, message=message, hint=f"ask for {names.TRITON_SUCCESS}")
             elif not _conditions(one) and found.series.group in ("model", "server", "cache", "trtllm"):
                 message = f"absent(…) of every {one.name} is true only when no server has one"
                 what = "model" if found.series.of_model else "instance"
@@ -159,10 +157,8 @@ def errors_as_successes(seen: Context) -> Iterator[Hit]:
     if use == "record" and "python" not in f"{seen.expression.name} {seen.expression.text}":
         return
     shapes = [seen.shape(node) for node in tops]
-    if any(
-        shape.triton and shape.kind == "share" and shape.names == {_FAILURE, _SUCCESS} for shape in shapes
-    ):
-        one = next(one for one, _ in seen.selectors if one.name == _FAILURE)
+    if any(shape.triton and shape.kind == "share" and shape.names == _ENDED for shape in shapes):
+        one = next(one for one, _ in seen.selectors if one.name == names.TRITON_FAILURE)
         message = (
             "error responses of Python models count as successes since 24.06, and "
             "what a full queue refuses is not counted"
@@ -192,12 +188,7 @@ def ensemble_twice(seen: Context) -> Iterator[Hit]:
             continue
         shape = seen.shape(node)
         chosen = any(_one_model(seen, one) for one in selectors(node))
-        if (
-            shape.triton
-            and shape.names <= {_SUCCESS, _FAILURE}
-            and shape.labels.lacks("model")
-            and not chosen
-        ):
+        if shape.triton and shape.names <= _ENDED and shape.labels.lacks("model") and not chosen:
             message = "where there are ensembles, a request counts once for it and once for each member"
             yield Hit(
                 start=node.start, message=message, hint="write sum by (model) (…), or choose the ensemble"

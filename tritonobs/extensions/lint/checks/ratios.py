@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from tritonobs import names
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.shapes import ARITHMETIC, COMPARISONS, SETS, Labels, Shape
@@ -23,17 +24,15 @@ from tritonobs.extensions.lint.tree import (
     walk,
 )
 from tritonobs.findings import Severity
+from tritonobs.timings.promql import COMPUTE_US
 
-_SUCCESS: Final = "nv_inference_request_success"
-_FAILURE: Final = "nv_inference_request_failure"
-_COUNT: Final = "nv_inference_count"
-_EXECUTIONS: Final = "nv_inference_exec_count"
-_HITS: Final = "nv_cache_num_hits_per_model"
-_MISSES: Final = "nv_cache_num_misses_per_model"
-_DURATIONS: Final = frozenset(
-    f"nv_inference_{part}_duration_us"
-    for part in ("request", "queue", "compute_input", "compute_infer", "compute_output")
-)
+_SUCCESS: Final = names.TRITON_SUCCESS
+_FAILURE: Final = names.TRITON_FAILURE
+_COUNT: Final = names.TRITON_INFERENCES
+_EXECUTIONS: Final = names.TRITON_EXECUTIONS
+_HITS: Final = names.TRITON_CACHE_HITS
+_MISSES: Final = names.TRITON_CACHE_MISSES
+_DURATIONS: Final = frozenset((names.TRITON_REQUEST_US, names.TRITON_QUEUE_US, *COMPUTE_US))
 _OF_DURATIONS: Final = {
     frozenset((_EXECUTIONS,)): "durations are per request, and an execution may hold many",
     frozenset((_COUNT,)): f"durations are per request, and {_COUNT} counts the items of batches",
