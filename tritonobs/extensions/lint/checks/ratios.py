@@ -100,29 +100,19 @@ def _flow(shape: Shape) -> bool:
 )
 def average_of_averages(seen: Context) -> Iterator[Hit]:
     """Sums and averages, over series or over time, of a ratio of counters."""
+    ratios = [
+        node for node, lhs, rhs in seen.divisions() if _flow(lhs) and _flow(rhs) and lhs.names != rhs.names
+    ]
     for node, _ in seen.nodes:
         if isinstance(node, Aggregate) and node.op in ("sum", "avg"):
-            inner = node.inner
-            word = node.op
+            inner, word, hint = node.inner, node.op, "write sum(…) / sum(…)"
         elif isinstance(node, Call) and node.func == "avg_over_time" and isinstance(node.args[0], Subquery):
-            inner = node.args[0].inner
-            word = "avg_over_time"
+            inner, word, hint = node.args[0].inner, node.func, "divide two increases over the window"
         else:
             continue
-        for ratio in _inside(inner):
-            if not isinstance(ratio, Binary) or ratio.op != "/":
-                continue
-            lhs, rhs = seen.shape(ratio.lhs), seen.shape(ratio.rhs)
-            if _flow(lhs) and _flow(rhs) and lhs.names != rhs.names:
-                yield Hit(
-                    start=node.start,
-                    message=f"{word} of a ratio weighs one request of a quiet series as a thousand of a "
-                    f"busy one",
-                    hint="write sum(…) / sum(…)"
-                    if word != "avg_over_time"
-                    else "divide two increases over the window",
-                )
-                break
+        if any(one is ratio for one in _inside(inner) for ratio in ratios):
+            message = f"{word} of a ratio weighs one request of a quiet series as a thousand of a busy one"
+            yield Hit(start=node.start, message=message, hint=hint)
 
 
 @check(
