@@ -324,29 +324,22 @@ def _mismatch(node: Binary, left: Labels, right: Labels) -> str:
         return ""
     given = frozenset(node.matching or ())
     if node.on:
-        return _mismatch_on(node, given, left, right)
-    differ: frozenset[str] = frozenset()
-    if left.exact and right.exact:
+        differ = (_kept(left, given) ^ _kept(right, given)) & _SUBJECT
+    elif left.exact and right.exact:
         differ = (left.names ^ right.names) - given
         # A side that is kept as it is may have any labels.
-        differ = (
-            differ if node.op in ARITHMETIC or node.op in COMPARISONS or differ & _TRITONS else frozenset()
-        )
+        if node.op in SETS and not differ & _TRITONS:
+            return ""
     elif left.exact or right.exact:
         some, every = (left, right) if left.exact else (right, left)
         differ = (every.own & _SUBJECT) - some.names - given
     else:
         differ = (left.own ^ right.own) - given
-    return f"{', '.join(sorted(differ))} is only on one side: nothing matches" if differ else ""
-
-
-def _mismatch_on(node: Binary, given: frozenset[str], left: Labels, right: Labels) -> str:
-    lost = (_kept(left, given) ^ _kept(right, given)) & _SUBJECT
-    if lost:
-        return f"{', '.join(sorted(lost))} is only on one side: nothing matches"
+    if differ:
+        return f"{', '.join(sorted(differ))} is only on one side: nothing matches"
     many = left.own - given - _SUBJECT
     one = not right.own - given - _SUBJECT
-    if node.op not in SETS and many and one and not left.exact:
+    if node.on and node.op not in SETS and many and one and not left.exact:
         return f"the left has several series for each of the right: {', '.join(sorted(many))} differs"
     return ""
 
