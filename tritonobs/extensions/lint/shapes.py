@@ -109,6 +109,11 @@ class Shape:
         """Whether only known series are below, and at least one."""
         return bool(self.series) and not self.foreign
 
+    @property
+    def counted(self) -> bool:
+        """Whether only known counters are below, and at least one."""
+        return self.triton and all(one.counter for one in self.series)
+
 
 class Shapes:
     """The shapes of all parts of one tree."""

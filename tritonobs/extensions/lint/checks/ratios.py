@@ -84,7 +84,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 
 def _flow(shape: Shape) -> bool:
-    return shape.triton and shape.kind in _FLOWING and all(one.counter for one in shape.series)
+    return shape.counted and shape.kind in _FLOWING
 
 
 @check(
@@ -235,15 +235,15 @@ def _fires_at_zero(seen: Context, ratio: Node) -> bool:
 
 def _guards(seen: Context, below: Node) -> Iterator[tuple[Hit, float]]:
     """Each guard, and the number that it puts below the line."""
-    if isinstance(below, Call) and below.func == "clamp_min" and _counts(seen, below.args[0]):
+    if isinstance(below, Call) and below.func == "clamp_min" and seen.shape(below.args[0]).counted:
         yield _clamped(seen, below)
     elif isinstance(below, Aggregate):
         yield from _guards(seen, below.inner)
     elif isinstance(below, Binary):
         number = next((one for one in (below.lhs, below.rhs) if isinstance(one, Number)), None)
-        if below.op == "+" and number and number.value > 0 and _counts(seen, below):
+        if below.op == "+" and number and number.value > 0 and seen.shape(below).counted:
             yield _added(seen, below, number)
-        elif below.op == "or" and not list(selectors(below.rhs)) and _counts(seen, below.lhs):
+        elif below.op == "or" and not list(selectors(below.rhs)) and seen.shape(below.lhs).counted:
             message = "or vector(…) in the denominator invents a request where there is none"
             yield Hit(start=below.op_start, message=message, hint=_UNGUARDED), 1.0
         elif below.op in ("+", "*", "/"):
@@ -282,11 +282,6 @@ def _weight(seen: Context, guarded: Node, number: float) -> float:
 def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> tuple[Hit, float]:
     message = f"{what} in the denominator makes the result too small at low traffic"
     return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits), value
-
-
-def _counts(seen: Context, node: Node) -> bool:
-    shape = seen.shape(node)
-    return shape.triton and all(one.counter for one in shape.series)
 
 
 @check(
