@@ -129,15 +129,14 @@ class Catalogue:
         """What was probably meant by a name that does not exist; `instead` is empty if nothing is near."""
         if name in self.misnamed:
             return self.misnamed[name]
-        for suffix in ("_total", "_bucket", "_sum", "_count", "_created"):
-            base = name.removesuffix(suffix)
-            if base == name:
-                continue
+        base, _, suffix = name.rpartition("_")
+        if suffix in ("total", "bucket", "sum", "count", "created"):
             if base in self.misnamed:
                 return self.misnamed[base]
             if base in self.series:
-                found = self.series[base]
-                return Misnamed(name=name, instead=base, why=_suffixed(found, suffix))
+                lacks = "buckets" if suffix == "bucket" else f"_{suffix}"
+                why = f"{base} is a {self.series[base].type} and has no {lacks}"
+                return Misnamed(name=name, instead=base, why=why)
         ours = re.sub(r"^triton_?server_", "nv_", name)
         near = difflib.get_close_matches(ours, self.series, n=1, cutoff=0.8)
         return Misnamed(name=name, instead=near[0] if near else "", why="no release of Triton has it")
@@ -194,12 +193,6 @@ def _series(one: Mapping[str, Any], group: Group) -> Series:
         values={label: tuple(values) for label, values in one.get("values", {}).items()},
         label_since=one.get("label_since", {}),
     )
-
-
-def _suffixed(found: Series, suffix: str) -> str:
-    if suffix == "_bucket":
-        return f"{found.name} is a {found.type} and has no buckets"
-    return f"{found.name} is a {found.type} and has no {suffix}"
 
 
 def _page(held: Catalogue) -> Iterator[str]:
