@@ -30,12 +30,12 @@ _COMMENT = re.compile(
 )
 
 
-def interval_seconds(interval: str) -> float:
-    """The interval of a group of rules; infinite where there is none."""
+def seconds_of(written: str, otherwise: float = math.inf) -> float:
+    """A duration of a rule or a group in seconds; `otherwise` where there is none."""
     try:
-        return float(parse_duration(interval))
+        return float(parse_duration(written))
     except ValueError:
-        return math.inf
+        return otherwise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
@@ -21,13 +20,13 @@ from tritonobs.errors import BadAnswer, TimedOut
 from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
 from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
-from tritonobs.units import format_duration, parse_duration
+from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.extensions.lint.expression import Expression
     from tritonobs.timings.promql import Span
 
 NOT_HERE: Final = "not-here"
@@ -354,20 +353,13 @@ class Past:
 
 def _rule(expression: Expression) -> Rule:
     """The alert as Prometheus would have loaded it."""
-    waits = {"for": 0.0, "keep_firing_for": 0.0}
-    for key in waits:
-        with suppress(ValueError):
-            waits[key] = float(parse_duration(expression.settings.get(key, "")))
     return Rule(
         group="",
         name=expression.name,
         kind="alerting",
         query=expression.plain,
-        health="unknown",
-        last_error="",
-        state="",
-        wait_seconds=waits["for"],
-        keep_seconds=waits["keep_firing_for"],
+        wait_seconds=seconds_of(expression.settings.get("for", ""), 0.0),
+        keep_seconds=seconds_of(expression.settings.get("keep_firing_for", ""), 0.0),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tritonobs.extensions.lint.catalogue import catalogue
-from tritonobs.extensions.lint.expression import Expression, interval_seconds
+from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
 from tritonobs.extensions.lint.located import (
     Located,
@@ -76,9 +76,7 @@ def _interval(value: Mapping[str, Value], outer: str) -> str:
     """
     groups = value.get("groups")
     if isinstance(groups, list):
-        return min(
-            (text_of(mapping(one).get("interval")) for one in groups), key=interval_seconds, default=outer
-        )
+        return min((text_of(mapping(one).get("interval")) for one in groups), key=seconds_of, default=outer)
     if isinstance(value.get("rules"), list) and not outer:
         return text_of(value.get("interval"))
     return outer

@@ -8,7 +8,7 @@ from typing import Final
 from tritonobs.extensions.lint.catalogue import Named
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
-from tritonobs.extensions.lint.expression import interval_seconds, variable_at
+from tritonobs.extensions.lint.expression import seconds_of, variable_at
 from tritonobs.extensions.lint.shapes import COMPARISONS, FLOWS
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -269,7 +269,7 @@ def _ranges(seen: Context) -> Iterator[tuple[Selector, Named, Call]]:
 
 def _scrape_seconds(seen: Context) -> float:
     """The scrape interval; rules that are evaluated more often say that scrapes are as frequent."""
-    return min(seen.settings.scrape_seconds, interval_seconds(seen.expression.settings.get("interval", "")))
+    return min(seen.settings.scrape_seconds, seconds_of(seen.expression.settings.get("interval", "")))
 
 
 def _window(seconds: float) -> str:
