@@ -23,11 +23,11 @@ from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
 from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
+from tritonobs.timings.promql import Span, quoted, selector
 from tritonobs.units import format_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.timings.promql import Span
 
 NOT_HERE: Final = "not-here"
 EMPTY_HERE: Final = "empty-here"
@@ -147,7 +147,7 @@ class Live:
 
     def _always(self, expression: Expression) -> Hit | None:
         """An alert that has fired for a day."""
-        firing = f'ALERTS{{alertname={_quoted(expression.name)},alertstate="firing"}}'
+        firing = f'ALERTS{{alertname={quoted(expression.name)},alertstate="firing"}}'
         found = self._prometheus.query(f"max(sum_over_time({firing}[1d:5m]))")
         if not found or found[0].value < _ALWAYS * _LOOKS:
             return None
@@ -164,7 +164,7 @@ class Live:
                 found = self._prometheus.query(f"group by ({matcher.name}) ({one.name})")
                 values = sorted({reading.labels.get(matcher.name, "") for reading in found} - {""})
                 few = ", ".join(values[:_MOST_VALUES]) + (", …" if len(values) > _MOST_VALUES else "")
-                message = f"no {one.name} has {matcher.name}{matcher.op}{_quoted(matcher.value)} here"
+                message = f"no {one.name} has {_condition(matcher)} here"
                 return Hit(start=matcher.start, message=message, hint=f"there are: {few or 'none'}")
         return Hit(start=one.start, message=f"no {one.name} has all of these labels here")
 
@@ -244,13 +244,11 @@ def _absent(nodes: Iterable[Node]) -> bool:
 
 
 def _selector(name: str, matchers: tuple[Matcher, ...]) -> str:
-    conditions = ",".join(f"{one.name}{one.op}{_quoted(one.value)}" for one in matchers)
-    return f"{name}{{{conditions}}}" if conditions else name
+    return name + selector(*map(_condition, matchers))
 
 
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def _condition(one: Matcher) -> str:
+    return f"{one.name}{one.op}{quoted(one.value)}"
 
 
 class Past:
