@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
@@ -254,10 +254,8 @@ def _condition(one: Matcher) -> str:
 class Past:
     """Asks about a span of the past. A finding says which history could not be read."""
 
-    def __init__(
-        self, prometheus: PrometheusClient, span: Span, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._prometheus, self._span, self._clock = prometheus, span, clock
+    def __init__(self, prometheus: PrometheusClient, span: Span) -> None:
+        self._prometheus, self._span = prometheus, span
         self._step = step_seconds(span)
         self._spent = 0.0
 
@@ -273,7 +271,7 @@ class Past:
             message = f"its history was not read: the {MOST_SECONDS:g} s for that are over"
             yield UNASKED_HERE, Hit(start=0, message=message)
             return
-        began = self._clock()
+        began = time.monotonic()
         try:
             said = (
                 self._alert(expression, tree)
@@ -283,7 +281,7 @@ class Past:
         except (BadAnswer, TimedOut) as error:
             message = f"its history could not be read: {_REFUSED.sub('', str(error))}"
             said = (UNASKED_HERE, Hit(start=0, message=message))
-        self._spent += self._clock() - began
+        self._spent += time.monotonic() - began
         if said:
             yield said
 
