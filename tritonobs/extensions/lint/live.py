@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from tritonobs.clients.prometheus import Rule, Series
 from tritonobs.errors import BadAnswer, TimedOut
 from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
-from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
+from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
@@ -90,14 +90,10 @@ class Live:
             tree = expression.tree
         except Unparsed:
             return
-        known = [
-            (one, above)
-            for one, above in walk(tree)
-            if isinstance(one, Selector) and self._held.find(one.name)
-        ]
+        known = Context(expression=expression, catalogue=self._held).read
         if not known:
             return
-        there = [(one, above) for one, above in known if not _absent(above)]
+        there = [(one, above) for one, _, above in known if not _absent(above)]
         read = [one for one, _ in there]
         gone = [
             _silencing(hit, above) if expression.use == "alert" else hit
