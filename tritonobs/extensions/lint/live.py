@@ -29,15 +29,6 @@ from tritonobs.units import format_duration
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import PrometheusClient
 
-NOT_HERE: Final = "not-here"
-EMPTY_HERE: Final = "empty-here"
-FAILS_HERE: Final = "fails-here"
-ALWAYS_HERE: Final = "always-here"
-NEVER_HERE: Final = "never-here"
-FIRED_HERE: Final = "fired-here"
-RARELY_HERE: Final = "rarely-here"
-UNASKED_HERE: Final = "unasked-here"
-
 MOST_SECONDS: Final = 60.0
 """For all questions about the past together: each reads thousands of moments."""
 _ALWAYS: Final = 0.95
@@ -100,16 +91,16 @@ class Live:
             for one, above in there
             if (hit := self._missing(one))
         ]
-        yield from ((NOT_HERE, hit) for hit in gone)
+        yield from (("not-here", hit) for hit in gone)
         series = [_selector(one.name, one.matchers) for one in read]
         # What was there and is not now says nothing about sides that do not match.
         results = () if gone or not all(map(self._is_there, series)) else self._results(expression, tree)
         failed = False
         for name, hit in results:
-            failed = failed or name == FAILS_HERE
+            failed = failed or name == "fails-here"
             yield name, hit
         if expression.use == "alert" and (always := self._always(expression)):
-            yield ALWAYS_HERE, always
+            yield "always-here", always
         elif self._past and not gone and not failed:
             yield from self._past(expression, tree, series)
 
@@ -172,11 +163,11 @@ class Live:
             try:
                 there = bool(self._prometheus.query(text))
             except BadAnswer as error:
-                yield FAILS_HERE, Hit(start=node.start, message=_REFUSED.sub("", str(error)))
+                yield "fails-here", Hit(start=node.start, message=_REFUSED.sub("", str(error)))
                 continue
             if not there and not _absent(one for one, _ in walk(node)) and not _filters(node):
                 message = "every series exists, and the result is empty: do the two sides not match?"
-                yield EMPTY_HERE, Hit(start=node.start, message=message)
+                yield "empty-here", Hit(start=node.start, message=message)
 
     def _was_there(self, selector: str) -> bool:
         if self._is_there(selector) or not self._span:
@@ -265,7 +256,7 @@ class Past:
         """
         if self._spent >= MOST_SECONDS:
             message = f"its history was not read: the {MOST_SECONDS:g} s for that are over"
-            yield UNASKED_HERE, Hit(start=0, message=message)
+            yield "unasked-here", Hit(start=0, message=message)
             return
         began = time.monotonic()
         try:
@@ -276,7 +267,7 @@ class Past:
             )
         except (BadAnswer, TimedOut) as error:
             message = f"its history could not be read: {_REFUSED.sub('', str(error))}"
-            said = (UNASKED_HERE, Hit(start=0, message=message))
+            said = ("unasked-here", Hit(start=0, message=message))
         self._spent += time.monotonic() - began
         if said:
             yield said
@@ -294,17 +285,17 @@ class Past:
         firing = sum(one.seconds for one in episodes)
         if firing >= _ALWAYS * seen >= _ALWAYS * _DAY:
             message = f"it would have fired for {firing / seen:.0%} of {_long(seen)}: does anyone act on it?"
-            return ALWAYS_HERE, Hit(start=0, message=message)
+            return "always-here", Hit(start=0, message=message)
         if episodes:
             message = f"it would have fired {_often(episodes)} in {_long(seen)}"
-            return FIRED_HERE, Hit(start=0, message=message)
+            return "fired-here", Hit(start=0, message=message)
         if not seen:
             past = _long(self._span.seconds)
             message = f"it would not have fired in {past}: what it compares had no result in that time"
-            return NEVER_HERE, Hit(start=0, message=message)
+            return "never-here", Hit(start=0, message=message)
         why = f": its condition never held for {_long(rule.wait_seconds)}" if found else reached
         message = f"it would not have fired in the {_long(seen)} that are recorded{why}"
-        return NEVER_HERE, Hit(start=0, message=message)
+        return "never-here", Hit(start=0, message=message)
 
     def _side(
         self, expression: Expression, node: Node, op: str, number: float, _: object
@@ -331,7 +322,7 @@ class Past:
             f"it had a result for {len(had) / len(there):.0%} of the "
             f"{_long(len(there) * self._step)} in which all its series were there"
         )
-        return RARELY_HERE, Hit(start=0, message=message)
+        return "rarely-here", Hit(start=0, message=message)
 
     def _points(self, query: str) -> tuple[tuple[float, float], ...]:
         found = self._asked(query)
