@@ -17,7 +17,8 @@ from tritonobs.findings import Severity
 
 if TYPE_CHECKING:
     from tritonobs.extensions.lint.configuration import Configuration
-    from tritonobs.extensions.lint.linter import Asked, Options, Problem, Result
+    from tritonobs.extensions.lint.linter import Options, Problem, Result
+    from tritonobs.extensions.lint.live import Live
 
 _STDIN = "-"
 _ROUNDS = 5
@@ -215,7 +216,7 @@ def _external(written: Sequence[str], option: str) -> dict[str, str]:
     return held
 
 
-def _live(prometheus_url: str, history: float) -> Asked:
+def _live(prometheus_url: str, history: float) -> Live:
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.extensions.lint.live import Live  # noqa: PLC0415
     from tritonobs.timings.promql import Span  # noqa: PLC0415
@@ -224,7 +225,7 @@ def _live(prometheus_url: str, history: float) -> Asked:
     return Live(PrometheusClient(prometheus_url), Span(start=now - history, end=now))
 
 
-def _of_stdin(options: Options, live: Asked | None) -> Result:
+def _of_stdin(options: Options, live: Live | None) -> Result:
     from tritonobs.extensions.lint.linter import MAX_BYTES, Linter  # noqa: PLC0415
 
     try:
@@ -240,7 +241,7 @@ def _of_stdin(options: Options, live: Asked | None) -> Result:
     return linter.result(live)
 
 
-def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | None) -> None:
+def _show(result: Result, mended: Sequence[Problem], form: str, live: Live | None) -> None:
     import tritonobs  # noqa: PLC0415
     from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of  # noqa: PLC0415
 
@@ -258,7 +259,7 @@ def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | No
         say(line, err=form != "text" or bool(result.problems))
 
 
-def _unasked(live: Asked | None) -> Iterator[str]:
+def _unasked(live: Live | None) -> Iterator[str]:
     if live and (count := live.unsent):
         what = (
             "expression with variables of Grafana was"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from markdown_it import MarkdownIt
 
@@ -28,6 +28,10 @@ from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.render.jsonnet import NOTHING, External, Refused
+
+if TYPE_CHECKING:
+    # It brings the library of connections.
+    from tritonobs.extensions.lint.live import Live
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MARK: Final = b"\xef\xbb\xbf"
@@ -65,20 +69,6 @@ OWN: Final = {
     "unasked-here": Severity.INFO,
 }
 """Findings that are no check of an expression."""
-
-
-class Asked(Protocol):
-    """A running Prometheus that is asked about expressions."""
-
-    @property
-    def unsent(self) -> int:
-        """How many of them it was not asked."""
-
-    def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:
-        """What it says of one, each with the id of the finding."""
-
-    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
-        """What one gives there, as it is and with the edits, as a sentence or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +120,7 @@ class Result:
     expressions: int
 
 
-def lint_files(given: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
+def lint_files(given: Iterable[tuple[Path, bool]], options: Options, live: Live | None = None) -> Result:
     """The problems of files; each is given with whether it was named itself or found in a folder.
 
     A file that was found in a folder and is not about Triton is skipped. `live` says what a running
@@ -184,7 +174,7 @@ class Linter:
         else:
             self._documents(whole(source), named=named)
 
-    def result(self, live: Asked | None = None) -> Result:
+    def result(self, live: Live | None = None) -> Result:
         """Judge everything that was read."""
         for value in self._mixins.values():
             self._value(value)
@@ -300,7 +290,7 @@ class Linter:
             records=frozenset(self._found.records), alerts=frozenset(self._found.alerts), watched=watched
         )
 
-    def _judge(self, expression: Expression, known: Known, live: Asked | None) -> None:
+    def _judge(self, expression: Expression, known: Known, live: Live | None) -> None:
         silent = suppressions(expression)
         answered = live(expression) if live else ()
         told = (_problem(expression, name, OWN[name], hit) for name, hit in answered)
@@ -313,7 +303,7 @@ class Linter:
                 place = Place(file=expression.text.source.file, line=one.line, column=1)
                 self._say("bare-suppression", place, message)
 
-    def _hits(self, expression: Expression, known: Known, live: Asked | None) -> Iterator[Problem]:
+    def _hits(self, expression: Expression, known: Known, live: Live | None) -> Iterator[Problem]:
         context = Context(
             expression=expression, catalogue=self._catalogue, settings=self._options.settings, known=known
         )

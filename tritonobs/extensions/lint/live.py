@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from tritonobs.clients.prometheus import Rule, Series
+from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
 from tritonobs.errors import BadAnswer, TimedOut
 from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, edited
@@ -25,9 +25,6 @@ from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector
 from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
 from tritonobs.timings.promql import Span, quoted, selector
 from tritonobs.units import format_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
 
 MOST_SECONDS: Final = 60.0
 """For all questions about the past together: each reads thousands of moments."""
