@@ -92,13 +92,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """Characters `start` to `end` of a file, which are `was`, become `text`."""
+class Change(Edit):
+    """An edit of a file; `was` is what stands there."""
 
-    start: int
-    end: int
     was: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,6 +455,4 @@ def _changed(text: str, problems: list[Problem]) -> tuple[str, list[Problem]]:
             continue
         taken.update(dict.fromkeys(fresh))
         done.append(problem)
-    for one in sorted(taken, key=lambda change: change.start, reverse=True):
-        text = text[: one.start] + one.text + text[one.end :]
-    return text, done
+    return edited(text, taken), done
