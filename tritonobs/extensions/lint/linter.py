@@ -46,7 +46,7 @@ _REMARK = re.compile(r"^[ \t]*#(.*)", re.MULTILINE)
 _REPEATED: Final = re.compile(r"[*+{]")
 _NESTED: Final = re.compile(r"\)[*+?{]")
 _LONGEST, _MOST_REPEATED = 200, 3
-_MARKUP: Final = frozenset((".md", ".markdown"))
+MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 
@@ -164,7 +164,7 @@ class Linter:
             return
         self._files += 1
         source = Source(file, text)
-        if suffix in _MARKUP:
+        if suffix in MARKUP:
             self._markup(source)
         elif suffix in _QUERIES:
             self._queries(whole(source))
