@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -261,15 +261,12 @@ class _Aligner:
         inner = self._vectorselector(tree.vector_selector)
         begin = self._take("[")
         end = self._take("]")
-        return Selector(
-            start=inner.start,
+        return replace(
+            inner,
             end=end.end,
-            name=inner.name,
-            matchers=inner.matchers,
             seconds=tree.range.total_seconds(),
             range_start=begin.end,
             range_end=end.start,
-            offset=inner.offset,
         )
 
     def _matchers(self, tree: Any) -> tuple[Matcher, ...]:  # noqa: ANN401
