@@ -28,9 +28,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _Token: TypeAlias = re.Match[str]
-_OPERATORS: Final = frozenset(
-    ["+", "-", "*", "/", "%", "^", "==", "!=", ">", "<", ">=", "<=", "and", "or", "unless", "atan2"]
-)
+_GROUPING: Final = frozenset(("by", "without"))
 _MATCHING: Final = frozenset(
     ("on", "ignoring", "group_left", "group_right", "fill", "fill_left", "fill_right")
 )
@@ -280,12 +278,12 @@ class _Aligner:
 
     def _aggregateexpr(self, tree: Any) -> Aggregate:  # noqa: ANN401
         first = self._take(str(tree.op))
-        self._skip_labels(("by", "without"))
+        self._skip_labels(_GROUPING)
         self._take("(")
         param = self.node(tree.param) if tree.param is not None else None
         inner = self.node(tree.expr)
         self._take(")")
-        self._skip_labels(("by", "without"))
+        self._skip_labels(_GROUPING)
         modifier = tree.modifier
         return Aggregate(
             start=first.start(),
@@ -310,8 +308,7 @@ class _Aligner:
         op = self._take(str(tree.op))
         if self._peek() == "bool":
             self._at += 1
-        while self._peek() in _MATCHING:
-            self._skip_labels(tuple(_MATCHING))
+        self._skip_labels(_MATCHING)
         rhs = self.node(tree.rhs)
         modifier = tree.modifier
         matching = modifier.matching if modifier else None
@@ -370,8 +367,8 @@ class _Aligner:
     def _end(self) -> int:
         return self._tokens[max(self._at - 1, 0)].end()
 
-    def _skip_labels(self, words: tuple[str, ...]) -> None:
-        if self._peek() in words:
+    def _skip_labels(self, words: frozenset[str]) -> None:
+        while self._peek() in words:
             self._at += 1
             if self._peek() == "(":
                 self._take(")")
