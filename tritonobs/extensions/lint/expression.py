@@ -45,7 +45,7 @@ class Expression:
     `name` is the alert, record, panel or scaler it stands in. `unit` is a panel's unit as Grafana calls it,
     `words` all text beside the expression (summary, description, title), `limits` what a scaler or the
     colours of a panel compare with, `settings` the other fields of a scaler. `begin` is the first line of
-    what it is in.
+    what it is in, if that is not its own.
     """
 
     text: Located

@@ -58,9 +58,7 @@ def board_expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
         held = mapping(annotation)
         expr = held.get("expr")
         if isinstance(expr, Located) and expr.strip() and _prometheus(held):
-            yield Expression(
-                text=expr, use="panel", name=text_of(held.get("name")), grafana=True, begin=_line(expr)
-            )
+            yield Expression(text=expr, use="panel", name=text_of(held.get("name")), grafana=True)
 
 
 def _element(element: Value) -> Mapping[str, Value]:
@@ -123,7 +121,6 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
                     "described": text_of(panel.get("description")),
                 },
                 grafana=True,
-                begin=_line(expr),
             )
 
 
@@ -181,7 +178,7 @@ def _variable(variable: Mapping[str, Value]) -> Iterator[Expression]:
         name=text_of(variable.get("name")),
         settings={"label": label},
         grafana=True,
-        begin=_line(query),
+        begin=query.place()[0],
     )
 
 
@@ -193,10 +190,6 @@ def _prometheus(*held: Mapping[str, Value]) -> bool:
         if any(other in kind.lower() for other in _OTHERS):
             return False
     return True
-
-
-def _line(text: Located) -> int:
-    return text.place()[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +231,6 @@ def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
                     "watched": "" if silent else "yes",
                 },
                 grafana=True,
-                begin=_line(expr),
             )
         )
     return found

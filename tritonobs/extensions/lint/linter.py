@@ -252,11 +252,8 @@ class Linter:
                 self._plain(query, f"{words}\n{piece[end : line.start()]}")
 
     def _plain(self, text: Located, words: str) -> None:
-        begin = text.place()[0]
         words = "\n".join((words, *_REMARK.findall(text)))
-        self._found.expressions.append(
-            Expression(text=text, use="plain", words=words, grafana=True, begin=begin)
-        )
+        self._found.expressions.append(Expression(text=text, use="plain", words=words, grafana=True))
 
     def _markup(self, source: Source) -> None:
         """Blocks of code that say they are PromQL, YAML or JSON; the text above one says what it is."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tritonobs.extensions.lint.catalogue import catalogue
-from tritonobs.extensions.lint.expression import Expression, seconds_of
+from tritonobs.extensions.lint.expression import Expression, Use, seconds_of
 from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
 from tritonobs.extensions.lint.located import (
     Located,
@@ -143,8 +143,9 @@ class _Walk:
     def rule(self, value: Mapping[str, Value]) -> None:
         """A rule of Prometheus or VictoriaMetrics."""
         expr = value["expr"]
-        use = "alert" if "alert" in value else "record"
-        name = text_of(value[use])
+        use: Use = "alert" if "alert" in value else "record"
+        named = value[use]
+        name = text_of(named)
         (self._found.alerts if use == "alert" else self._found.records).add(name)
         if not isinstance(expr, Located):
             return
@@ -152,18 +153,17 @@ class _Walk:
             self._found.templates.append(expr)
             return
         words = [name, *map(text_of, mapping(value.get("annotations")).values())]
-        begin = min(_line(one) for one in (expr, value[use]))
         self._found.expressions.append(
             Expression(
                 text=expr,
-                use="alert" if use == "alert" else "record",
+                use=use,
                 name=name,
                 words="\n".join(words),
                 settings={
                     "interval": self._interval,
                     **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
                 },
-                begin=begin,
+                begin=named.place()[0] if isinstance(named, Located) else 0,
             )
         )
 
@@ -185,7 +185,6 @@ class _Walk:
                 name=text_of(data.get("metricName")) or text_of(value.get("name")),
                 limits=_numbers(data.get("threshold")),
                 settings=settings,
-                begin=_line(query),
             )
         )
 
@@ -208,13 +207,13 @@ class _Walk:
                 name=label,
                 words=label,
                 settings={"adapter": "yes"},
-                begin=min(_line(query), _line(series)),
+                begin=series.place()[0],
             )
         )
         if named:
             selected = part(series, named.start(1), len(series))
             self._found.expressions.append(
-                Expression(text=selected, use="hpa", name=label, begin=_line(series))
+                Expression(text=selected, use="hpa", name=label, begin=series.place()[0])
             )
 
     def scaled(self, value: Mapping[str, Value]) -> None:
@@ -227,12 +226,12 @@ class _Walk:
             if managed:
                 text = part(name, managed.start(1), managed.end(1))
                 self._found.expressions.append(
-                    Expression(text=text, use="hpa", name=managed[1], limits=limits, begin=_line(text))
+                    Expression(text=text, use="hpa", name=managed[1], limits=limits)
                 )
             # A name that only the adapter gives is not a series; a name of the catalogue is one.
             elif isinstance(name, Located) and catalogue().find(name):
                 self._found.expressions.append(
-                    Expression(text=name, use="hpa", name=str(name), limits=limits, begin=_line(name))
+                    Expression(text=name, use="hpa", name=str(name), limits=limits)
                 )
 
     def route(self, value: Mapping[str, Value], depth: int) -> None:
@@ -284,7 +283,3 @@ def _quantities(target: Value) -> tuple[float, ...]:
     written = next((text_of(held.get(key)) for key in _TARGETS if text_of(held.get(key))), "")
     thousandth = written.endswith("m")
     return tuple(one / 1000 if thousandth else one for one in _numbers(written.removesuffix("m")))
-
-
-def _line(text: Value) -> int:
-    return text.place()[0] if isinstance(text, Located) else 0
