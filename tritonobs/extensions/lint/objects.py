@@ -174,17 +174,14 @@ class _Walk:
         if TEMPLATE.search(query):
             self._found.templates.append(query)
             return
-        settings = {"keda": "yes"}
-        settings |= {
-            key: text_of(one) if isinstance(one, str) else str(one).lower() for key, one in data.items()
-        }
+        settings = {key: one if isinstance(one, str) else str(one).lower() for key, one in data.items()}
         self._found.expressions.append(
             Expression(
                 text=query,
                 use="scaler",
                 name=text_of(data.get("metricName")) or text_of(value.get("name")),
                 limits=_numbers(data.get("threshold")),
-                settings=settings,
+                settings={"keda": "yes", **settings},
             )
         )
 
@@ -221,17 +218,15 @@ class _Walk:
         for one in entries(mapping(value.get("spec")).get("metrics")):
             held = next((below for below in mapping(one).values() if isinstance(below, dict)), {})
             name = mapping(held.get("metric")).get("name", held.get("metricName"))
-            managed = _MANAGED.match(name) if isinstance(name, Located) else None
-            limits = _quantities(held.get("target", held))
-            if managed:
-                text = part(name, managed.start(1), managed.end(1))
-                self._found.expressions.append(
-                    Expression(text=text, use="hpa", name=managed[1], limits=limits)
-                )
+            if not isinstance(name, Located):
+                continue
+            managed = _MANAGED.match(name)
             # A name that only the adapter gives is not a series; a name of the catalogue is one.
-            elif isinstance(name, Located) and catalogue().find(name):
+            if managed or catalogue().find(name):
+                text = part(name, *managed.span(1)) if managed else name
+                limits = _quantities(held.get("target", held))
                 self._found.expressions.append(
-                    Expression(text=name, use="hpa", name=str(name), limits=limits)
+                    Expression(text=text, use="hpa", name=str(text), limits=limits)
                 )
 
     def route(self, value: Mapping[str, Value], depth: int) -> None:
