@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -273,10 +274,8 @@ class Linter:
             if language == "promql":
                 self._queries(text, words)
                 continue
-            try:
+            with suppress(Unreadable):
                 read_documents(text, self._found)
-            except Unreadable:
-                continue
 
     def _known(self) -> Known:
         watched = any(_watches(one, self._catalogue) for one in self._found.expressions if one.use == "alert")

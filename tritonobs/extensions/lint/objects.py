@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -99,46 +100,35 @@ class _Walk:
             for one in value:
                 self.value(one, depth + 1)
         elif isinstance(value, Located) and "\n" in value and _EMBEDDED.search(value[:4000]):
-            self.embedded(value)
+            # A file within a text, as ConfigMaps hold them; other texts are ignored.
+            with suppress(Unreadable):
+                read_documents(value, self._found)
 
     def mapping(self, value: Mapping[str, Value], depth: int) -> None:
         """A mapping, by the keys that it has."""
         if is_board(value):
             self._found.expressions += board_expressions(value)
-            return
-        if is_rule(value):
+        elif is_rule(value):
             found = rule_expressions(value)
             self._found.alerts |= {one.name for one in found}
             self._found.expressions += found
-            return
-        if "expr" in value and ("alert" in value or "record" in value):
+        elif "expr" in value and ("alert" in value or "record" in value):
             self.rule(value)
-            return
-        if "metricsQuery" in value and "seriesQuery" in value:
+        elif "metricsQuery" in value and "seriesQuery" in value:
             self.adapted(value)
-            return
-        if value.get("type") == "prometheus" and isinstance(
+        elif value.get("type") == "prometheus" and isinstance(
             mapping(value.get("metadata")).get("query"), Located
         ):
             self.trigger(value)
-            return
-        if value.get("kind") == "HorizontalPodAutoscaler":
+        elif value.get("kind") == "HorizontalPodAutoscaler":
             self.scaled(value)
-            return
-        if "route" in value and isinstance(value["route"], dict):
-            self.route(value["route"], 0)
-        outer = self._interval
-        self._interval = _interval(value, outer)
-        for below in value.values():
-            self.value(below, depth + 1)
-        self._interval = outer
-
-    def embedded(self, text: Located) -> None:
-        """A file within a text, as ConfigMaps hold them; other texts are ignored."""
-        try:
-            read_documents(text, self._found)
-        except Unreadable:
-            return
+        else:
+            self.route(mapping(value.get("route")), 0)
+            outer = self._interval
+            self._interval = _interval(value, outer)
+            for below in value.values():
+                self.value(below, depth + 1)
+            self._interval = outer
 
     def rule(self, value: Mapping[str, Value]) -> None:
         """A rule of Prometheus or VictoriaMetrics."""
@@ -241,13 +231,9 @@ class _Walk:
             if isinstance(one, Located) and (match := _ALERTNAME.search(one)):
                 self._found.routes.append((one, match[2].strip(), match[1] == "=~"))
             held = mapping(one)
-            named, wanted = held.get("name"), held.get("value")
-            if (
-                named == "alertname"
-                and isinstance(wanted, Located)
-                and held.get("matchType", "=") in ("=", "=~")
-            ):
-                self._found.routes.append((wanted, wanted, held.get("matchType") == "=~"))
+            wanted, op = held.get("value"), held.get("matchType", "=")
+            if held.get("name") == "alertname" and isinstance(wanted, Located) and op in ("=", "=~"):
+                self._found.routes.append((wanted, wanted, op == "=~"))
         for below in entries(value.get("routes")):
             self.route(mapping(below), depth + 1)
 
