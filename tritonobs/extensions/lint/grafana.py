@@ -192,15 +192,6 @@ def _prometheus(*held: Mapping[str, Value]) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Condition:
-    """What the result of a query is compared with; the number may have a place in the file."""
-
-    op: str
-    number: str
-    place: Located | None
-
-
 def is_rule(value: Mapping[str, Value]) -> bool:
     """Whether a mapping is such a rule, in files of provisioning, in exports, or in an operator's object."""
     return "condition" in value and any("model" in mapping(one) for one in entries(value.get("data")))
@@ -222,7 +213,7 @@ def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
         title = text_of(rule.get("title"))
         found.append(
             Expression(
-                text=_compared(expr, condition) if condition else expr,
+                text=_compared(expr, *condition) if condition else expr,
                 use="alert",
                 name=title,
                 words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
@@ -236,14 +227,17 @@ def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
     return found
 
 
-def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> _Condition | None:
-    """The one comparison that leads from the rule's condition to a query; None where it is not so plain."""
+def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> tuple[str, Value] | None:
+    """The one comparison that leads from the rule's condition to a query; None where it is not so plain.
+
+    An operator and a number, which may have a place in the file.
+    """
     model = models.get(name, {})
     kind = text_of(model.get("type"))
     if kind == "math":
         made = _MATH.fullmatch(text_of(model.get("expression")))
         if made and _leads(models, made["of"], query):
-            return _Condition(op=made["op"], number=made["number"], place=None)
+            return made["op"], made["number"]
         return None
     conditions = entries(model.get("conditions"))
     if kind not in ("threshold", "classic_conditions") or len(conditions) != 1:
@@ -255,8 +249,7 @@ def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str)
     op, numbers = _OPERATORS.get(text_of(evaluator.get("type"))), entries(evaluator.get("params"))
     if not op or not numbers or not _leads(models, of, query):
         return None
-    number = numbers[0]
-    return _Condition(op=op, number=str(number), place=number if isinstance(number, Located) else None)
+    return op, numbers[0]
 
 
 def _leads(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> bool:
@@ -266,12 +259,12 @@ def _leads(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> 
     return name == query or reduced
 
 
-def _compared(expr: Located, condition: _Condition) -> Located:
+def _compared(expr: Located, op: str, number: Value) -> Located:
     pieces = [
         ("(", None),
         (str(expr), expr),
         # Behind a remark, too.
-        (f"\n) {condition.op} ", None),
-        (condition.number, condition.place),
+        (f"\n) {op} ", None),
+        (str(number), number if isinstance(number, Located) else None),
     ]
     return spliced(pieces, expr)
