@@ -184,12 +184,9 @@ def _variable(variable: Mapping[str, Value]) -> Iterator[Expression]:
 
 def _prometheus(*held: Mapping[str, Value]) -> bool:
     """Whether the data source may be Prometheus: it is not said to be something else."""
-    for one in held:
-        source = one.get("datasource")
-        kind = text_of(mapping(source).get("type")) or text_of(source)
-        if any(other in kind.lower() for other in _OTHERS):
-            return False
-    return True
+    sources = [one.get("datasource") for one in held]
+    kinds = [text_of(mapping(source).get("type")) or text_of(source) for source in sources]
+    return not any(other in kind.lower() for kind in kinds for other in _OTHERS)
 
 
 def is_rule(value: Mapping[str, Value]) -> bool:
@@ -197,12 +194,11 @@ def is_rule(value: Mapping[str, Value]) -> bool:
     return "condition" in value and any("model" in mapping(one) for one in entries(value.get("data")))
 
 
-def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
+def rule_expressions(rule: Mapping[str, Value]) -> Iterator[Expression]:
     """Each query of the rule that is PromQL, with the comparison that Grafana makes of it."""
     data = [mapping(one) for one in entries(rule.get("data"))]
     models = {text_of(one.get("refId")): mapping(one.get("model")) for one in data}
     own = {text_of(one.get("refId")) for one in data if text_of(one.get("datasourceUid")) in _SERVER_SIDE}
-    found = []
     for name, model in models.items():
         expr = model.get("expr")
         if name in own or not isinstance(expr, Located) or not expr.strip():
@@ -211,20 +207,17 @@ def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
         # Grafana has an alert of its own for a query without a result, unless this says otherwise.
         silent = text_of(rule.get("noDataState")).lower() in ("ok", "keeplast")
         title = text_of(rule.get("title"))
-        found.append(
-            Expression(
-                text=_compared(expr, *condition) if condition else expr,
-                use="alert",
-                name=title,
-                words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
-                settings={
-                    "for": text_of(rule.get("for")),
-                    "watched": "" if silent else "yes",
-                },
-                grafana=True,
-            )
+        yield Expression(
+            text=_compared(expr, *condition) if condition else expr,
+            use="alert",
+            name=title,
+            words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
+            settings={
+                "for": text_of(rule.get("for")),
+                "watched": "" if silent else "yes",
+            },
+            grafana=True,
         )
-    return found
 
 
 def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> tuple[str, Value] | None:

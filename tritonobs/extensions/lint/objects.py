@@ -109,7 +109,7 @@ class _Walk:
         if is_board(value):
             self._found.expressions += board_expressions(value)
         elif is_rule(value):
-            found = rule_expressions(value)
+            found = list(rule_expressions(value))
             self._found.alerts |= {one.name for one in found}
             self._found.expressions += found
         elif "expr" in value and ("alert" in value or "record" in value):
