@@ -261,21 +261,20 @@ def _show(result: Result, mended: Sequence[Problem], form: str, live: Live | Non
 
 def _unasked(live: Live | None) -> Iterator[str]:
     if live and (count := live.unsent):
-        what = (
-            "expression with variables of Grafana was"
-            if count == 1
-            else "expressions with variables of Grafana were"
-        )
-        yield f"{count:,} {what} not sent to Prometheus"
+        were = "was" if count == 1 else "were"
+        yield f"{_counted(count, 'expression')} with variables of Grafana {were} not sent to Prometheus"
 
 
 def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:
     if mended:
         yield f"{len(mended):,} fixed"
+    read = f"{_counted(result.files, 'file')}, {_counted(result.expressions, 'expression')}"
     count = len(result.problems)
-    files, expressions = result.files, result.expressions
-    read = f"{files:,} file{'s' * (files != 1)}, {expressions:,} expression{'s' * (expressions != 1)}"
-    yield f"{read}: {count:,} finding{'s' * (count != 1)}" if count else f"{read}: nothing found"
+    yield f"{read}: {_counted(count, 'finding')}" if count else f"{read}: nothing found"
     fixable = sum(bool(problem.changes) for problem in result.problems)
     if fixable and not mended:
         yield f"{fixable:,} of them can be fixed with --fix"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
