@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from tritonobs import files
 from tritonobs.errors import FileUnusable
-from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
+from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
 from tritonobs.extensions.lint.expression import Expression, substituted, suppressed, suppressions
@@ -134,7 +134,7 @@ class Linter:
     """Reads files, then judges all of them together."""
 
     def __init__(self, options: Options) -> None:
-        self._options, self._catalogue = options, catalogue()
+        self._options = options
         self._found, self._files = Found(), 0
         self._mixins = Mixins(options.roots, options.libraries, _MENTIONS, options.external)
         self._problems: list[Problem] = []
@@ -278,7 +278,7 @@ class Linter:
                 read_documents(text, self._found)
 
     def _known(self) -> Known:
-        watched = any(_watches(one, self._catalogue) for one in self._found.expressions if one.use == "alert")
+        watched = any(_watches(one) for one in self._found.expressions if one.use == "alert")
         return Known(
             records=frozenset(self._found.records), alerts=frozenset(self._found.alerts), watched=watched
         )
@@ -297,9 +297,7 @@ class Linter:
                 self._say("bare-suppression", place, message)
 
     def _hits(self, expression: Expression, known: Known, live: Live | None) -> Iterator[Problem]:
-        context = Context(
-            expression=expression, catalogue=self._catalogue, settings=self._options.settings, known=known
-        )
+        context = Context(expression=expression, settings=self._options.settings, known=known)
         try:
             tree = context.tree
         except Unparsed as error:
@@ -314,8 +312,8 @@ class Linter:
         if not any(
             one.name
             and (
-                self._catalogue.find(one.name)
-                or not self._catalogue.foreign(one.name)
+                catalogue().find(one.name)
+                or not catalogue().foreign(one.name)
                 or one.name.startswith("vllm:")
             )
             for one in selectors(tree)
@@ -389,7 +387,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _watches(expression: Expression, held: Catalogue) -> bool:
+def _watches(expression: Expression) -> bool:
     """Whether an alert fires on series that are missing, or on targets that are down."""
     try:
         nodes = list(walk(expression.tree))
@@ -399,7 +397,7 @@ def _watches(expression: Expression, held: Catalogue) -> bool:
         if isinstance(node, Selector) and node.name == "up":
             return True
         if isinstance(node, Call) and node.func.startswith("absent"):
-            return any(held.find(one.name) for one in selectors(node))
+            return any(catalogue().find(one.name) for one in selectors(node))
     return False
 
 

@@ -17,7 +17,6 @@ from typing import Final, TypeAlias
 
 from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
 from tritonobs.errors import BadAnswer, TimedOut
-from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.expression import Expression, seconds_of
@@ -54,7 +53,6 @@ class Live:
     def __init__(self, prometheus: PrometheusClient, span: Span | None = None) -> None:
         self._prometheus, self._span = prometheus, span
         self._past = Past(prometheus, span) if span else None
-        self._held: Catalogue = catalogue()
         self._there: dict[str, bool] = {}
         self._unsent: set[str] = set()
 
@@ -78,7 +76,7 @@ class Live:
             tree = expression.tree
         except Unparsed:
             return
-        known = Context(expression=expression, catalogue=self._held).read
+        known = Context(expression=expression).read
         if not known:
             return
         there = [(one, above) for one, _, above in known if not _absent(above)]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tritonobs.extensions.lint.catalogue import Catalogue, Named
+from tritonobs.extensions.lint.catalogue import Named, catalogue
 from tritonobs.extensions.lint.tree import (
     Aggregate,
     Binary,
@@ -118,8 +118,8 @@ class Shape:
 class Shapes:
     """The shapes of all parts of one tree."""
 
-    def __init__(self, catalogue: Catalogue, tree: Node, *, reasons: bool = True) -> None:
-        self._catalogue, self._reasons = catalogue, reasons
+    def __init__(self, tree: Node, *, reasons: bool) -> None:
+        self._reasons = reasons
         self._held: dict[int, Shape] = {}
         self._fill(tree)
 
@@ -150,7 +150,7 @@ class Shapes:
         return made
 
     def _selected(self, node: Selector) -> Shape:
-        found = self._catalogue.find(node.name) if node.name else None
+        found = catalogue().find(node.name)
         if not found:
             return Shape(foreign=True)
         dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))

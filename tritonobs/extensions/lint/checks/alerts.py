@@ -117,7 +117,7 @@ def absent_of_everything(seen: Context) -> Iterator[Hit]:
         return
     for node in seen.calls("absent", "absent_over_time"):
         for one in selectors(node):
-            found = seen.catalogue.find(one.name)
+            found = seen.found(one)
             if not found:
                 continue
             if one.name == names.TRITON_FAILURE:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from tritonobs.extensions.lint.catalogue import Catalogue, Named, release
+from tritonobs.extensions.lint.catalogue import Named, catalogue, release
 from tritonobs.extensions.lint.expression import Expression
 from tritonobs.extensions.lint.shapes import Shape, Shapes
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Matcher, Node, Selector, walk
@@ -95,7 +95,6 @@ class Context:
     """One expression with what checks ask about it."""
 
     expression: Expression
-    catalogue: Catalogue
     settings: Settings = field(default_factory=Settings)
     known: Known = field(default_factory=Known)
 
@@ -107,7 +106,7 @@ class Context:
     @cached_property
     def shapes(self) -> Shapes:
         """The shapes of its parts."""
-        return Shapes(self.catalogue, self.tree, reasons=self.settings.at_least("24.07"))
+        return Shapes(self.tree, reasons=self.settings.at_least("24.07"))
 
     @cached_property
     def nodes(self) -> tuple[tuple[Node, tuple[Node, ...]], ...]:
@@ -144,7 +143,7 @@ class Context:
 
     def found(self, node: Node) -> Named | None:
         """The series that a part selects, or None for anything but a selector of a known one."""
-        return self.catalogue.find(node.name) if isinstance(node, Selector) else None
+        return catalogue().find(node.name) if isinstance(node, Selector) else None
 
     def fills_in(self, matcher: Matcher) -> bool:
         """Whether the condition has a variable of Grafana."""

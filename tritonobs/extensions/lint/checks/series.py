@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tritonobs.extensions.lint.catalogue import Named, release
+from tritonobs.extensions.lint.catalogue import Named, catalogue, release
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Matcher, Node, Selector, children
 from tritonobs.findings import Severity
@@ -48,20 +48,15 @@ def unknown_series(seen: Context) -> Iterator[Hit]:
         if _of_vllm(one, seen):
             message = f"{name} is vLLM's own: the vLLM backend of Triton does not export it"
             yield Hit(start=one.start, message=message)
-        if (
-            not name
-            or name in seen.known.records
-            or seen.catalogue.find(name)
-            or seen.catalogue.foreign(name)
-        ):
+        if not name or name in seen.known.records or catalogue().find(name) or catalogue().foreign(name):
             continue
-        meant = seen.catalogue.meant(name)
+        meant = catalogue().meant(name)
         # `_total` is what client libraries append; nothing else is meant by such a name.
         certain = bool(meant.instead) and name == f"{meant.instead}_total"
         start = one.start
         edits = (Edit(start=start, end=start + len(name), text=meant.instead),) if certain else ()
         hint = f"did you mean {meant.instead}?" if meant.instead else ""
-        if name.endswith("_bucket") and seen.catalogue.find(meant.instead):
+        if name.endswith("_bucket") and catalogue().find(meant.instead):
             hint = INSTEAD_OF_BUCKETS
         yield Hit(start=start, message=f"{name} does not exist: {meant.why}", hint=hint, edits=edits)
 
@@ -72,7 +67,7 @@ def _of_vllm(one: Selector, seen: Context) -> bool:
     if (
         not one.name.startswith("vllm:")
         or seen.expression.use == "record"
-        or seen.catalogue.find(one.name)
+        or catalogue().find(one.name)
         or one.name in seen.known.records
     ):
         return False
