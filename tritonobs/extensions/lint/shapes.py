@@ -115,55 +115,51 @@ class Shape:
         return self.triton and all(one.counter for one in self.series)
 
 
-class Shapes:
-    """The shapes of all parts of one tree."""
+def shapes_of(tree: Node, *, reasons: bool) -> dict[int, Shape]:
+    """The shapes of all parts of a tree by their `id`; `reasons`: failures have a label of that name."""
+    held: dict[int, Shape] = {}
 
-    def __init__(self, tree: Node, *, reasons: bool) -> None:
-        self._reasons = reasons
-        self._held: dict[int, Shape] = {}
-        self._fill(tree)
-
-    def of(self, node: Node) -> Shape:
-        """The shape of a part of the tree."""
-        return self._held[id(node)]
-
-    def _fill(self, node: Node) -> Shape:
-        below = [self._fill(one) for one in children(node)]
-        made = self._made(node, below)
-        self._held[id(node)] = made
+    def fill(node: Node) -> Shape:
+        made = _made(node, [fill(one) for one in children(node)], reasons=reasons)
+        held[id(node)] = made
         return made
 
-    def _made(self, node: Node, below: list[Shape]) -> Shape:
-        made = Shape()
-        if isinstance(node, Number):
-            made = Shape(kind="number", number=node.value)
-        elif isinstance(node, Selector):
-            made = self._selected(node)
-        elif isinstance(node, Binary):
-            made = _joined(node, *below)
-        elif isinstance(node, Aggregate):
-            made = _aggregated(node, below[-1])
-        elif isinstance(node, Call):
-            made = _called(node, below)
-        elif isinstance(node, (Unary, Subquery)):
-            made = replace(below[0], number=None)
-        return made
+    fill(tree)
+    return held
 
-    def _selected(self, node: Selector) -> Shape:
-        found = catalogue().find(node.name)
-        if not found:
-            return Shape(foreign=True)
-        dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))
-        if found.part in ("_bucket", "_count"):
-            dimension, factor = "observations", 1.0
-        own = set(found.labels)
-        if "reason" in found.series.optional and self._reasons:
-            own.add("reason")
-        kind = "counter" if found.counter else "gauge"
-        if found.series.type == "summary" and not found.part:
-            kind = "quantile"
-        labels = Labels(exact=False, own=frozenset(own))
-        return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
+
+def _made(node: Node, below: list[Shape], *, reasons: bool) -> Shape:
+    made = Shape()
+    if isinstance(node, Number):
+        made = Shape(kind="number", number=node.value)
+    elif isinstance(node, Selector):
+        made = _selected(node, reasons=reasons)
+    elif isinstance(node, Binary):
+        made = _joined(node, *below)
+    elif isinstance(node, Aggregate):
+        made = _aggregated(node, below[-1])
+    elif isinstance(node, Call):
+        made = _called(node, below)
+    elif isinstance(node, (Unary, Subquery)):
+        made = replace(below[0], number=None)
+    return made
+
+
+def _selected(node: Selector, *, reasons: bool) -> Shape:
+    found = catalogue().find(node.name)
+    if not found:
+        return Shape(foreign=True)
+    dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))
+    if found.part in ("_bucket", "_count"):
+        dimension, factor = "observations", 1.0
+    own = set(found.labels)
+    if "reason" in found.series.optional and reasons:
+        own.add("reason")
+    kind = "counter" if found.counter else "gauge"
+    if found.series.type == "summary" and not found.part:
+        kind = "quantile"
+    labels = Labels(exact=False, own=frozenset(own))
+    return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
 
 
 def _called(node: Call, below: list[Shape]) -> Shape:

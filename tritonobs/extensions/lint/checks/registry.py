@@ -13,7 +13,7 @@ from typing import Final
 
 from tritonobs.extensions.lint.catalogue import Named, catalogue, release
 from tritonobs.extensions.lint.expression import Expression
-from tritonobs.extensions.lint.shapes import Shape, Shapes
+from tritonobs.extensions.lint.shapes import Shape, shapes_of
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Matcher, Node, Selector, walk
 from tritonobs.findings import Severity
 
@@ -104,9 +104,9 @@ class Context:
         return self.expression.tree
 
     @cached_property
-    def shapes(self) -> Shapes:
-        """The shapes of its parts."""
-        return Shapes(self.tree, reasons=self.settings.at_least("24.07"))
+    def shapes(self) -> dict[int, Shape]:
+        """The shapes of its parts, by their `id`."""
+        return shapes_of(self.tree, reasons=self.settings.at_least("24.07"))
 
     @cached_property
     def nodes(self) -> tuple[tuple[Node, tuple[Node, ...]], ...]:
@@ -139,7 +139,7 @@ class Context:
 
     def shape(self, node: Node) -> Shape:
         """The shape of a part."""
-        return self.shapes.of(node)
+        return self.shapes[id(node)]
 
     def found(self, node: Node) -> Named | None:
         """The series that a part selects, or None for anything but a selector of a known one."""
