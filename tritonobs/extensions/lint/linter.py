@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -188,10 +188,7 @@ class Linter:
         for one in self._problems:
             # The first, because a board that jsonnet reads, too, can be mended where it stands itself.
             unlike.setdefault((one.id, one.finding.place, one.finding.message), one)
-        ordered = sorted(
-            unlike.values(),
-            key=lambda one: (one.finding.place.file, one.finding.place.line, one.finding.place.column),
-        )
+        ordered = sorted(unlike.values(), key=lambda one: astuple(one.finding.place))
         wanted = tuple(one for one in ordered if self._options.wants(one.id))
         return Result(problems=wanted, files=self._files, expressions=len(self._found.expressions))
 
@@ -211,11 +208,9 @@ class Linter:
         """What a file of jsonnet evaluates to, with each expression where it is written."""
         self._files += 1
         first = len(self._found.expressions)
-        if isinstance(value.outcome, Refused):
-            self._refused(value, value.outcome)
-            return
-        if value.outcome.refused:
-            self._refused(value, value.outcome.refused)
+        refused = value.outcome if isinstance(value.outcome, Refused) else value.outcome.refused
+        if refused:
+            self._refused(value, refused)
         try:
             read_documents(value.text, self._found)
         except Unreadable as error:
