@@ -96,8 +96,8 @@ class Live:
             yield name, hit
         if expression.use == "alert" and (always := self._always(expression)):
             yield "always-here", always
-        elif self._past and not gone and not failed:
-            yield from self._past(expression, tree, series)
+        elif self._past and not gone and not failed and (past := self._past(expression, tree, series)):
+            yield past
 
     def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
         """What the expression gives here, and what it gives when mended; nothing where they are alike.
@@ -241,18 +241,15 @@ class Past:
         self._step = step_seconds(span)
         self._spent = 0.0
 
-    def __call__(
-        self, expression: Expression, tree: Node, series: Sequence[str]
-    ) -> Iterator[tuple[str, Hit]]:
-        """What the past says of one, each with the id of the finding; `series` selects what it reads.
+    def __call__(self, expression: Expression, tree: Node, series: Sequence[str]) -> tuple[str, Hit] | None:
+        """What the past says of one, with the id of the finding; `series` selects what it reads.
 
         Raises:
             Unreachable: Prometheus is gone.
         """
         if self._spent >= MOST_SECONDS:
             message = f"its history was not read: the {MOST_SECONDS:g} s for that are over"
-            yield "unasked-here", Hit(start=0, message=message)
-            return
+            return "unasked-here", Hit(start=0, message=message)
         began = time.monotonic()
         try:
             said = (
@@ -264,8 +261,7 @@ class Past:
             message = f"its history could not be read: {_REFUSED.sub('', str(error))}"
             said = ("unasked-here", Hit(start=0, message=message))
         self._spent += time.monotonic() - began
-        if said:
-            yield said
+        return said
 
     def _alert(self, expression: Expression, tree: Node) -> tuple[str, Hit] | None:
         """How often it would have fired, and how close it came if never."""
