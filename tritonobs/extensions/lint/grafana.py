@@ -94,31 +94,26 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
         panel = mapping(one)
         yield from _panels(panel.get("panels"), depth + 1)
         unit = _unit(panel)
-        title = text_of(panel.get("title"))
+        title, described = text_of(panel.get("title")), text_of(panel.get("description"))
         for each in entries(panel.get("targets")):
             target = mapping(each)
             expr = target.get("expr")
             if not isinstance(expr, Located) or not expr.strip() or not _prometheus(panel, target):
                 continue
-            words = (
-                title,
-                text_of(panel.get("description")),
-                text_of(target.get("legendFormat")),
-                _axis(panel),
-            )
+            legend = text_of(target.get("legendFormat"))
             yield Expression(
                 text=expr,
                 use="panel",
                 name=title,
                 unit=text_of(unit.text),
                 unit_text=unit.text if isinstance(unit.text, Located) else None,
-                words="\n".join(words),
+                words="\n".join((title, described, legend, _axis(panel))),
                 limits=unit.limits,
                 settings={
-                    "legend": text_of(target.get("legendFormat")),
+                    "legend": legend,
                     # Whether nothing else of the panel is written in its unit.
                     "alone": "" if unit.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
-                    "described": text_of(panel.get("description")),
+                    "described": described,
                 },
                 grafana=True,
             )

@@ -216,11 +216,10 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
             # It writes a label that is named in a text.
             known=node.op != "count_values",
         )
-    if node.op not in _AGGREGATED:
-        return replace(
-            inner, kind="presence" if node.op in ("count", "group") else "", dimension="", labels=labels
-        )
-    return replace(inner, labels=labels)
+    if node.op in _AGGREGATED:
+        return replace(inner, labels=labels)
+    kind = "presence" if node.op in ("count", "group") else ""
+    return replace(inner, kind=kind, dimension="", labels=labels)
 
 
 def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
