@@ -16,7 +16,6 @@ from tritonobs.cli.values import Address, Duration
 from tritonobs.findings import Severity
 
 if TYPE_CHECKING:
-    from tritonobs.extensions.lint.configuration import Configuration
     from tritonobs.extensions.lint.linter import Options, Problem, Result
     from tritonobs.extensions.lint.live import Live
 
@@ -164,22 +163,17 @@ def _options(
 ) -> tuple[Options, list[tuple[Path, bool]]]:
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
-    from tritonobs.extensions.lint.configuration import (  # noqa: PLC0415
-        Misconfigured,
-        configuration,
-        files_of,
-        known_ids,
-    )
+    from tritonobs.extensions.lint.configuration import configuration, files_of, known_ids  # noqa: PLC0415
     from tritonobs.extensions.lint.linter import Options  # noqa: PLC0415
     from tritonobs.render.jsonnet import External  # noqa: PLC0415
 
     try:
-        held: Configuration = configuration(Path.cwd())
+        held = configuration(Path.cwd())
         version = asked["triton_version"] or held.triton_version
         if version:
             release(version)
         select, ignore = known_ids(asked["select"]), known_ids(asked["ignore"])
-    except (Misconfigured, ValueError) as error:
+    except ValueError as error:
         raise click.UsageError(str(error)) from None
     options = Options(
         settings=Settings(

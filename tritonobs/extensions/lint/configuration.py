@@ -31,7 +31,7 @@ _YAML: Final = ".tritonobs-lint.yaml"
 _KEYS: Final = ("triton-version", "scrape-interval", "select", "ignore", "exclude", "markdown")
 
 
-class Misconfigured(Exception):  # noqa: N818 (what it is)
+class Misconfigured(ValueError):  # noqa: N818 (what it is)
     """A configuration that is not valid; the text names file and key."""
 
 
