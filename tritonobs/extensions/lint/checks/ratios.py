@@ -258,7 +258,7 @@ def _added(seen: Context, below: Binary, number: Number) -> tuple[Hit, float]:
         edit = Edit(start=number.start, end=below.op_end + len(rest) - len(rest.lstrip()), text="")
     else:
         edit = Edit(start=len(text[: below.op_start].rstrip()), end=number.end, text="")
-    return _guard(number.start, f"{number.value:g} +", _weight(seen, below, number.value), (edit,))
+    return _guard(number.start, f"{number.value:g} +", (edit,)), _weight(seen, below, number.value)
 
 
 def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
@@ -269,8 +269,7 @@ def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
         Edit(start=comma, end=bound.end, text=""),
     )
     value = bound.value if isinstance(bound, Number) else 1.0
-    weight = _weight(seen, below.args[0], value)
-    return _guard(below.start, "clamp_min", weight, edits if comma > 0 else ())
+    return _guard(below.start, "clamp_min", edits if comma > 0 else ()), _weight(seen, below.args[0], value)
 
 
 def _weight(seen: Context, guarded: Node, number: float) -> float:
@@ -279,9 +278,9 @@ def _weight(seen: Context, guarded: Node, number: float) -> float:
     return number * shape.factor if shape.dimension.startswith("time") else number
 
 
-def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> tuple[Hit, float]:
+def _guard(start: int, what: str, edits: tuple[Edit, ...]) -> Hit:
     message = f"{what} in the denominator makes the result too small at low traffic"
-    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits), value
+    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits)
 
 
 @check(
