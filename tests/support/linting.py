@@ -34,7 +34,7 @@ def command(*arguments: str) -> tuple[int, str, str]:
 def linted(text: str, file: str = "rules.yml", **settings: Any) -> Result:
     """The result of one text that stands in a file of this name."""
     select = frozenset(settings.pop("select", ()))
-    linter = Linter(Options(settings=Settings(**settings), select=select, markdown=True))
+    linter = Linter(Options(settings=Settings(**settings), select=select))
     linter.read_text(text, file)
     return linter.result()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from pydantic import TypeAdapter
 
 _FILE: Final = Path(__file__).with_name("catalogue.yaml")
 _RELEASE = re.compile(r"(\d{2})\.(\d{2})")
@@ -129,15 +130,14 @@ class Catalogue:
         """What was probably meant by a name that does not exist; `instead` is empty if nothing is near."""
         if name in self.misnamed:
             return self.misnamed[name]
-        for suffix in ("_total", "_bucket", "_sum", "_count", "_created"):
-            base = name.removesuffix(suffix)
-            if base == name:
-                continue
+        base, _, suffix = name.rpartition("_")
+        if suffix in ("total", "bucket", "sum", "count", "created"):
             if base in self.misnamed:
                 return self.misnamed[base]
             if base in self.series:
-                found = self.series[base]
-                return Misnamed(name=name, instead=base, why=_suffixed(found, suffix))
+                lacks = "buckets" if suffix == "bucket" else f"_{suffix}"
+                why = f"{base} is a {self.series[base].type} and has no {lacks}"
+                return Misnamed(name=name, instead=base, why=why)
         ours = re.sub(r"^triton_?server_", "nv_", name)
         near = difflib.get_close_matches(ours, self.series, n=1, cutoff=0.8)
         return Misnamed(name=name, instead=near[0] if near else "", why="no release of Triton has it")
@@ -148,19 +148,11 @@ def catalogue() -> Catalogue:
     """The catalogue as it is in the package."""
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     held = yaml.load(_FILE.read_text(encoding="utf-8"), Loader=loader)  # noqa: S506 (a safe loader)
-    groups = {
-        key: Group(
-            key=key,
-            title=one["title"],
-            labels=tuple(one["labels"]),
-            optional=tuple(one.get("optional", ())),
-            source=one["source"],
-        )
-        for key, one in held["groups"].items()
-    }
-    series = {one["name"]: _series(one, groups[one["group"]]) for one in held["series"]}
-    misnamed = {one["name"]: Misnamed(**one) for one in held["misnamed"]}
-    return Catalogue(groups=groups, series=series, misnamed=misnamed)
+    groups = {key: {"key": key, "optional": (), **one} for key, one in held["groups"].items()}
+    # What a series does not say is as in its group.
+    series = {one["name"]: {**groups[one["group"]], **one} for one in held["series"]}
+    misnamed = {one["name"]: one for one in held["misnamed"]}
+    return TypeAdapter(Catalogue).validate_python({"groups": groups, "series": series, "misnamed": misnamed})
 
 
 def release(text: str) -> tuple[int, int]:
@@ -178,28 +170,6 @@ def release(text: str) -> tuple[int, int]:
 def markdown() -> str:
     """The page of the catalogue, `docs/triton-series.md`."""
     return "\n".join(_page(catalogue()))
-
-
-def _series(one: Mapping[str, Any], group: Group) -> Series:
-    fields = {key: one[key] for key in ("name", "group", "type", "unit")}
-    texts = ("per", "kind", "since", "until", "instead", "exists", "counts")
-    return Series(
-        **fields,
-        **{key: one.get(key, "") for key in texts},
-        never=one.get("not", ""),
-        cumulative=one.get("cumulative", False),
-        labels=tuple(one.get("labels", group.labels)),
-        optional=tuple(one.get("optional", group.optional)),
-        source=one.get("source", group.source),
-        values={label: tuple(values) for label, values in one.get("values", {}).items()},
-        label_since=one.get("label_since", {}),
-    )
-
-
-def _suffixed(found: Series, suffix: str) -> str:
-    if suffix == "_bucket":
-        return f"{found.name} is a {found.type} and has no buckets"
-    return f"{found.name} is a {found.type} and has no {suffix}"
 
 
 def _page(held: Catalogue) -> Iterator[str]:

@@ -16,8 +16,8 @@ from tritonobs.cli.values import Address, Duration
 from tritonobs.findings import Severity
 
 if TYPE_CHECKING:
-    from tritonobs.extensions.lint.configuration import Configuration
-    from tritonobs.extensions.lint.linter import Asked, Options, Problem, Result
+    from tritonobs.extensions.lint.linter import Options, Problem, Result
+    from tritonobs.extensions.lint.live import Live
 
 _STDIN = "-"
 _ROUNDS = 5
@@ -163,22 +163,17 @@ def _options(
 ) -> tuple[Options, list[tuple[Path, bool]]]:
     from tritonobs.extensions.lint.catalogue import release  # noqa: PLC0415
     from tritonobs.extensions.lint.checks.registry import Settings  # noqa: PLC0415 (brings the parser)
-    from tritonobs.extensions.lint.configuration import (  # noqa: PLC0415
-        Misconfigured,
-        configuration,
-        files_of,
-        known_ids,
-    )
+    from tritonobs.extensions.lint.configuration import configuration, files_of, known_ids  # noqa: PLC0415
     from tritonobs.extensions.lint.linter import Options  # noqa: PLC0415
     from tritonobs.render.jsonnet import External  # noqa: PLC0415
 
     try:
-        held: Configuration = configuration(Path.cwd())
+        held = configuration(Path.cwd())
         version = asked["triton_version"] or held.triton_version
         if version:
             release(version)
         select, ignore = known_ids(asked["select"]), known_ids(asked["ignore"])
-    except (Misconfigured, ValueError) as error:
+    except ValueError as error:
         raise click.UsageError(str(error)) from None
     options = Options(
         settings=Settings(
@@ -186,7 +181,6 @@ def _options(
         ),
         select=select or held.select,
         ignore=(held.ignore - select) | ignore,
-        markdown=asked["markdown"] or held.markdown,
         roots=tuple(one if one.is_dir() else one.parent for one in (*map(Path, paths), *grafana)),
         libraries=asked["jpath"],
         external=External(
@@ -197,7 +191,7 @@ def _options(
         [Path(path) for path in paths if path != _STDIN],
         whole=grafana,
         exclude=(*held.exclude, *asked["exclude"]),
-        markdown=options.markdown,
+        markdown=asked["markdown"] or held.markdown,
     )
     return options, list(files)
 
@@ -216,7 +210,7 @@ def _external(written: Sequence[str], option: str) -> dict[str, str]:
     return held
 
 
-def _live(prometheus_url: str, history: float) -> Asked:
+def _live(prometheus_url: str, history: float) -> Live:
     from tritonobs.clients.prometheus import PrometheusClient  # noqa: PLC0415 (brings requests)
     from tritonobs.extensions.lint.live import Live  # noqa: PLC0415
     from tritonobs.timings.promql import Span  # noqa: PLC0415
@@ -225,7 +219,7 @@ def _live(prometheus_url: str, history: float) -> Asked:
     return Live(PrometheusClient(prometheus_url), Span(start=now - history, end=now))
 
 
-def _of_stdin(options: Options, live: Asked | None) -> Result:
+def _of_stdin(options: Options, live: Live | None) -> Result:
     from tritonobs.extensions.lint.linter import MAX_BYTES, Linter  # noqa: PLC0415
 
     try:
@@ -241,7 +235,7 @@ def _of_stdin(options: Options, live: Asked | None) -> Result:
     return linter.result(live)
 
 
-def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | None) -> None:
+def _show(result: Result, mended: Sequence[Problem], form: str, live: Live | None) -> None:
     import tritonobs  # noqa: PLC0415
     from tritonobs.extensions.lint.formats import github_of, json_of, line_of, sarif_of  # noqa: PLC0415
 
@@ -259,23 +253,22 @@ def _show(result: Result, mended: Sequence[Problem], form: str, live: Asked | No
         say(line, err=form != "text" or bool(result.problems))
 
 
-def _unasked(live: Asked | None) -> Iterator[str]:
+def _unasked(live: Live | None) -> Iterator[str]:
     if live and (count := live.unsent):
-        what = (
-            "expression with variables of Grafana was"
-            if count == 1
-            else "expressions with variables of Grafana were"
-        )
-        yield f"{count:,} {what} not sent to Prometheus"
+        were = "was" if count == 1 else "were"
+        yield f"{_counted(count, 'expression')} with variables of Grafana {were} not sent to Prometheus"
 
 
 def _summary(result: Result, mended: Sequence[Problem]) -> Iterator[str]:
     if mended:
         yield f"{len(mended):,} fixed"
+    read = f"{_counted(result.files, 'file')}, {_counted(result.expressions, 'expression')}"
     count = len(result.problems)
-    files, expressions = result.files, result.expressions
-    read = f"{files:,} file{'s' * (files != 1)}, {expressions:,} expression{'s' * (expressions != 1)}"
-    yield f"{read}: {count:,} finding{'s' * (count != 1)}" if count else f"{read}: nothing found"
+    yield f"{read}: {_counted(count, 'finding')}" if count else f"{read}: nothing found"
     fixable = sum(bool(problem.changes) for problem in result.problems)
     if fixable and not mended:
         yield f"{fixable:,} of them can be fixed with --fix"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,20 +19,19 @@ import yaml
 
 from tritonobs.extensions.lint.catalogue import release
 from tritonobs.extensions.lint.checks import CHECKS
-from tritonobs.extensions.lint.linter import OWN
+from tritonobs.extensions.lint.linter import MARKUP, OWN
 from tritonobs.files import read_text
 from tritonobs.units import parse_duration
 
 SUFFIXES: Final = frozenset((".yaml", ".yml", ".json", ".promql", ".rules", ".tpl", ".jsonnet", ".libsonnet"))
 """Of the files that are read in a folder, beside Markdown on request."""
-_MARKUP: Final = frozenset((".md", ".markdown"))
 _SKIPPED: Final = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", ".tox"))
 _MOST: Final = 1024 * 1024
 _YAML: Final = ".tritonobs-lint.yaml"
 _KEYS: Final = ("triton-version", "scrape-interval", "select", "ignore", "exclude", "markdown")
 
 
-class Misconfigured(Exception):  # noqa: N818 (what it is)
+class Misconfigured(ValueError):  # noqa: N818 (what it is)
     """A configuration that is not valid; the text names file and key."""
 
 
@@ -62,16 +62,17 @@ def configuration(folder: Path) -> Configuration:
     return Configuration()
 
 
-def known_ids(names: Mapping[str, object] | frozenset[str] | tuple[str, ...]) -> frozenset[str]:
+def known_ids(names: Iterable[str]) -> frozenset[str]:
     """The names as ids of checks.
 
     Raises:
         ValueError: one of them is not an id.
     """
-    unknown = sorted(str(name) for name in names if name not in CHECKS and name not in OWN)
+    given = frozenset(names)
+    unknown = sorted(given.difference(CHECKS, OWN))
     if unknown:
         raise ValueError(f"{unknown[0]!r} is not a check; allowed are {', '.join((*CHECKS, *OWN))}")
-    return frozenset(map(str, names))
+    return given
 
 
 def _yaml(path: Path) -> object:
@@ -148,23 +149,19 @@ def files_of(
 
     Files of the folders `whole` count as named: each should be readable, also without a word of Triton.
     """
-    wanted = SUFFIXES | _MARKUP if markdown else SUFFIXES
+    wanted = SUFFIXES | MARKUP if markdown else SUFFIXES
     patterns, seen = tuple(exclude), set[str]()
-    folders: list[Iterable[tuple[Path, bool]]] = [
-        ((file, True) for file, _ in _below(one, wanted)) for one in whole
-    ]
-    folders += (_below(path, wanted) if path.is_dir() else ((path, True),) for path in paths)
-    for found in folders:
-        for file, named in found:
-            if any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):
-                continue
-            real = os.path.realpath(file)
-            if real not in seen:
-                seen.add(real)
-                yield file, named
+    found = [_below(one, wanted, named=True) for one in whole]
+    found += [_below(path, wanted) if path.is_dir() else iter([(path, True)]) for path in paths]
+    for file, named in chain.from_iterable(found):
+        real = os.path.realpath(file)
+        if real in seen or any(fnmatch.fnmatch(str(file), pattern) for pattern in patterns):
+            continue
+        seen.add(real)
+        yield file, named
 
 
-def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
+def _below(folder: Path, wanted: frozenset[str], *, named: bool = False) -> Iterator[tuple[Path, bool]]:
     root = Path(os.path.realpath(folder))
     # os.walk does not follow links to folders, so a circle of links does no harm.
     failed: list[OSError] = []
@@ -175,8 +172,7 @@ def _below(folder: Path, wanted: frozenset[str]) -> Iterator[tuple[Path, bool]]:
             if file.suffix.lower() not in wanted:
                 continue
             outside = file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(root)
-            if outside or not file.exists():
-                continue
-            yield file, False
+            if not outside and file.exists():
+                yield file, named
     # Read as if they were named, so that it is said why they cannot be.
     yield from ((Path(error.filename), True) for error in failed)

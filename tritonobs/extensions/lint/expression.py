@@ -30,12 +30,12 @@ _COMMENT = re.compile(
 )
 
 
-def interval_seconds(interval: str) -> float:
-    """The interval of a group of rules; infinite where there is none."""
+def seconds_of(written: str, otherwise: float = math.inf) -> float:
+    """A duration of a rule or a group in seconds; `otherwise` where there is none."""
     try:
-        return float(parse_duration(interval))
+        return float(parse_duration(written))
     except ValueError:
-        return math.inf
+        return otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Expression:
     `name` is the alert, record, panel or scaler it stands in. `unit` is a panel's unit as Grafana calls it,
     `words` all text beside the expression (summary, description, title), `limits` what a scaler or the
     colours of a panel compare with, `settings` the other fields of a scaler. `begin` is the first line of
-    what it is in.
+    what it is in, if that is not its own.
     """
 
     text: Located

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.linter import OWN, Problem, Result
 from tritonobs.findings import Severity
+from tritonobs.report.formats import json_text
 
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _COMMANDS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -43,11 +44,7 @@ def json_of(result: Result) -> str:
         }
         for one in result.problems
     ]
-    return json.dumps(
-        {"files": result.files, "expressions": result.expressions, "findings": held},
-        ensure_ascii=False,
-        indent=2,
-    )
+    return json_text({"files": result.files, "expressions": result.expressions, "findings": held})
 
 
 def sarif_of(result: Result, version: str) -> str:
@@ -58,7 +55,7 @@ def sarif_of(result: Result, version: str) -> str:
     driver = {"name": "tritonobs lint", "version": version, "rules": rules}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": held}
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, ensure_ascii=False, indent=2)
+    return json_text(log)
 
 
 def github_of(problems: Sequence[Problem]) -> str:

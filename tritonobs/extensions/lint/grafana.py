@@ -58,9 +58,7 @@ def board_expressions(board: Mapping[str, Value]) -> Iterator[Expression]:
         held = mapping(annotation)
         expr = held.get("expr")
         if isinstance(expr, Located) and expr.strip() and _prometheus(held):
-            yield Expression(
-                text=expr, use="panel", name=text_of(held.get("name")), grafana=True, begin=_line(expr)
-            )
+            yield Expression(text=expr, use="panel", name=text_of(held.get("name")), grafana=True)
 
 
 def _element(element: Value) -> Mapping[str, Value]:
@@ -96,34 +94,28 @@ def _panels(panels: Value, depth: int) -> Iterator[Expression]:
         panel = mapping(one)
         yield from _panels(panel.get("panels"), depth + 1)
         unit = _unit(panel)
-        title = text_of(panel.get("title"))
+        title, described = text_of(panel.get("title")), text_of(panel.get("description"))
         for each in entries(panel.get("targets")):
             target = mapping(each)
             expr = target.get("expr")
             if not isinstance(expr, Located) or not expr.strip() or not _prometheus(panel, target):
                 continue
-            words = (
-                title,
-                text_of(panel.get("description")),
-                text_of(target.get("legendFormat")),
-                _axis(panel),
-            )
+            legend = text_of(target.get("legendFormat"))
             yield Expression(
                 text=expr,
                 use="panel",
                 name=title,
                 unit=text_of(unit.text),
                 unit_text=unit.text if isinstance(unit.text, Located) else None,
-                words="\n".join(words),
+                words="\n".join((title, described, legend, _axis(panel))),
                 limits=unit.limits,
                 settings={
-                    "legend": text_of(target.get("legendFormat")),
+                    "legend": legend,
                     # Whether nothing else of the panel is written in its unit.
                     "alone": "" if unit.bounded or len(entries(panel.get("targets"))) > 1 else "yes",
-                    "described": text_of(panel.get("description")),
+                    "described": described,
                 },
                 grafana=True,
-                begin=_line(expr),
             )
 
 
@@ -181,31 +173,15 @@ def _variable(variable: Mapping[str, Value]) -> Iterator[Expression]:
         name=text_of(variable.get("name")),
         settings={"label": label},
         grafana=True,
-        begin=_line(query),
+        begin=query.place()[0],
     )
 
 
 def _prometheus(*held: Mapping[str, Value]) -> bool:
     """Whether the data source may be Prometheus: it is not said to be something else."""
-    for one in held:
-        source = one.get("datasource")
-        kind = text_of(mapping(source).get("type")) or text_of(source)
-        if any(other in kind.lower() for other in _OTHERS):
-            return False
-    return True
-
-
-def _line(text: Located) -> int:
-    return text.place()[0]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Condition:
-    """What the result of a query is compared with; the number may have a place in the file."""
-
-    op: str
-    number: str
-    place: Located | None
+    sources = [one.get("datasource") for one in held]
+    kinds = [text_of(mapping(source).get("type")) or text_of(source) for source in sources]
+    return not any(other in kind.lower() for kind in kinds for other in _OTHERS)
 
 
 def is_rule(value: Mapping[str, Value]) -> bool:
@@ -213,12 +189,11 @@ def is_rule(value: Mapping[str, Value]) -> bool:
     return "condition" in value and any("model" in mapping(one) for one in entries(value.get("data")))
 
 
-def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
+def rule_expressions(rule: Mapping[str, Value]) -> Iterator[Expression]:
     """Each query of the rule that is PromQL, with the comparison that Grafana makes of it."""
     data = [mapping(one) for one in entries(rule.get("data"))]
     models = {text_of(one.get("refId")): mapping(one.get("model")) for one in data}
     own = {text_of(one.get("refId")) for one in data if text_of(one.get("datasourceUid")) in _SERVER_SIDE}
-    found = []
     for name, model in models.items():
         expr = model.get("expr")
         if name in own or not isinstance(expr, Located) or not expr.strip():
@@ -227,31 +202,30 @@ def rule_expressions(rule: Mapping[str, Value]) -> list[Expression]:
         # Grafana has an alert of its own for a query without a result, unless this says otherwise.
         silent = text_of(rule.get("noDataState")).lower() in ("ok", "keeplast")
         title = text_of(rule.get("title"))
-        found.append(
-            Expression(
-                text=_compared(expr, condition) if condition else expr,
-                use="alert",
-                name=title,
-                words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
-                settings={
-                    "for": text_of(rule.get("for")),
-                    "watched": "" if silent else "yes",
-                },
-                grafana=True,
-                begin=_line(expr),
-            )
+        yield Expression(
+            text=_compared(expr, *condition) if condition else expr,
+            use="alert",
+            name=title,
+            words="\n".join([title, *map(text_of, mapping(rule.get("annotations")).values())]),
+            settings={
+                "for": text_of(rule.get("for")),
+                "watched": "" if silent else "yes",
+            },
+            grafana=True,
         )
-    return found
 
 
-def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> _Condition | None:
-    """The one comparison that leads from the rule's condition to a query; None where it is not so plain."""
+def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> tuple[str, Value] | None:
+    """The one comparison that leads from the rule's condition to a query; None where it is not so plain.
+
+    An operator and a number, which may have a place in the file.
+    """
     model = models.get(name, {})
     kind = text_of(model.get("type"))
     if kind == "math":
         made = _MATH.fullmatch(text_of(model.get("expression")))
         if made and _leads(models, made["of"], query):
-            return _Condition(op=made["op"], number=made["number"], place=None)
+            return made["op"], made["number"]
         return None
     conditions = entries(model.get("conditions"))
     if kind not in ("threshold", "classic_conditions") or len(conditions) != 1:
@@ -263,8 +237,7 @@ def _condition(models: Mapping[str, Mapping[str, Value]], name: str, query: str)
     op, numbers = _OPERATORS.get(text_of(evaluator.get("type"))), entries(evaluator.get("params"))
     if not op or not numbers or not _leads(models, of, query):
         return None
-    number = numbers[0]
-    return _Condition(op=op, number=str(number), place=number if isinstance(number, Located) else None)
+    return op, numbers[0]
 
 
 def _leads(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> bool:
@@ -274,12 +247,12 @@ def _leads(models: Mapping[str, Mapping[str, Value]], name: str, query: str) -> 
     return name == query or reduced
 
 
-def _compared(expr: Located, condition: _Condition) -> Located:
+def _compared(expr: Located, op: str, number: Value) -> Located:
     pieces = [
         ("(", None),
         (str(expr), expr),
         # Behind a remark, too.
-        (f"\n) {condition.op} ", None),
-        (condition.number, condition.place),
+        (f"\n) {op} ", None),
+        (str(number), number if isinstance(number, Located) else None),
     ]
     return spliced(pieces, expr)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from markdown_it import MarkdownIt
 
 from tritonobs import files
 from tritonobs.errors import FileUnusable
-from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
+from tritonobs.extensions.lint.catalogue import catalogue
 from tritonobs.extensions.lint.checks import CHECKS
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, Known, Settings, edited
 from tritonobs.extensions.lint.expression import Expression, substituted, suppressed, suppressions
@@ -28,6 +29,10 @@ from tritonobs.extensions.lint.objects import TEMPLATE, Found, read_documents
 from tritonobs.extensions.lint.tree import Call, Selector, Unparsed, parse, selectors, walk
 from tritonobs.findings import Finding, Place, Severity
 from tritonobs.render.jsonnet import NOTHING, External, Refused
+
+if TYPE_CHECKING:
+    # It brings the library of connections.
+    from tritonobs.extensions.lint.live import Live
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 _MARK: Final = b"\xef\xbb\xbf"
@@ -42,7 +47,7 @@ _REMARK = re.compile(r"^[ \t]*#(.*)", re.MULTILINE)
 _REPEATED: Final = re.compile(r"[*+{]")
 _NESTED: Final = re.compile(r"\)[*+?{]")
 _LONGEST, _MOST_REPEATED = 200, 3
-_MARKUP: Final = frozenset((".md", ".markdown"))
+MARKUP: Final = frozenset((".md", ".markdown"))
 _QUERIES: Final = frozenset((".promql", ".query"))
 _DOCUMENTS: Final = frozenset(("yaml", "yml", "json"))
 
@@ -67,20 +72,6 @@ OWN: Final = {
 """Findings that are no check of an expression."""
 
 
-class Asked(Protocol):
-    """A running Prometheus that is asked about expressions."""
-
-    @property
-    def unsent(self) -> int:
-        """How many of them it was not asked."""
-
-    def __call__(self, expression: Expression) -> Iterable[tuple[str, Hit]]:
-        """What it says of one, each with the id of the finding."""
-
-    def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
-        """What one gives there, as it is and with the edits, as a sentence or nothing."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What is asked for: `select` takes only some checks (none: all), `ignore` leaves some out.
@@ -92,7 +83,6 @@ class Options:
     settings: Settings = field(default_factory=Settings)
     select: frozenset[str] = frozenset()
     ignore: frozenset[str] = frozenset()
-    markdown: bool = False
     roots: tuple[Path, ...] = ()
     libraries: tuple[Path, ...] = ()
     external: External = NOTHING
@@ -103,13 +93,10 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """Characters `start` to `end` of a file, which are `was`, become `text`."""
+class Change(Edit):
+    """An edit of a file; `was` is what stands there."""
 
-    start: int
-    end: int
     was: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +118,7 @@ class Result:
     expressions: int
 
 
-def lint_files(given: Iterable[tuple[Path, bool]], options: Options, live: Asked | None = None) -> Result:
+def lint_files(given: Iterable[tuple[Path, bool]], options: Options, live: Live | None = None) -> Result:
     """The problems of files; each is given with whether it was named itself or found in a folder.
 
     A file that was found in a folder and is not about Triton is skipped. `live` says what a running
@@ -147,7 +134,7 @@ class Linter:
     """Reads files, then judges all of them together."""
 
     def __init__(self, options: Options) -> None:
-        self._options, self._catalogue = options, catalogue()
+        self._options = options
         self._found, self._files = Found(), 0
         self._mixins = Mixins(options.roots, options.libraries, _MENTIONS, options.external)
         self._problems: list[Problem] = []
@@ -178,14 +165,14 @@ class Linter:
             return
         self._files += 1
         source = Source(file, text)
-        if suffix in _MARKUP:
+        if suffix in MARKUP:
             self._markup(source)
         elif suffix in _QUERIES:
             self._queries(whole(source))
         else:
             self._documents(whole(source), named=named)
 
-    def result(self, live: Asked | None = None) -> Result:
+    def result(self, live: Live | None = None) -> Result:
         """Judge everything that was read."""
         for value in self._mixins.values():
             self._value(value)
@@ -201,10 +188,7 @@ class Linter:
         for one in self._problems:
             # The first, because a board that jsonnet reads, too, can be mended where it stands itself.
             unlike.setdefault((one.id, one.finding.place, one.finding.message), one)
-        ordered = sorted(
-            unlike.values(),
-            key=lambda one: (one.finding.place.file, one.finding.place.line, one.finding.place.column),
-        )
+        ordered = sorted(unlike.values(), key=lambda one: astuple(one.finding.place))
         wanted = tuple(one for one in ordered if self._options.wants(one.id))
         return Result(problems=wanted, files=self._files, expressions=len(self._found.expressions))
 
@@ -224,11 +208,9 @@ class Linter:
         """What a file of jsonnet evaluates to, with each expression where it is written."""
         self._files += 1
         first = len(self._found.expressions)
-        if isinstance(value.outcome, Refused):
-            self._refused(value, value.outcome)
-            return
-        if value.outcome.refused:
-            self._refused(value, value.outcome.refused)
+        refused = value.outcome if isinstance(value.outcome, Refused) else value.outcome.refused
+        if refused:
+            self._refused(value, refused)
         try:
             read_documents(value.text, self._found)
         except Unreadable as error:
@@ -266,11 +248,8 @@ class Linter:
                 self._plain(query, f"{words}\n{piece[end : line.start()]}")
 
     def _plain(self, text: Located, words: str) -> None:
-        begin = text.place()[0]
         words = "\n".join((words, *_REMARK.findall(text)))
-        self._found.expressions.append(
-            Expression(text=text, use="plain", words=words, grafana=True, begin=begin)
-        )
+        self._found.expressions.append(Expression(text=text, use="plain", words=words, grafana=True))
 
     def _markup(self, source: Source) -> None:
         """Blocks of code that say they are PromQL, YAML or JSON; the text above one says what it is."""
@@ -290,18 +269,16 @@ class Linter:
             if language == "promql":
                 self._queries(text, words)
                 continue
-            try:
+            with suppress(Unreadable):
                 read_documents(text, self._found)
-            except Unreadable:
-                continue
 
     def _known(self) -> Known:
-        watched = any(_watches(one, self._catalogue) for one in self._found.expressions if one.use == "alert")
+        watched = any(_watches(one) for one in self._found.expressions if one.use == "alert")
         return Known(
             records=frozenset(self._found.records), alerts=frozenset(self._found.alerts), watched=watched
         )
 
-    def _judge(self, expression: Expression, known: Known, live: Asked | None) -> None:
+    def _judge(self, expression: Expression, known: Known, live: Live | None) -> None:
         silent = suppressions(expression)
         answered = live(expression) if live else ()
         told = (_problem(expression, name, OWN[name], hit) for name, hit in answered)
@@ -314,10 +291,8 @@ class Linter:
                 place = Place(file=expression.text.source.file, line=one.line, column=1)
                 self._say("bare-suppression", place, message)
 
-    def _hits(self, expression: Expression, known: Known, live: Asked | None) -> Iterator[Problem]:
-        context = Context(
-            expression=expression, catalogue=self._catalogue, settings=self._options.settings, known=known
-        )
+    def _hits(self, expression: Expression, known: Known, live: Live | None) -> Iterator[Problem]:
+        context = Context(expression=expression, settings=self._options.settings, known=known)
         try:
             tree = context.tree
         except Unparsed as error:
@@ -332,8 +307,8 @@ class Linter:
         if not any(
             one.name
             and (
-                self._catalogue.find(one.name)
-                or not self._catalogue.foreign(one.name)
+                catalogue().find(one.name)
+                or not catalogue().foreign(one.name)
                 or one.name.startswith("vllm:")
             )
             for one in selectors(tree)
@@ -407,7 +382,7 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _watches(expression: Expression, held: Catalogue) -> bool:
+def _watches(expression: Expression) -> bool:
     """Whether an alert fires on series that are missing, or on targets that are down."""
     try:
         nodes = list(walk(expression.tree))
@@ -417,7 +392,7 @@ def _watches(expression: Expression, held: Catalogue) -> bool:
         if isinstance(node, Selector) and node.name == "up":
             return True
         if isinstance(node, Call) and node.func.startswith("absent"):
-            return any(held.find(one.name) for one in selectors(node))
+            return any(catalogue().find(one.name) for one in selectors(node))
     return False
 
 
@@ -469,6 +444,4 @@ def _changed(text: str, problems: list[Problem]) -> tuple[str, list[Problem]]:
             continue
         taken.update(dict.fromkeys(fresh))
         done.append(problem)
-    for one in sorted(taken, key=lambda change: change.start, reverse=True):
-        text = text[: one.start] + one.text + text[one.end :]
-    return text, done
+    return edited(text, taken), done

@@ -9,35 +9,21 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from statistics import fmean
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from tritonobs.clients.prometheus import Rule, Series
+from tritonobs.clients.prometheus import PrometheusClient, Rule, Series
 from tritonobs.errors import BadAnswer, TimedOut
-from tritonobs.extensions.lint.catalogue import Catalogue, catalogue
-from tritonobs.extensions.lint.checks.registry import Edit, Hit, edited
+from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, edited
 from tritonobs.extensions.lint.checks.units import compared
+from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
 from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
-from tritonobs.units import format_duration, parse_duration
-
-if TYPE_CHECKING:
-    from tritonobs.clients.prometheus import PrometheusClient
-    from tritonobs.extensions.lint.expression import Expression
-    from tritonobs.timings.promql import Span
-
-NOT_HERE: Final = "not-here"
-EMPTY_HERE: Final = "empty-here"
-FAILS_HERE: Final = "fails-here"
-ALWAYS_HERE: Final = "always-here"
-NEVER_HERE: Final = "never-here"
-FIRED_HERE: Final = "fired-here"
-RARELY_HERE: Final = "rarely-here"
-UNASKED_HERE: Final = "unasked-here"
+from tritonobs.timings.promql import Span, quoted, selector
+from tritonobs.units import format_duration
 
 MOST_SECONDS: Final = 60.0
 """For all questions about the past together: each reads thousands of moments."""
@@ -67,7 +53,6 @@ class Live:
     def __init__(self, prometheus: PrometheusClient, span: Span | None = None) -> None:
         self._prometheus, self._span = prometheus, span
         self._past = Past(prometheus, span) if span else None
-        self._held: Catalogue = catalogue()
         self._there: dict[str, bool] = {}
         self._unsent: set[str] = set()
 
@@ -91,32 +76,28 @@ class Live:
             tree = expression.tree
         except Unparsed:
             return
-        known = [
-            (one, above)
-            for one, above in walk(tree)
-            if isinstance(one, Selector) and self._held.find(one.name)
-        ]
+        known = Context(expression=expression).read
         if not known:
             return
-        there = [(one, above) for one, above in known if not _absent(above)]
+        there = [(one, above) for one, _, above in known if not _absent(above)]
         read = [one for one, _ in there]
         gone = [
             _silencing(hit, above) if expression.use == "alert" else hit
             for one, above in there
             if (hit := self._missing(one))
         ]
-        yield from ((NOT_HERE, hit) for hit in gone)
+        yield from (("not-here", hit) for hit in gone)
         series = [_selector(one.name, one.matchers) for one in read]
         # What was there and is not now says nothing about sides that do not match.
         results = () if gone or not all(map(self._is_there, series)) else self._results(expression, tree)
         failed = False
         for name, hit in results:
-            failed = failed or name == FAILS_HERE
+            failed = failed or name == "fails-here"
             yield name, hit
         if expression.use == "alert" and (always := self._always(expression)):
-            yield ALWAYS_HERE, always
-        elif self._past and not gone and not failed:
-            yield from self._past(expression, tree, series)
+            yield "always-here", always
+        elif self._past and not gone and not failed and (past := self._past(expression, tree, series)):
+            yield past
 
     def mended(self, expression: Expression, edits: Sequence[Edit]) -> str:
         """What the expression gives here, and what it gives when mended; nothing where they are alike.
@@ -148,7 +129,7 @@ class Live:
 
     def _always(self, expression: Expression) -> Hit | None:
         """An alert that has fired for a day."""
-        firing = f'ALERTS{{alertname={_quoted(expression.name)},alertstate="firing"}}'
+        firing = f'ALERTS{{alertname={quoted(expression.name)},alertstate="firing"}}'
         found = self._prometheus.query(f"max(sum_over_time({firing}[1d:5m]))")
         if not found or found[0].value < _ALWAYS * _LOOKS:
             return None
@@ -165,7 +146,7 @@ class Live:
                 found = self._prometheus.query(f"group by ({matcher.name}) ({one.name})")
                 values = sorted({reading.labels.get(matcher.name, "") for reading in found} - {""})
                 few = ", ".join(values[:_MOST_VALUES]) + (", …" if len(values) > _MOST_VALUES else "")
-                message = f"no {one.name} has {matcher.name}{matcher.op}{_quoted(matcher.value)} here"
+                message = f"no {one.name} has {_condition(matcher)} here"
                 return Hit(start=matcher.start, message=message, hint=f"there are: {few or 'none'}")
         return Hit(start=one.start, message=f"no {one.name} has all of these labels here")
 
@@ -177,11 +158,11 @@ class Live:
             try:
                 there = bool(self._prometheus.query(text))
             except BadAnswer as error:
-                yield FAILS_HERE, Hit(start=node.start, message=_REFUSED.sub("", str(error)))
+                yield "fails-here", Hit(start=node.start, message=_REFUSED.sub("", str(error)))
                 continue
             if not there and not _absent(one for one, _ in walk(node)) and not _filters(node):
                 message = "every series exists, and the result is empty: do the two sides not match?"
-                yield EMPTY_HERE, Hit(start=node.start, message=message)
+                yield "empty-here", Hit(start=node.start, message=message)
 
     def _was_there(self, selector: str) -> bool:
         if self._is_there(selector) or not self._span:
@@ -245,38 +226,31 @@ def _absent(nodes: Iterable[Node]) -> bool:
 
 
 def _selector(name: str, matchers: tuple[Matcher, ...]) -> str:
-    conditions = ",".join(f"{one.name}{one.op}{_quoted(one.value)}" for one in matchers)
-    return f"{name}{{{conditions}}}" if conditions else name
+    return name + selector(*map(_condition, matchers))
 
 
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+def _condition(one: Matcher) -> str:
+    return f"{one.name}{one.op}{quoted(one.value)}"
 
 
 class Past:
     """Asks about a span of the past. A finding says which history could not be read."""
 
-    def __init__(
-        self, prometheus: PrometheusClient, span: Span, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._prometheus, self._span, self._clock = prometheus, span, clock
+    def __init__(self, prometheus: PrometheusClient, span: Span) -> None:
+        self._prometheus, self._span = prometheus, span
         self._step = step_seconds(span)
         self._spent = 0.0
 
-    def __call__(
-        self, expression: Expression, tree: Node, series: Sequence[str]
-    ) -> Iterator[tuple[str, Hit]]:
-        """What the past says of one, each with the id of the finding; `series` selects what it reads.
+    def __call__(self, expression: Expression, tree: Node, series: Sequence[str]) -> tuple[str, Hit] | None:
+        """What the past says of one, with the id of the finding; `series` selects what it reads.
 
         Raises:
             Unreachable: Prometheus is gone.
         """
         if self._spent >= MOST_SECONDS:
             message = f"its history was not read: the {MOST_SECONDS:g} s for that are over"
-            yield UNASKED_HERE, Hit(start=0, message=message)
-            return
-        began = self._clock()
+            return "unasked-here", Hit(start=0, message=message)
+        began = time.monotonic()
         try:
             said = (
                 self._alert(expression, tree)
@@ -285,10 +259,9 @@ class Past:
             )
         except (BadAnswer, TimedOut) as error:
             message = f"its history could not be read: {_REFUSED.sub('', str(error))}"
-            said = (UNASKED_HERE, Hit(start=0, message=message))
-        self._spent += self._clock() - began
-        if said:
-            yield said
+            said = ("unasked-here", Hit(start=0, message=message))
+        self._spent += time.monotonic() - began
+        return said
 
     def _alert(self, expression: Expression, tree: Node) -> tuple[str, Hit] | None:
         """How often it would have fired, and how close it came if never."""
@@ -303,17 +276,17 @@ class Past:
         firing = sum(one.seconds for one in episodes)
         if firing >= _ALWAYS * seen >= _ALWAYS * _DAY:
             message = f"it would have fired for {firing / seen:.0%} of {_long(seen)}: does anyone act on it?"
-            return ALWAYS_HERE, Hit(start=0, message=message)
+            return "always-here", Hit(start=0, message=message)
         if episodes:
             message = f"it would have fired {_often(episodes)} in {_long(seen)}"
-            return FIRED_HERE, Hit(start=0, message=message)
+            return "fired-here", Hit(start=0, message=message)
         if not seen:
             past = _long(self._span.seconds)
             message = f"it would not have fired in {past}: what it compares had no result in that time"
-            return NEVER_HERE, Hit(start=0, message=message)
+            return "never-here", Hit(start=0, message=message)
         why = f": its condition never held for {_long(rule.wait_seconds)}" if found else reached
         message = f"it would not have fired in the {_long(seen)} that are recorded{why}"
-        return NEVER_HERE, Hit(start=0, message=message)
+        return "never-here", Hit(start=0, message=message)
 
     def _side(
         self, expression: Expression, node: Node, op: str, number: float, _: object
@@ -340,7 +313,7 @@ class Past:
             f"it had a result for {len(had) / len(there):.0%} of the "
             f"{_long(len(there) * self._step)} in which all its series were there"
         )
-        return RARELY_HERE, Hit(start=0, message=message)
+        return "rarely-here", Hit(start=0, message=message)
 
     def _points(self, query: str) -> tuple[tuple[float, float], ...]:
         found = self._asked(query)
@@ -354,20 +327,13 @@ class Past:
 
 def _rule(expression: Expression) -> Rule:
     """The alert as Prometheus would have loaded it."""
-    waits = {"for": 0.0, "keep_firing_for": 0.0}
-    for key in waits:
-        with suppress(ValueError):
-            waits[key] = float(parse_duration(expression.settings.get(key, "")))
     return Rule(
         group="",
         name=expression.name,
         kind="alerting",
         query=expression.plain,
-        health="unknown",
-        last_error="",
-        state="",
-        wait_seconds=waits["for"],
-        keep_seconds=waits["keep_firing_for"],
+        wait_seconds=seconds_of(expression.settings.get("for", ""), 0.0),
+        keep_seconds=seconds_of(expression.settings.get("keep_firing_for", ""), 0.0),
     )
 
 

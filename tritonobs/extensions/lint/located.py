@@ -58,10 +58,9 @@ class Source:
 
     def line(self, number: int) -> str:
         """The text of a line, or nothing beyond the end."""
-        if not 0 < number <= len(self._lines):
+        if number < 1:
             return ""
-        end = self._lines[number] if number < len(self._lines) else len(self.text)
-        return self.text[self._lines[number - 1] : end].rstrip("\r\n")
+        return self.text[self.offset_of(number) : self.offset_of(number + 1)].rstrip("\r\n")
 
 
 class Located(str):
@@ -251,11 +250,6 @@ def text_of(value: Value) -> str:
     return value if isinstance(value, str) else ""
 
 
-def key_of(held: Mapping[str, Value], name: str) -> Located | None:
-    """The key as it is written, or None if it is not there or came from JSON."""
-    return next((key for key in held if key == name and isinstance(key, Located)), None)
-
-
 def _aligned(text: str, around: str, start: int, end: int, style: str) -> list[int]:
     """For each character of `text`, and for its end, where in `around` it is written."""
     if style == "whole":
@@ -291,23 +285,20 @@ def _unescaped(text: str, around: str, start: int, end: int) -> list[int]:
         escape = _ESCAPE.match(around, at, end) if around[at] == "\\" else None
         if escape and escape[0][1] in "\r\n":
             at = escape.end()
-            continue
-        if escape:
+        elif escape:
             places.append(at)
             at = escape.end()
             if _HALVES.match(escape[0]) and (second := _ESCAPE.match(around, at, end)):
                 at = second.end()
-            continue
-        if around[at] == wanted or not around[at].isspace():
+        elif around[at] == wanted or not around[at].isspace():
             places.append(at)
             at += 1
-            continue
-        # YAML folds line breaks within quotes.
-        if wanted.isspace():
+        elif wanted.isspace():
+            # YAML folds line breaks within quotes.
             places.append(at)
             while at < end and around[at].isspace():
                 at += 1
-            continue
-        at += 1
+        else:
+            at += 1
     places += [min(at, end)] * (len(text) + 1 - len(places))
     return places

@@ -67,7 +67,7 @@ class Value:
         text = written[0] if len(written) == 1 else self._beside_name(expression)
         if text is None:
             return expression
-        return replace(expression, text=text, unit_text=None, begin=text.place()[0])
+        return replace(expression, text=text, unit_text=None)
 
     def _beside_name(self, expression: Expression) -> Located | None:
         """All of the expression where its name is."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from tritonobs.extensions.lint.catalogue import catalogue
-from tritonobs.extensions.lint.expression import Expression, interval_seconds
+from tritonobs.extensions.lint.expression import Expression, Use, seconds_of
 from tritonobs.extensions.lint.grafana import board_expressions, is_board, is_rule, rule_expressions
 from tritonobs.extensions.lint.located import (
     Located,
@@ -76,9 +77,7 @@ def _interval(value: Mapping[str, Value], outer: str) -> str:
     """
     groups = value.get("groups")
     if isinstance(groups, list):
-        return min(
-            (text_of(mapping(one).get("interval")) for one in groups), key=interval_seconds, default=outer
-        )
+        return min((text_of(mapping(one).get("interval")) for one in groups), key=seconds_of, default=outer)
     if isinstance(value.get("rules"), list) and not outer:
         return text_of(value.get("interval"))
     return outer
@@ -101,52 +100,42 @@ class _Walk:
             for one in value:
                 self.value(one, depth + 1)
         elif isinstance(value, Located) and "\n" in value and _EMBEDDED.search(value[:4000]):
-            self.embedded(value)
+            # A file within a text, as ConfigMaps hold them; other texts are ignored.
+            with suppress(Unreadable):
+                read_documents(value, self._found)
 
     def mapping(self, value: Mapping[str, Value], depth: int) -> None:
         """A mapping, by the keys that it has."""
         if is_board(value):
             self._found.expressions += board_expressions(value)
-            return
-        if is_rule(value):
-            found = rule_expressions(value)
+        elif is_rule(value):
+            found = list(rule_expressions(value))
             self._found.alerts |= {one.name for one in found}
             self._found.expressions += found
-            return
-        if "expr" in value and ("alert" in value or "record" in value):
+        elif "expr" in value and ("alert" in value or "record" in value):
             self.rule(value)
-            return
-        if "metricsQuery" in value and "seriesQuery" in value:
+        elif "metricsQuery" in value and "seriesQuery" in value:
             self.adapted(value)
-            return
-        if value.get("type") == "prometheus" and isinstance(
+        elif value.get("type") == "prometheus" and isinstance(
             mapping(value.get("metadata")).get("query"), Located
         ):
             self.trigger(value)
-            return
-        if value.get("kind") == "HorizontalPodAutoscaler":
+        elif value.get("kind") == "HorizontalPodAutoscaler":
             self.scaled(value)
-            return
-        if "route" in value and isinstance(value["route"], dict):
-            self.route(value["route"], 0)
-        outer = self._interval
-        self._interval = _interval(value, outer)
-        for below in value.values():
-            self.value(below, depth + 1)
-        self._interval = outer
-
-    def embedded(self, text: Located) -> None:
-        """A file within a text, as ConfigMaps hold them; other texts are ignored."""
-        try:
-            read_documents(text, self._found)
-        except Unreadable:
-            return
+        else:
+            self.route(mapping(value.get("route")), 0)
+            outer = self._interval
+            self._interval = _interval(value, outer)
+            for below in value.values():
+                self.value(below, depth + 1)
+            self._interval = outer
 
     def rule(self, value: Mapping[str, Value]) -> None:
         """A rule of Prometheus or VictoriaMetrics."""
         expr = value["expr"]
-        use = "alert" if "alert" in value else "record"
-        name = text_of(value[use])
+        use: Use = "alert" if "alert" in value else "record"
+        named = value[use]
+        name = text_of(named)
         (self._found.alerts if use == "alert" else self._found.records).add(name)
         if not isinstance(expr, Located):
             return
@@ -154,18 +143,17 @@ class _Walk:
             self._found.templates.append(expr)
             return
         words = [name, *map(text_of, mapping(value.get("annotations")).values())]
-        begin = min(_line(one) for one in (expr, value[use]))
         self._found.expressions.append(
             Expression(
                 text=expr,
-                use="alert" if use == "alert" else "record",
+                use=use,
                 name=name,
                 words="\n".join(words),
                 settings={
                     "interval": self._interval,
                     **{key: text_of(value.get(key)) for key in ("for", "keep_firing_for")},
                 },
-                begin=begin,
+                begin=named.place()[0] if isinstance(named, Located) else 0,
             )
         )
 
@@ -176,18 +164,14 @@ class _Walk:
         if TEMPLATE.search(query):
             self._found.templates.append(query)
             return
-        settings = {"keda": "yes"}
-        settings |= {
-            key: text_of(one) if isinstance(one, str) else str(one).lower() for key, one in data.items()
-        }
+        settings = {key: one if isinstance(one, str) else str(one).lower() for key, one in data.items()}
         self._found.expressions.append(
             Expression(
                 text=query,
                 use="scaler",
                 name=text_of(data.get("metricName")) or text_of(value.get("name")),
                 limits=_numbers(data.get("threshold")),
-                settings=settings,
-                begin=_line(query),
+                settings={"keda": "yes", **settings},
             )
         )
 
@@ -210,13 +194,13 @@ class _Walk:
                 name=label,
                 words=label,
                 settings={"adapter": "yes"},
-                begin=min(_line(query), _line(series)),
+                begin=series.place()[0],
             )
         )
         if named:
             selected = part(series, named.start(1), len(series))
             self._found.expressions.append(
-                Expression(text=selected, use="hpa", name=label, begin=_line(series))
+                Expression(text=selected, use="hpa", name=label, begin=series.place()[0])
             )
 
     def scaled(self, value: Mapping[str, Value]) -> None:
@@ -224,17 +208,15 @@ class _Walk:
         for one in entries(mapping(value.get("spec")).get("metrics")):
             held = next((below for below in mapping(one).values() if isinstance(below, dict)), {})
             name = mapping(held.get("metric")).get("name", held.get("metricName"))
-            managed = _MANAGED.match(name) if isinstance(name, Located) else None
-            limits = _quantities(held.get("target", held))
-            if managed:
-                text = part(name, managed.start(1), managed.end(1))
-                self._found.expressions.append(
-                    Expression(text=text, use="hpa", name=managed[1], limits=limits, begin=_line(text))
-                )
+            if not isinstance(name, Located):
+                continue
+            managed = _MANAGED.match(name)
             # A name that only the adapter gives is not a series; a name of the catalogue is one.
-            elif isinstance(name, Located) and catalogue().find(name):
+            if managed or catalogue().find(name):
+                text = part(name, *managed.span(1)) if managed else name
+                limits = _quantities(held.get("target", held))
                 self._found.expressions.append(
-                    Expression(text=name, use="hpa", name=str(name), limits=limits, begin=_line(name))
+                    Expression(text=text, use="hpa", name=str(text), limits=limits)
                 )
 
     def route(self, value: Mapping[str, Value], depth: int) -> None:
@@ -249,13 +231,9 @@ class _Walk:
             if isinstance(one, Located) and (match := _ALERTNAME.search(one)):
                 self._found.routes.append((one, match[2].strip(), match[1] == "=~"))
             held = mapping(one)
-            named, wanted = held.get("name"), held.get("value")
-            if (
-                named == "alertname"
-                and isinstance(wanted, Located)
-                and held.get("matchType", "=") in ("=", "=~")
-            ):
-                self._found.routes.append((wanted, wanted, held.get("matchType") == "=~"))
+            wanted, op = held.get("value"), held.get("matchType", "=")
+            if held.get("name") == "alertname" and isinstance(wanted, Located) and op in ("=", "=~"):
+                self._found.routes.append((wanted, wanted, op == "=~"))
         for below in entries(value.get("routes")):
             self.route(mapping(below), depth + 1)
 
@@ -286,7 +264,3 @@ def _quantities(target: Value) -> tuple[float, ...]:
     written = next((text_of(held.get(key)) for key in _TARGETS if text_of(held.get(key))), "")
     thousandth = written.endswith("m")
     return tuple(one / 1000 if thousandth else one for one in _numbers(written.removesuffix("m")))
-
-
-def _line(text: Value) -> int:
-    return text.place()[0] if isinstance(text, Located) else 0

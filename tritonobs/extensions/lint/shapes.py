@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tritonobs.extensions.lint.catalogue import Catalogue, Named
+from tritonobs.extensions.lint.catalogue import Named, catalogue
 from tritonobs.extensions.lint.tree import (
     Aggregate,
     Binary,
@@ -25,7 +25,6 @@ from tritonobs.extensions.lint.tree import (
     children,
 )
 
-RATES: Final = frozenset(("rate", "irate"))
 FLOWS: Final = frozenset(("rate", "irate", "increase"))
 ARITHMETIC: Final = frozenset(["+", "-", "*", "/", "%", "^", "atan2"])
 COMPARISONS: Final = frozenset(["==", "!=", ">", "<", ">=", "<="])
@@ -73,6 +72,14 @@ class Labels:
     own: frozenset[str] = frozenset()
     known: bool = True
 
+    def lacks(self, label: str) -> bool:
+        """Whether the result surely has no such label."""
+        return label not in self.names if self.exact else label in self.lost
+
+    def without(self, given: frozenset[str]) -> Labels:
+        """What is left when these labels are taken away."""
+        return replace(self, names=self.names - given, lost=self.lost | given, own=self.own - given)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
@@ -102,56 +109,57 @@ class Shape:
         """Whether only known series are below, and at least one."""
         return bool(self.series) and not self.foreign
 
+    @property
+    def counted(self) -> bool:
+        """Whether only known counters are below, and at least one."""
+        return self.triton and all(one.counter for one in self.series)
 
-class Shapes:
-    """The shapes of all parts of one tree."""
 
-    def __init__(self, catalogue: Catalogue, tree: Node, *, reasons: bool = True) -> None:
-        self._catalogue, self._reasons = catalogue, reasons
-        self._held: dict[int, Shape] = {}
-        self._fill(tree)
+def shapes_of(tree: Node, *, reasons: bool) -> dict[int, Shape]:
+    """The shapes of all parts of a tree by their `id`; `reasons`: failures have a label of that name."""
+    held: dict[int, Shape] = {}
 
-    def of(self, node: Node) -> Shape:
-        """The shape of a part of the tree."""
-        return self._held[id(node)]
-
-    def _fill(self, node: Node) -> Shape:
-        below = [self._fill(one) for one in children(node)]
-        made = self._made(node, below)
-        self._held[id(node)] = made
+    def fill(node: Node) -> Shape:
+        made = _made(node, [fill(one) for one in children(node)], reasons=reasons)
+        held[id(node)] = made
         return made
 
-    def _made(self, node: Node, below: list[Shape]) -> Shape:
-        made = Shape()
-        if isinstance(node, Number):
-            made = Shape(kind="number", number=node.value)
-        elif isinstance(node, Selector):
-            made = self._selected(node)
-        elif isinstance(node, Binary):
-            made = _joined(node, *below)
-        elif isinstance(node, Aggregate):
-            made = _aggregated(node, below[-1])
-        elif isinstance(node, Call):
-            made = _called(node, below)
-        elif isinstance(node, (Unary, Subquery)):
-            made = replace(below[0], number=None)
-        return made
+    fill(tree)
+    return held
 
-    def _selected(self, node: Selector) -> Shape:
-        found = self._catalogue.find(node.name) if node.name else None
-        if not found:
-            return Shape(foreign=True)
-        dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))
-        if found.part in ("_bucket", "_count"):
-            dimension, factor = "observations", 1.0
-        own = set(found.labels)
-        if "reason" in found.series.optional and self._reasons:
-            own.add("reason")
-        kind = "counter" if found.counter else "gauge"
-        if found.series.type == "summary" and not found.part:
-            kind = "quantile"
-        labels = Labels(exact=False, own=frozenset(own))
-        return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
+
+def _made(node: Node, below: list[Shape], *, reasons: bool) -> Shape:
+    made = Shape()
+    if isinstance(node, Number):
+        made = Shape(kind="number", number=node.value)
+    elif isinstance(node, Selector):
+        made = _selected(node, reasons=reasons)
+    elif isinstance(node, Binary):
+        made = _joined(node, *below)
+    elif isinstance(node, Aggregate):
+        made = _aggregated(node, below[-1])
+    elif isinstance(node, Call):
+        made = _called(node, below)
+    elif isinstance(node, (Unary, Subquery)):
+        made = replace(below[0], number=None)
+    return made
+
+
+def _selected(node: Selector, *, reasons: bool) -> Shape:
+    found = catalogue().find(node.name)
+    if not found:
+        return Shape(foreign=True)
+    dimension, factor = _UNITS.get(found.series.unit, (found.series.unit, 1.0))
+    if found.part in ("_bucket", "_count"):
+        dimension, factor = "observations", 1.0
+    own = set(found.labels)
+    if "reason" in found.series.optional and reasons:
+        own.add("reason")
+    kind = "counter" if found.counter else "gauge"
+    if found.series.type == "summary" and not found.part:
+        kind = "quantile"
+    labels = Labels(exact=False, own=frozenset(own))
+    return Shape(kind=kind, dimension=dimension, factor=factor, series=(found,), labels=labels)
 
 
 def _called(node: Call, below: list[Shape]) -> Shape:
@@ -199,14 +207,7 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
         return inner
     given = frozenset(node.labels or ())
     if node.without:
-        before = inner.labels
-        labels = Labels(
-            exact=before.exact,
-            names=before.names - given,
-            lost=before.lost | given,
-            own=before.own - given,
-            known=before.known,
-        )
+        labels = inner.labels.without(given)
     else:
         labels = Labels(
             exact=True,
@@ -215,11 +216,10 @@ def _aggregated(node: Aggregate, inner: Shape) -> Shape:
             # It writes a label that is named in a text.
             known=node.op != "count_values",
         )
-    if node.op not in _AGGREGATED:
-        return replace(
-            inner, kind="presence" if node.op in ("count", "group") else "", dimension="", labels=labels
-        )
-    return replace(inner, labels=labels)
+    if node.op in _AGGREGATED:
+        return replace(inner, labels=labels)
+    kind = "presence" if node.op in ("count", "group") else ""
+    return replace(inner, kind=kind, dimension="", labels=labels)
 
 
 def _joined(node: Binary, lhs: Shape, rhs: Shape) -> Shape:
@@ -291,6 +291,4 @@ def _matched(node: Binary, lhs: Shape, rhs: Shape) -> Labels:
         return replace(lhs.labels if node.group == "left" else rhs.labels, known=False)
     if node.matching is not None and node.on:
         return Labels(exact=True, names=frozenset(node.matching))
-    given = frozenset(node.matching or ())
-    before = lhs.labels
-    return replace(before, names=before.names - given, lost=before.lost | given, own=before.own - given)
+    return lhs.labels.without(frozenset(node.matching or ()))

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import promql_parser
 
@@ -27,9 +27,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_OPERATORS: Final = frozenset(
-    ["+", "-", "*", "/", "%", "^", "==", "!=", ">", "<", ">=", "<=", "and", "or", "unless", "atan2"]
-)
+_Token: TypeAlias = re.Match[str]
+_GROUPING: Final = frozenset(("by", "without"))
 _MATCHING: Final = frozenset(
     ("on", "ignoring", "group_left", "group_right", "fill", "fill_left", "fill_right")
 )
@@ -134,7 +133,6 @@ class Subquery(Node):
     """`(…)[1h:5m]`."""
 
     inner: Node
-    seconds: float
 
 
 @lru_cache(maxsize=4096)
@@ -146,12 +144,12 @@ def parse(text: str) -> Node:
     """
     if len(text) > MAX_CHARACTERS:
         raise Unparsed(f"has more than {MAX_CHARACTERS:,} characters")
-    tokens = _tokens(text)
+    tokens = [one for one in _TOKEN.finditer(text) if one.lastgroup != "comment"]
     if not tokens:
         raise Unparsed("no expression found")
     depth = deepest = 0
     for one in tokens:
-        depth += (one.text in "([{") - (one.text in ")]}") if one.kind == "sign" else 0
+        depth += (one[0] in "([{") - (one[0] in ")]}") if one.lastgroup == "sign" else 0
         deepest = max(deepest, depth)
     if len(tokens) > MAX_TOKENS or deepest > MAX_DEPTH:
         raise Unparsed(f"has more than {MAX_TOKENS} words or {MAX_DEPTH} levels of brackets")
@@ -161,7 +159,7 @@ def parse(text: str) -> Node:
         reason = str(error)
         raise Unparsed(reason, _where(reason, text, tokens)) from None
     try:
-        return _Aligner(text, tokens).node(tree)
+        return _Aligner(tokens).node(tree)
     except RecursionError:
         raise Unparsed("is nested too deeply") from None
 
@@ -198,42 +196,29 @@ def is_scalar(node: Node) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    kind: str
-    text: str
-    start: int
-    end: int
-
-
-def _tokens(text: str) -> list[_Token]:
-    found = (_Token(one.lastgroup or "", one[0], one.start(), one.end()) for one in _TOKEN.finditer(text))
-    return [one for one in found if one.kind != "comment"]
-
-
 def _where(reason: str, text: str, tokens: list[_Token]) -> int:
     """Where the parser's sentence points: a function it names, a bracket that is open, or the beginning."""
     named = re.search(r"in call to '?(?:function )?'?(\w+)'", reason)
     if named:
-        return next((one.start for one in tokens if one.text == named[1]), 0)
+        return next((one.start() for one in tokens if one[0] == named[1]), 0)
     if "unclosed" in reason:
         opened: list[int] = []
         for one in tokens:
-            if one.text in "([{":
-                opened.append(one.start)
-            elif one.text in ")]}" and opened:
+            if one[0] in "([{":
+                opened.append(one.start())
+            elif one[0] in ")]}" and opened:
                 opened.pop()
         return opened[-1] if opened else 0
     character = re.search(r"inside \w+: '(.)'", reason)
     inside = max(text.find("{" if "braces" in reason else "["), 0)
-    return max(text.find(character[1], inside), 0) if character else tokens[0].start
+    return max(text.find(character[1], inside), 0) if character else tokens[0].start()
 
 
 class _Aligner:
     """Takes word after word from the text while it goes through the parser's tree."""
 
-    def __init__(self, text: str, tokens: list[_Token]) -> None:
-        self._text, self._tokens, self._at = text, tokens, 0
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens, self._at = tokens, 0
 
     def node(self, tree: Any) -> Node:  # noqa: ANN401 (the parser's classes share no useful type)
         """The node with everything below it."""
@@ -255,35 +240,32 @@ class _Aligner:
         self._at -= not tree.name
         matchers = self._matchers(tree) if self._peek() == "{" else ()
         return Selector(
-            start=first.start, end=self._end(), name=name, matchers=matchers, offset=tree.offset is not None
+            start=first.start(), end=self._end(), name=name, matchers=matchers, offset=tree.offset is not None
         )
 
     def _matrixselector(self, tree: Any) -> Selector:  # noqa: ANN401
         inner = self._vectorselector(tree.vector_selector)
         begin = self._take("[")
         end = self._take("]")
-        return Selector(
-            start=inner.start,
-            end=end.end,
-            name=inner.name,
-            matchers=inner.matchers,
+        return replace(
+            inner,
+            end=end.end(),
             seconds=tree.range.total_seconds(),
-            range_start=begin.end,
-            range_end=end.start,
-            offset=inner.offset,
+            range_start=begin.end(),
+            range_end=end.start(),
         )
 
     def _matchers(self, tree: Any) -> tuple[Matcher, ...]:  # noqa: ANN401
         self._take("{")
         places: list[_Token] = []
         while self._at < len(self._tokens) and self._peek() != "}":
-            if self._tokens[self._at].kind == "string":
+            if self._tokens[self._at].lastgroup == "string":
                 places.append(self._tokens[self._at])
             self._at += 1
         self._take("}")
         held = [one for one in tree.matchers.matchers if not (one.name == "__name__" and tree.name)]
         return tuple(
-            Matcher(name=one.name, op=_op(one), value=one.value, start=place.start, end=place.end)
+            Matcher(name=one.name, op=_op(one), value=one.value, start=place.start(), end=place.end())
             for one, place in zip(held, places, strict=False)
         )
 
@@ -292,20 +274,19 @@ class _Aligner:
         inner = self.node(tree.expr)
         self._take("[")
         end = self._take("]")
-        seconds = tree.range.total_seconds() if tree.range else 0.0
-        return Subquery(start=begin, end=end.end, inner=inner, seconds=seconds)
+        return Subquery(start=begin, end=end.end(), inner=inner)
 
     def _aggregateexpr(self, tree: Any) -> Aggregate:  # noqa: ANN401
         first = self._take(str(tree.op))
-        self._skip_labels(("by", "without"))
+        self._skip_labels(_GROUPING)
         self._take("(")
         param = self.node(tree.param) if tree.param is not None else None
         inner = self.node(tree.expr)
         self._take(")")
-        self._skip_labels(("by", "without"))
+        self._skip_labels(_GROUPING)
         modifier = tree.modifier
         return Aggregate(
-            start=first.start,
+            start=first.start(),
             end=self._end(),
             op=str(tree.op),
             inner=inner,
@@ -319,7 +300,7 @@ class _Aligner:
         self._take("(")
         args = tuple(self.node(one) for one in tree.args)
         self._take(")")
-        return Call(start=first.start, end=self._end(), func=tree.func.name, args=args)
+        return Call(start=first.start(), end=self._end(), func=tree.func.name, args=args)
 
     def _binaryexpr(self, tree: Any) -> Binary:  # noqa: ANN401
         begin = self._begin()
@@ -327,8 +308,7 @@ class _Aligner:
         op = self._take(str(tree.op))
         if self._peek() == "bool":
             self._at += 1
-        while self._peek() in _MATCHING:
-            self._skip_labels(tuple(_MATCHING))
+        self._skip_labels(_MATCHING)
         rhs = self.node(tree.rhs)
         modifier = tree.modifier
         matching = modifier.matching if modifier else None
@@ -338,8 +318,8 @@ class _Aligner:
             start=begin,
             end=self._end(),
             op=str(tree.op),
-            op_start=op.start,
-            op_end=op.end,
+            op_start=op.start(),
+            op_end=op.end(),
             lhs=lhs,
             rhs=rhs,
             matching=tuple(matching.labels) if matching else None,
@@ -351,44 +331,44 @@ class _Aligner:
     def _unaryexpr(self, tree: Any) -> Unary:  # noqa: ANN401
         first = self._take("-")
         inner = self.node(tree.expr)
-        return Unary(start=first.start, end=self._end(), inner=inner)
+        return Unary(start=first.start(), end=self._end(), inner=inner)
 
     def _numberliteral(self, tree: Any) -> Number:  # noqa: ANN401
         before = ""
         while self._at < len(self._tokens):
             one = self._tokens[self._at]
             self._at += 1
-            if one.kind in ("number", "word"):
+            if one.lastgroup in ("number", "word"):
                 break
-            before = one.text
-        begin = self._tokens[max(self._at - (2 if before == "-" else 1), 0)].start
+            before = one[0]
+        begin = self._tokens[max(self._at - (2 if before == "-" else 1), 0)].start()
         return Number(start=begin, end=self._end(), value=float(tree.val))
 
     def _stringliteral(self, tree: Any) -> Word:  # noqa: ANN401
         one = self._tokens[min(self._at, len(self._tokens) - 1)]
         self._at += 1
-        return Word(start=one.start, end=one.end, value=tree.val)
+        return Word(start=one.start(), end=one.end(), value=tree.val)
 
     def _take(self, text: str) -> _Token:
         """The next token with this text; what stands between is of no interest."""
         for at in range(self._at, len(self._tokens)):
-            if self._tokens[at].text.lower() == text.lower():
+            if self._tokens[at][0].lower() == text.lower():
                 self._at = at + 1
                 return self._tokens[at]
         # Not found only where the parser reads a text in another way: the place is then a near one.
         return self._tokens[min(self._at, len(self._tokens) - 1)]
 
     def _peek(self) -> str:
-        return self._tokens[self._at].text.lower() if self._at < len(self._tokens) else ""
+        return self._tokens[self._at][0].lower() if self._at < len(self._tokens) else ""
 
     def _begin(self) -> int:
-        return self._tokens[min(self._at, len(self._tokens) - 1)].start
+        return self._tokens[min(self._at, len(self._tokens) - 1)].start()
 
     def _end(self) -> int:
-        return self._tokens[max(self._at - 1, 0)].end
+        return self._tokens[max(self._at - 1, 0)].end()
 
-    def _skip_labels(self, words: tuple[str, ...]) -> None:
-        if self._peek() in words:
+    def _skip_labels(self, words: frozenset[str]) -> None:
+        while self._peek() in words:
             self._at += 1
             if self._peek() == "(":
                 self._take(")")

@@ -6,17 +6,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tritonobs import names
 from tritonobs.extensions.lint.checks.registry import Context, Hit, check
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.shapes import Shape
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Node, Number, Selector, selectors, walk
 from tritonobs.findings import Severity
 
-_COMPLETED: Final = frozenset(
-    ("nv_inference_request_success", "nv_inference_count", "nv_inference_exec_count")
-)
-_FAILURE: Final = "nv_inference_request_failure"
-_SUCCESS: Final = "nv_inference_request_success"
+_COMPLETED: Final = frozenset((names.TRITON_SUCCESS, names.TRITON_INFERENCES, names.TRITON_EXECUTIONS))
+_ENDED: Final = frozenset((names.TRITON_SUCCESS, names.TRITON_FAILURE))
 _OVERLOAD: Final = (
     r"limit|overload|capacity|too many|exceed|quota|high.{0,12}(qps|traffic|load|request)|超限|过载|限流|容量"
 )
@@ -94,9 +92,7 @@ def silent_when_gone(seen: Context) -> Iterator[Hit]:
     if any(isinstance(one, Call) and one.func.startswith("absent") for one, _ in seen.nodes):
         return
     for node, op, number, literal in compared(seen.tree):
-        shape = seen.shape(node)
-        traffic = shape.triton and shape.names <= _COMPLETED and shape.kind in ("rate", "increase")
-        if traffic and (op in ("<", "<=") or (op == "==" and number == 0)):
+        if _completions(seen.shape(node)) and (op in ("<", "<=") or (op == "==" and number == 0)):
             yield Hit(
                 start=literal.start,
                 message="a model or server that is gone has no series: nothing is compared, and no alert "
@@ -121,12 +117,12 @@ def absent_of_everything(seen: Context) -> Iterator[Hit]:
         return
     for node in seen.calls("absent", "absent_over_time"):
         for one in selectors(node):
-            found = seen.catalogue.find(one.name)
+            found = seen.found(one)
             if not found:
                 continue
-            if one.name == _FAILURE:
+            if one.name == names.TRITON_FAILURE:
                 message = "failures stay after the model is unloaded: they are never absent"
-                yield Hit(start=one.start, message=message, hint=f"ask for {_SUCCESS}")
+                yield Hit(start=one.start, message=message, hint=f"ask for {names.TRITON_SUCCESS}")
             elif not _conditions(one) and found.series.group in ("model", "server", "cache", "trtllm"):
                 message = f"absent(…) of every {one.name} is true only when no server has one"
                 what = "model" if found.series.of_model else "instance"
@@ -161,10 +157,8 @@ def errors_as_successes(seen: Context) -> Iterator[Hit]:
     if use == "record" and "python" not in f"{seen.expression.name} {seen.expression.text}":
         return
     shapes = [seen.shape(node) for node in tops]
-    if any(
-        shape.triton and shape.kind == "share" and shape.names == {_FAILURE, _SUCCESS} for shape in shapes
-    ):
-        one = next(one for one, _ in seen.selectors if one.name == _FAILURE)
+    if any(shape.triton and shape.kind == "share" and shape.names == _ENDED for shape in shapes):
+        one = next(one for one, _ in seen.selectors if one.name == names.TRITON_FAILURE)
         message = (
             "error responses of Python models count as successes since 24.06, and "
             "what a full queue refuses is not counted"
@@ -193,10 +187,8 @@ def ensemble_twice(seen: Context) -> Iterator[Hit]:
         ):
             continue
         shape = seen.shape(node)
-        labels = shape.labels
-        kept = "model" in labels.names if labels.exact else "model" not in labels.lost
         chosen = any(_one_model(seen, one) for one in selectors(node))
-        if shape.triton and shape.names <= {_SUCCESS, _FAILURE} and not kept and not chosen:
+        if shape.triton and shape.names <= _ENDED and shape.labels.lacks("model") and not chosen:
             message = "where there are ensembles, a request counts once for it and once for each member"
             yield Hit(
                 start=node.start, message=message, hint="write sum by (model) (…), or choose the ensemble"
@@ -206,12 +198,9 @@ def ensemble_twice(seen: Context) -> Iterator[Hit]:
 
 def _one_model(seen: Context, one: Selector) -> bool:
     """Whether a model, or those that a variable of Grafana holds, are chosen."""
-    for matcher in one.matchers:
-        written = seen.expression.text[matcher.start : matcher.end]
-        variable = "$" in written or "[[" in written
-        if matcher.name == "model" and (matcher.op == "=" or variable):
-            return True
-    return False
+    return any(
+        matcher.name == "model" and (matcher.op == "=" or seen.fills_in(matcher)) for matcher in one.matchers
+    )
 
 
 @check(
@@ -256,7 +245,7 @@ def _completions(shape: Shape) -> bool:
 def blind_scaler(seen: Context) -> Iterator[Hit]:
     """KEDA triggers about Triton, and zeros for missing series."""
     expression = seen.expression
-    if expression.use != "scaler" or not any(seen.catalogue.find(one.name) for one, _ in seen.selectors):
+    if expression.use != "scaler" or not seen.read:
         return
     zero = re.search(r"\bor\s+(?:on\s*\(\s*\)\s*)?vector\s*\(\s*0\s*\)", expression.text)
     if zero:

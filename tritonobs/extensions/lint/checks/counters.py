@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tritonobs.extensions.lint.catalogue import Named
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.series import INSTEAD_OF_BUCKETS
-from tritonobs.extensions.lint.expression import interval_seconds, variable_at
+from tritonobs.extensions.lint.expression import seconds_of, variable_at
 from tritonobs.extensions.lint.shapes import COMPARISONS, FLOWS
 from tritonobs.extensions.lint.tree import (
     Aggregate,
@@ -51,9 +52,8 @@ def raw_counter(seen: Context) -> Iterator[Hit]:
     if seen.expression.use == "record" and not seen.says(_RATE_WORDS):
         return
     told: set[str] = set()
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        if not found or not found.counter or found.series.group not in _TRITON or one.name in told:
+    for one, found, above in seen.read:
+        if not found.counter or found.series.group not in _TRITON or one.name in told:
             continue
         if _is_presence(one, above, alert=seen.expression.use == "alert"):
             continue
@@ -187,8 +187,7 @@ def quantile_without_buckets(seen: Context) -> Iterator[Hit]:
             hint = "read its _bucket series" if kind == "histogram" else INSTEAD_OF_BUCKETS
             yield Hit(start=node.start, message=f"{name} has no buckets: it is a {kind}", hint=hint)
             continue
-        labels = shape.labels
-        if (labels.exact and "le" not in labels.names) or "le" in labels.lost:
+        if shape.labels.lacks("le"):
             message = "the aggregation loses le, which histogram_quantile needs"
             yield Hit(start=node.start, message=message, hint="write by (…, le)")
 
@@ -247,16 +246,12 @@ def aggregated_quantile(seen: Context) -> Iterator[Hit]:
 )
 def short_window(seen: Context) -> Iterator[Hit]:
     """Ranges of rate and its like."""
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        call = above[-1] if above else None
-        if one.seconds is None or not found or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
-            continue
+    for one, found, call in _ranges(seen):
         if seen.expression.grafana and variable_at(seen.expression.text, one.range_start, one.range_end):
             continue
         scrape = _scrape_seconds(seen)
         scrape = max(scrape, _DCGM_SECONDS) if found.series.group == "dcgm" else scrape
-        if one.seconds < 2 * scrape:
+        if one.seconds is not None and one.seconds < 2 * scrape:
             written = seen.expression.plain[one.range_start : one.range_end].strip()
             message = (
                 f"[{written}] is shorter than two scrapes of {scrape:g} s: {call.func} finds no two samples"
@@ -264,9 +259,17 @@ def short_window(seen: Context) -> Iterator[Hit]:
             yield Hit(start=one.range_start, message=message, hint=f"write at least [{_window(4 * scrape)}]")
 
 
+def _ranges(seen: Context) -> Iterator[tuple[Selector, Named, Call]]:
+    """Known series whose window a function reads that needs two samples, with both."""
+    for one, found, above in seen.read:
+        call = above[-1] if above else None
+        if isinstance(call, Call) and call.func in _TWO_SAMPLES:
+            yield one, found, call
+
+
 def _scrape_seconds(seen: Context) -> float:
     """The scrape interval; rules that are evaluated more often say that scrapes are as frequent."""
-    return min(seen.settings.scrape_seconds, interval_seconds(seen.expression.settings.get("interval", "")))
+    return min(seen.settings.scrape_seconds, seconds_of(seen.expression.settings.get("interval", "")))
 
 
 def _window(seconds: float) -> str:
@@ -287,12 +290,7 @@ def interval_window(seen: Context) -> Iterator[Hit]:
     """The variable of a pixel's width in rate and increase."""
     if not seen.expression.grafana:
         return
-    for one, above in seen.selectors:
-        call = above[-1] if above else None
-        if one.seconds is None or not isinstance(call, Call) or call.func not in _TWO_SAMPLES:
-            continue
-        if not seen.catalogue.find(one.name):
-            continue
+    for one, _, call in _ranges(seen):
         if variable_at(seen.expression.text, one.range_start, one.range_end) != "__interval":
             continue
         edits = (Edit(start=one.range_start, end=one.range_end, text="$__rate_interval"),)

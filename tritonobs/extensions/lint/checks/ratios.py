@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from tritonobs import names
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.shapes import ARITHMETIC, COMPARISONS, SETS, Labels, Shape
@@ -23,17 +24,15 @@ from tritonobs.extensions.lint.tree import (
     walk,
 )
 from tritonobs.findings import Severity
+from tritonobs.timings.promql import COMPUTE_US
 
-_SUCCESS: Final = "nv_inference_request_success"
-_FAILURE: Final = "nv_inference_request_failure"
-_COUNT: Final = "nv_inference_count"
-_EXECUTIONS: Final = "nv_inference_exec_count"
-_HITS: Final = "nv_cache_num_hits_per_model"
-_MISSES: Final = "nv_cache_num_misses_per_model"
-_DURATIONS: Final = frozenset(
-    f"nv_inference_{part}_duration_us"
-    for part in ("request", "queue", "compute_input", "compute_infer", "compute_output")
-)
+_SUCCESS: Final = names.TRITON_SUCCESS
+_FAILURE: Final = names.TRITON_FAILURE
+_COUNT: Final = names.TRITON_INFERENCES
+_EXECUTIONS: Final = names.TRITON_EXECUTIONS
+_HITS: Final = names.TRITON_CACHE_HITS
+_MISSES: Final = names.TRITON_CACHE_MISSES
+_DURATIONS: Final = frozenset((names.TRITON_REQUEST_US, names.TRITON_QUEUE_US, *COMPUTE_US))
 _OF_DURATIONS: Final = {
     frozenset((_EXECUTIONS,)): "durations are per request, and an execution may hold many",
     frozenset((_COUNT,)): f"durations are per request, and {_COUNT} counts the items of batches",
@@ -85,7 +84,7 @@ def _inside(node: Node) -> Iterator[Node]:
 
 
 def _flow(shape: Shape) -> bool:
-    return shape.triton and shape.kind in _FLOWING and all(one.counter for one in shape.series)
+    return shape.counted and shape.kind in _FLOWING
 
 
 @check(
@@ -101,29 +100,19 @@ def _flow(shape: Shape) -> bool:
 )
 def average_of_averages(seen: Context) -> Iterator[Hit]:
     """Sums and averages, over series or over time, of a ratio of counters."""
+    ratios = [
+        node for node, lhs, rhs in seen.divisions() if _flow(lhs) and _flow(rhs) and lhs.names != rhs.names
+    ]
     for node, _ in seen.nodes:
         if isinstance(node, Aggregate) and node.op in ("sum", "avg"):
-            inner = node.inner
-            word = node.op
+            inner, word, hint = node.inner, node.op, "write sum(…) / sum(…)"
         elif isinstance(node, Call) and node.func == "avg_over_time" and isinstance(node.args[0], Subquery):
-            inner = node.args[0].inner
-            word = "avg_over_time"
+            inner, word, hint = node.args[0].inner, node.func, "divide two increases over the window"
         else:
             continue
-        for ratio in _inside(inner):
-            if not isinstance(ratio, Binary) or ratio.op != "/":
-                continue
-            lhs, rhs = seen.shape(ratio.lhs), seen.shape(ratio.rhs)
-            if _flow(lhs) and _flow(rhs) and lhs.names != rhs.names:
-                yield Hit(
-                    start=node.start,
-                    message=f"{word} of a ratio weighs one request of a quiet series as a thousand of a "
-                    f"busy one",
-                    hint="write sum(…) / sum(…)"
-                    if word != "avg_over_time"
-                    else "divide two increases over the window",
-                )
-                break
+        if any(one is ratio for one in _inside(inner) for ratio in ratios):
+            message = f"{word} of a ratio weighs one request of a quiet series as a thousand of a busy one"
+            yield Hit(start=node.start, message=message, hint=hint)
 
 
 @check(
@@ -246,15 +235,15 @@ def _fires_at_zero(seen: Context, ratio: Node) -> bool:
 
 def _guards(seen: Context, below: Node) -> Iterator[tuple[Hit, float]]:
     """Each guard, and the number that it puts below the line."""
-    if isinstance(below, Call) and below.func == "clamp_min" and _counts(seen, below.args[0]):
+    if isinstance(below, Call) and below.func == "clamp_min" and seen.shape(below.args[0]).counted:
         yield _clamped(seen, below)
     elif isinstance(below, Aggregate):
         yield from _guards(seen, below.inner)
     elif isinstance(below, Binary):
         number = next((one for one in (below.lhs, below.rhs) if isinstance(one, Number)), None)
-        if below.op == "+" and number and number.value > 0 and _counts(seen, below):
+        if below.op == "+" and number and number.value > 0 and seen.shape(below).counted:
             yield _added(seen, below, number)
-        elif below.op == "or" and not list(selectors(below.rhs)) and _counts(seen, below.lhs):
+        elif below.op == "or" and not list(selectors(below.rhs)) and seen.shape(below.lhs).counted:
             message = "or vector(…) in the denominator invents a request where there is none"
             yield Hit(start=below.op_start, message=message, hint=_UNGUARDED), 1.0
         elif below.op in ("+", "*", "/"):
@@ -269,7 +258,7 @@ def _added(seen: Context, below: Binary, number: Number) -> tuple[Hit, float]:
         edit = Edit(start=number.start, end=below.op_end + len(rest) - len(rest.lstrip()), text="")
     else:
         edit = Edit(start=len(text[: below.op_start].rstrip()), end=number.end, text="")
-    return _guard(number.start, f"{number.value:g} +", _weight(seen, below, number.value), (edit,))
+    return _guard(number.start, f"{number.value:g} +", (edit,)), _weight(seen, below, number.value)
 
 
 def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
@@ -280,8 +269,7 @@ def _clamped(seen: Context, below: Call) -> tuple[Hit, float]:
         Edit(start=comma, end=bound.end, text=""),
     )
     value = bound.value if isinstance(bound, Number) else 1.0
-    weight = _weight(seen, below.args[0], value)
-    return _guard(below.start, "clamp_min", weight, edits if comma > 0 else ())
+    return _guard(below.start, "clamp_min", edits if comma > 0 else ()), _weight(seen, below.args[0], value)
 
 
 def _weight(seen: Context, guarded: Node, number: float) -> float:
@@ -290,14 +278,9 @@ def _weight(seen: Context, guarded: Node, number: float) -> float:
     return number * shape.factor if shape.dimension.startswith("time") else number
 
 
-def _guard(start: int, what: str, value: float, edits: tuple[Edit, ...]) -> tuple[Hit, float]:
+def _guard(start: int, what: str, edits: tuple[Edit, ...]) -> Hit:
     message = f"{what} in the denominator makes the result too small at low traffic"
-    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits), value
-
-
-def _counts(seen: Context, node: Node) -> bool:
-    shape = seen.shape(node)
-    return shape.triton and all(one.counter for one in shape.series)
+    return Hit(start=start, message=message, hint=_UNGUARDED, edits=edits)
 
 
 @check(
@@ -335,29 +318,22 @@ def _mismatch(node: Binary, left: Labels, right: Labels) -> str:
         return ""
     given = frozenset(node.matching or ())
     if node.on:
-        return _mismatch_on(node, given, left, right)
-    differ: frozenset[str] = frozenset()
-    if left.exact and right.exact:
+        differ = (_kept(left, given) ^ _kept(right, given)) & _SUBJECT
+    elif left.exact and right.exact:
         differ = (left.names ^ right.names) - given
         # A side that is kept as it is may have any labels.
-        differ = (
-            differ if node.op in ARITHMETIC or node.op in COMPARISONS or differ & _TRITONS else frozenset()
-        )
+        if node.op in SETS and not differ & _TRITONS:
+            return ""
     elif left.exact or right.exact:
         some, every = (left, right) if left.exact else (right, left)
         differ = (every.own & _SUBJECT) - some.names - given
     else:
         differ = (left.own ^ right.own) - given
-    return f"{', '.join(sorted(differ))} is only on one side: nothing matches" if differ else ""
-
-
-def _mismatch_on(node: Binary, given: frozenset[str], left: Labels, right: Labels) -> str:
-    lost = (_kept(left, given) ^ _kept(right, given)) & _SUBJECT
-    if lost:
-        return f"{', '.join(sorted(lost))} is only on one side: nothing matches"
+    if differ:
+        return f"{', '.join(sorted(differ))} is only on one side: nothing matches"
     many = left.own - given - _SUBJECT
     one = not right.own - given - _SUBJECT
-    if node.op not in SETS and many and one and not left.exact:
+    if node.on and node.op not in SETS and many and one and not left.exact:
         return f"the left has several series for each of the right: {', '.join(sorted(many))} differs"
     return ""
 
@@ -388,16 +364,12 @@ def mixed_models(seen: Context) -> Iterator[Hit]:
         failures = lhs.names == {_FAILURE} and seen.expression.use == "alert"
         if not lhs.names <= _DURATIONS and not failures:
             continue
-        if _loses_model(lhs.labels) and not any(_chosen(one) for one in selectors(node.lhs)):
+        if lhs.labels.lacks("model") and not any(_chosen(one) for one in selectors(node.lhs)):
             yield Hit(
                 start=node.start,
                 message="the mean mixes all models, and ensembles with their members",
                 hint="write sum by (model, version) (…) on both sides",
             )
-
-
-def _loses_model(labels: Labels) -> bool:
-    return "model" not in labels.names if labels.exact else "model" in labels.lost
 
 
 def _chosen(one: Selector) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from tritonobs.extensions.lint.catalogue import Catalogue, Named, release
+from tritonobs.extensions.lint.catalogue import Named, catalogue, release
 from tritonobs.extensions.lint.expression import Expression
-from tritonobs.extensions.lint.shapes import Shape, Shapes
-from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Node, Selector, walk
+from tritonobs.extensions.lint.shapes import Shape, shapes_of
+from tritonobs.extensions.lint.tree import Aggregate, Binary, Call, Matcher, Node, Selector, walk
 from tritonobs.findings import Severity
 
 CHECKS: Final[dict[str, Check]] = {}
@@ -95,7 +95,6 @@ class Context:
     """One expression with what checks ask about it."""
 
     expression: Expression
-    catalogue: Catalogue
     settings: Settings = field(default_factory=Settings)
     known: Known = field(default_factory=Known)
 
@@ -105,9 +104,9 @@ class Context:
         return self.expression.tree
 
     @cached_property
-    def shapes(self) -> Shapes:
-        """The shapes of its parts."""
-        return Shapes(self.catalogue, self.tree, reasons=self.settings.at_least("24.07"))
+    def shapes(self) -> dict[int, Shape]:
+        """The shapes of its parts, by their `id`."""
+        return shapes_of(self.tree, reasons=self.settings.at_least("24.07"))
 
     @cached_property
     def nodes(self) -> tuple[tuple[Node, tuple[Node, ...]], ...]:
@@ -118,6 +117,11 @@ class Context:
     def selectors(self) -> tuple[tuple[Selector, tuple[Node, ...]], ...]:
         """Every selector, with what stands above it."""
         return tuple((one, above) for one, above in self.nodes if isinstance(one, Selector))
+
+    @cached_property
+    def read(self) -> tuple[tuple[Selector, Named, tuple[Node, ...]], ...]:
+        """Every selector of a known series, with that series and what stands above it."""
+        return tuple((one, found, above) for one, above in self.selectors if (found := self.found(one)))
 
     def calls(self, *functions: str) -> Iterator[Call]:
         """Every call of these functions, with at least one argument."""
@@ -135,11 +139,16 @@ class Context:
 
     def shape(self, node: Node) -> Shape:
         """The shape of a part."""
-        return self.shapes.of(node)
+        return self.shapes[id(node)]
 
     def found(self, node: Node) -> Named | None:
         """The series that a part selects, or None for anything but a selector of a known one."""
-        return self.catalogue.find(node.name) if isinstance(node, Selector) else None
+        return catalogue().find(node.name) if isinstance(node, Selector) else None
+
+    def fills_in(self, matcher: Matcher) -> bool:
+        """Whether the condition has a variable of Grafana."""
+        written = self.expression.text[matcher.start : matcher.end]
+        return "$" in written or "[[" in written
 
     def says(self, pattern: str) -> bool:
         """Whether the name or the words beside the expression match, in any case of letters."""

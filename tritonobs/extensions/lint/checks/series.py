@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tritonobs.extensions.lint.catalogue import Named, release
+from tritonobs.extensions.lint.catalogue import Named, catalogue, release
 from tritonobs.extensions.lint.checks.registry import Context, Edit, Hit, check
 from tritonobs.extensions.lint.tree import Aggregate, Binary, Matcher, Node, Selector, children
 from tritonobs.findings import Severity
@@ -48,20 +48,15 @@ def unknown_series(seen: Context) -> Iterator[Hit]:
         if _of_vllm(one, seen):
             message = f"{name} is vLLM's own: the vLLM backend of Triton does not export it"
             yield Hit(start=one.start, message=message)
-        if (
-            not name
-            or name in seen.known.records
-            or seen.catalogue.find(name)
-            or seen.catalogue.foreign(name)
-        ):
+        if not name or name in seen.known.records or catalogue().find(name) or catalogue().foreign(name):
             continue
-        meant = seen.catalogue.meant(name)
+        meant = catalogue().meant(name)
         # `_total` is what client libraries append; nothing else is meant by such a name.
         certain = bool(meant.instead) and name == f"{meant.instead}_total"
         start = one.start
         edits = (Edit(start=start, end=start + len(name), text=meant.instead),) if certain else ()
         hint = f"did you mean {meant.instead}?" if meant.instead else ""
-        if name.endswith("_bucket") and seen.catalogue.find(meant.instead):
+        if name.endswith("_bucket") and catalogue().find(meant.instead):
             hint = INSTEAD_OF_BUCKETS
         yield Hit(start=start, message=f"{name} does not exist: {meant.why}", hint=hint, edits=edits)
 
@@ -72,7 +67,7 @@ def _of_vllm(one: Selector, seen: Context) -> bool:
     if (
         not one.name.startswith("vllm:")
         or seen.expression.use == "record"
-        or seen.catalogue.find(one.name)
+        or catalogue().find(one.name)
         or one.name in seen.known.records
     ):
         return False
@@ -91,10 +86,7 @@ def _of_vllm(one: Selector, seen: Context) -> bool:
 def other_release(seen: Context) -> Iterator[Hit]:
     """Series before their first or after their last release."""
     asked = seen.settings.triton_version
-    for one, _ in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        if not found:
-            continue
+    for one, found, _ in seen.read:
         series = found.series
         hint = f"did you mean {series.instead}?" if series.instead else ""
         if series.until and (not asked or release(asked) > release(series.until)):
@@ -117,22 +109,18 @@ def other_release(seen: Context) -> Iterator[Hit]:
 )
 def unknown_label(seen: Context) -> Iterator[Hit]:
     """Labels that are Triton's own or nearly, and not of this series."""
-    for one, above in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        from_vllm = found is not None and found.series.group == "vllm" and seen.says(r"\btriton")
-        if not found or not (found.series.group in _TRITON or from_vllm):
+    for one, found, above in seen.read:
+        from_vllm = found.series.group == "vllm" and seen.says(r"\btriton")
+        if found.series.group not in _TRITON and not from_vllm:
             continue
         for matcher in one.matchers:
-            meant = _label(found, matcher.name)
             # A condition that also takes what has no such label is true without it.
-            if meant is not None and not _takes_none(matcher):
-                yield Hit(start=matcher.start, message=_lacks(one.name, matcher.name), hint=meant)
+            if not _takes_none(matcher):
+                yield from _lacks(one, found, matcher.name, matcher.start)
         for node in above:
             yield from _grouped(one, found, node, seen)
         if seen.expression.use == "variable" and (label := seen.expression.settings.get("label", "")):
-            meant = _label(found, label)
-            if meant is not None:
-                yield Hit(start=one.start, message=_lacks(one.name, label), hint=meant)
+            yield from _lacks(one, found, label, one.start)
 
 
 def _grouped(one: Selector, found: Named, node: Node, seen: Context) -> Iterator[Hit]:
@@ -142,13 +130,13 @@ def _grouped(one: Selector, found: Named, node: Node, seen: Context) -> Iterator
     if any(isinstance(below, Binary) and below.group for below, _ in seen.nodes):
         return
     for label in node.labels:
-        meant = _label(found, label)
-        if meant is not None:
-            yield Hit(start=node.start, message=_lacks(one.name, label), hint=meant)
+        yield from _lacks(one, found, label, node.start)
 
 
-def _lacks(series: str, label: str) -> str:
-    return f"{series} has no label {label}"
+def _lacks(one: Selector, found: Named, label: str, start: int) -> Iterator[Hit]:
+    meant = _label(found, label)
+    if meant is not None:
+        yield Hit(start=start, message=f"{one.name} has no label {label}", hint=meant)
 
 
 def _label(found: Named, label: str) -> str | None:
@@ -203,9 +191,7 @@ def lost_label(seen: Context) -> Iterator[Hit]:
         where = "the text"
     else:
         return
-    there = labels.names if labels.exact else None
-    lost = [one for one in named if (one in labels.lost if there is None else one not in there)]
-    for label in dict.fromkeys(one for one in lost if one != "__name__"):
+    for label in dict.fromkeys(one for one in named if one != "__name__" and labels.lacks(one)):
         message = f"{where} names {label}, which the result does not have"
         yield Hit(start=seen.tree.start, message=message, hint=f"keep it: by (…, {label})")
 
@@ -221,11 +207,10 @@ def lost_label(seen: Context) -> Iterator[Hit]:
 )
 def unknown_value(seen: Context) -> Iterator[Hit]:
     """Conditions on labels whose values are all known."""
-    for one, _ in seen.selectors:
-        found = seen.catalogue.find(one.name)
-        for matcher in one.matchers if found else ():
-            values = found.series.values.get(matcher.name, ()) if found else ()
-            if not values or matcher.op not in ("=", "=~") or _variable(seen, matcher):
+    for one, found, _ in seen.read:
+        for matcher in one.matchers:
+            values = found.series.values.get(matcher.name, ())
+            if not values or matcher.op not in ("=", "=~") or seen.fills_in(matcher):
                 continue
             if matcher.op == "=~" and not _PLAIN.fullmatch(matcher.value):
                 continue
@@ -241,11 +226,6 @@ def unknown_value(seen: Context) -> Iterator[Hit]:
             message = f"{matcher.name} of {one.name} is never {wrong[0]!r}"
             hint = f"did you mean {near}?" if near else f"its values are: {', '.join(values)}"
             yield Hit(start=matcher.start, message=message, hint=hint, edits=edits)
-
-
-def _variable(seen: Context, matcher: Matcher) -> bool:
-    written = seen.expression.text[matcher.start : matcher.end]
-    return "$" in written or "[[" in written
 
 
 def _near(written: str, value: str) -> bool:
@@ -272,11 +252,9 @@ def summed_kinds(seen: Context) -> Iterator[Hit]:
     """Aggregations over the label that says what a number is."""
     for node in seen.aggregates("sum", "avg"):
         for one in _directly(node.inner):
-            found = seen.catalogue.find(one.name)
+            found = seen.found(one)
             kind = found.series.kind if found else ""
-            kept = kind in (node.labels or ()) if not node.without else kind not in (node.labels or ())
-            if node.labels is None:
-                kept = False
+            kept = (kind in (node.labels or ())) != node.without
             if kind and not kept and not any(matcher.name == kind for matcher in one.matchers):
                 message = f"{node.op} over {kind} adds up numbers of different kinds"
                 yield Hit(start=node.start, message=message, hint=f'choose one: {{{kind}="…"}}')
