@@ -102,7 +102,7 @@ class Receiver:
     def take(self, body: Body) -> bool:
         """Whether there was room; the body is read later, and passed on in any case."""
         if self.forwarder:
-            self.forwarder.put(body)
+            self.forwarder.queue.put(body)
         return self.queue.put(body)
 
     def slow(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
