@@ -136,18 +136,18 @@ class Transport:
     """One server, one pool of connections; usable from several threads.
 
     A GET is tried again when the connection broke before an answer came; anything else only when there was no
-    connection, so that nothing is done twice.
+    connection, so that nothing is done twice. The client of an API is a transport that knows its paths.
     """
 
     def __init__(
         self,
-        base_url: str,
+        url: str,
         *,
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
         retries: int = 2,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._base_url = checked_url(base_url)
+        self._base_url = checked_url(url)
         self._timeout = (min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds), timeout_seconds)
         retry = _PatientOnce(total=retries, backoff_factor=0.1, status=0, redirect=0, allowed_methods={"GET"})
         self._session = session(retries=retry, pool_size=16)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -192,14 +193,11 @@ def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, 
     Raises:
         ClientError: it was not reached, or is not a receiver.
     """
-    transport = Transport(receiver)
-    try:
+    with closing(Transport(receiver)) as transport:
         answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
         with as_documented(transport.address, "the list of slow requests"):
             found = answer.required().json()
             return from_json(found), tuple(map(str, found["models"]))
-    finally:
-        transport.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
