@@ -17,7 +17,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Final
 
-from tritonobs.extensions.kubernetes.objects import Object, labelled
+from tritonobs.extensions.kubernetes.objects import Object, manifest, metadata
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.plan.limits import limited_models
@@ -53,7 +53,14 @@ _IDLE_RATE: Final = "0.001"
 def autoscaling_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """One object for each pool."""
     for pool in objects.autoscaling:
-        yield _scaled_object(plan, pool, objects) if pool.by == "keda" else _hpa(plan, pool, objects)
+        about = {**metadata(pool.name, objects), "namespace": pool.namespace}
+        target = {"apiVersion": pool.api, "kind": pool.kind, "name": pool.object_name}
+        if pool.by == "keda":
+            spec = {"scaleTargetRef": target, **_scaled(plan, pool)}
+            yield manifest("keda.sh/v1alpha1", "ScaledObject", about, spec=spec)
+        else:
+            spec = {"scaleTargetRef": target, **_hpa(plan, pool)}
+            yield manifest("autoscaling/v2", "HorizontalPodAutoscaler", about, spec=spec)
 
 
 def adapter_rules(plan: Plan, objects: Objects) -> Iterator[Artifact]:
@@ -74,72 +81,52 @@ def adapter_rules(plan: Plan, objects: Objects) -> Iterator[Artifact]:
         yield Artifact(path=ADAPTER_PATH, text=yaml_text({"rules": {"external": rules}}, comment=_COMMENT))
 
 
-def _hpa(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
+def _hpa(plan: Plan, pool: ScaledPool) -> Object:
     return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": _metadata(pool, objects),
-        "spec": {
-            "scaleTargetRef": _target(pool),
-            "minReplicas": pool.min_replicas,
-            "maxReplicas": pool.max_replicas,
-            "metrics": [
-                {
-                    "type": "External",
-                    "external": {
-                        "metric": {"name": need.name},
-                        "target": {"type": "AverageValue", "averageValue": _EACH},
-                    },
-                }
-                for need in needs(plan, pool)
-            ],
-            "behavior": _BEHAVIOR,
-        },
+        "minReplicas": pool.min_replicas,
+        "maxReplicas": pool.max_replicas,
+        "metrics": [
+            {
+                "type": "External",
+                "external": {
+                    "metric": {"name": need.name},
+                    "target": {"type": "AverageValue", "averageValue": _EACH},
+                },
+            }
+            for need in needs(plan, pool)
+        ],
+        "behavior": _BEHAVIOR,
     }
 
 
-def _scaled_object(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
+def _scaled(plan: Plan, pool: ScaledPool) -> Object:
     return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": _metadata(pool, objects),
-        "spec": {
-            "scaleTargetRef": _target(pool),
-            "pollingInterval": _POLL_SECONDS,
-            "minReplicaCount": pool.min_replicas,
-            "maxReplicaCount": pool.max_replicas,
-            # Without data the pool stays as large as it is.
-            "fallback": {
-                "failureThreshold": _FAILURES,
-                "replicas": pool.min_replicas,
-                "behavior": "currentReplicasIfHigher",
-            },
-            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _BEHAVIOR}},
-            "triggers": [
-                {
-                    "type": "prometheus",
-                    "name": need.name,
-                    "metricType": "AverageValue",
-                    "metadata": {
-                        "serverAddress": plan.addresses.prometheus_url,
-                        "query": need.query,
-                        "threshold": _EACH,
-                        # KEDA's default takes an empty answer for 0.
-                        "ignoreNullValues": "false",
-                    },
-                }
-                for need in needs(plan, pool)
-            ],
+        "pollingInterval": _POLL_SECONDS,
+        "minReplicaCount": pool.min_replicas,
+        "maxReplicaCount": pool.max_replicas,
+        # Without data the pool stays as large as it is.
+        "fallback": {
+            "failureThreshold": _FAILURES,
+            "replicas": pool.min_replicas,
+            "behavior": "currentReplicasIfHigher",
         },
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _BEHAVIOR}},
+        "triggers": [
+            {
+                "type": "prometheus",
+                "name": need.name,
+                "metricType": "AverageValue",
+                "metadata": {
+                    "serverAddress": plan.addresses.prometheus_url,
+                    "query": need.query,
+                    "threshold": _EACH,
+                    # KEDA's default takes an empty answer for 0.
+                    "ignoreNullValues": "false",
+                },
+            }
+            for need in needs(plan, pool)
+        ],
     }
-
-
-def _metadata(pool: ScaledPool, objects: Objects) -> Object:
-    return {"name": pool.name, "namespace": pool.namespace, "labels": labelled(objects)}
-
-
-def _target(pool: ScaledPool) -> Object:
-    return {"apiVersion": pool.api, "kind": pool.kind, "name": pool.object_name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
