@@ -28,7 +28,7 @@ from tritonobs.extensions.kubernetes.objects import (
 )
 from tritonobs.plan.fleet import Plan, Pods, own_labels
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.rules import labels_selected
+from tritonobs.plan.rules import labels_selected, matchers
 from tritonobs.render.alertmanager import fragment
 from tritonobs.render.artifact import Artifact
 from tritonobs.render.prometheus import clock, plain, pool_relabellings, relabellings
@@ -42,8 +42,6 @@ _MATCH = re.compile(r"([^=!\s]+)\s*(==?|!=)?\s*(.*)")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROOM_BYTES = 2_000
 """For names, labels and what wraps the groups."""
-
-_MATCHER = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)(=~|!~|!=|=)"(.*)"', re.DOTALL)
 
 
 def monitor_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
@@ -153,10 +151,9 @@ def _set(label: str, value: str) -> dict[str, Any]:
     return {"target_label": label, "replacement": plain(value)}
 
 
-def _camel(relabelling: dict[str, Any]) -> Object:
+def _camel(fields: dict[str, Any]) -> Object:
     """As the operator's objects spell it."""
-    names = {"source_labels": "sourceLabels", "target_label": "targetLabel"}
-    return {names.get(key, key): value for key, value in relabelling.items()}
+    return {_field(key): value for key, value in fields.items()}
 
 
 def rule_objects(name: str, artifact: Artifact, objects: Objects) -> Iterator[Object]:
@@ -229,13 +226,7 @@ def alertmanager_object(plan: Plan, objects: Objects) -> Object:
 
 
 def _route(route: dict[str, Any]) -> Object:
-    names = {
-        "group_by": "groupBy",
-        "group_wait": "groupWait",
-        "group_interval": "groupInterval",
-        "repeat_interval": "repeatInterval",
-    }
-    made = {names.get(key, key): value for key, value in route.items() if key not in ("matchers", "routes")}
+    made = _camel({key: value for key, value in route.items() if key not in ("matchers", "routes")})
     if route.get("matchers"):
         made["matchers"] = [_matcher(text) for text in route["matchers"]]
     if route.get("routes"):
@@ -287,8 +278,5 @@ def _key(file: str, objects: Objects) -> Object:
 
 
 def _matcher(text: str) -> Object:
-    found = _MATCHER.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a matcher")
-    value = re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), found[3])
-    return {"name": found[1], "matchType": found[2], "value": value}
+    ((name, operator, value),) = matchers(text)
+    return {"name": name, "matchType": operator, "value": value}
