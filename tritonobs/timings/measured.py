@@ -135,8 +135,8 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
         return promql.summed(rates, promql.MODEL_VERSION)
 
     def per_stage(part: str) -> str:
-        rates = promql.rate(f"{names.STAGE_DURATION}_{part}", chosen, window_seconds)
-        return promql.summed(rates, promql.MODEL_VERSION_STAGE)
+        metric = f"{names.STAGE_DURATION}_{part}"
+        return promql.rates(metric, chosen, window_seconds, promql.MODEL_VERSION_STAGE)
 
     return {
         "requests": per_model(names.TRITON_SUCCESS),
@@ -153,20 +153,17 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
 
 def bucket_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
     """PromQL for percentiles of these models' stages and traced requests: every bucket, read once for all."""
-    chosen = scope.of()
-    rates = promql.rate(f"{names.STAGE_DURATION}_bucket", chosen, window_seconds)
-    backend = promql.rate(f"{names.VLLM_REQUEST}_bucket", chosen, window_seconds)
-    traced, spent = (
-        promql.rate(f"{names.TRACE_DURATION}_{part}", chosen, window_seconds) for part in ("bucket", "sum")
-    )
+    chosen, version = scope.of(), promql.MODEL_VERSION
+
+    def rates(metric: str, *by: str) -> str:
+        return promql.rates(metric, chosen, window_seconds, by)
+
     return {
-        "traced_samples": promql.summed(
-            promql.rate(names.TRACE_SAMPLES, chosen, window_seconds), promql.MODEL_VERSION
-        ),
-        "traced_buckets": promql.summed(traced, (*promql.MODEL_VERSION, names.PHASE, names.LE)),
-        "traced_sum": promql.summed(spent, (*promql.MODEL_VERSION, names.PHASE)),
-        "buckets": promql.summed(rates, (*promql.MODEL_VERSION_STAGE, names.LE)),
-        "backend_buckets": promql.summed(backend, (*promql.MODEL_VERSION, names.LE)),
+        "traced_samples": rates(names.TRACE_SAMPLES, *version),
+        "traced_buckets": rates(f"{names.TRACE_DURATION}_bucket", *version, names.PHASE, names.LE),
+        "traced_sum": rates(f"{names.TRACE_DURATION}_sum", *version, names.PHASE),
+        "buckets": rates(f"{names.STAGE_DURATION}_bucket", *promql.MODEL_VERSION_STAGE, names.LE),
+        "backend_buckets": rates(f"{names.VLLM_REQUEST}_bucket", *version, names.LE),
     }
 
 

@@ -151,9 +151,8 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         asked[name] = moment[name]
     asked["pending"] = promql.summed(f"{names.TRITON_PENDING}{scope.of()}", promql.MODEL_VERSION)
     total = scope.of(promql.one_of(names.STAGE, [names.TOTAL_STAGE]))
-    asked["total_buckets"] = promql.summed(
-        promql.rate(f"{names.STAGE_DURATION}_bucket", total, window_seconds),
-        (*promql.MODEL_VERSION, names.LE),
+    asked["total_buckets"] = promql.rates(
+        f"{names.STAGE_DURATION}_bucket", total, window_seconds, (*promql.MODEL_VERSION, names.LE)
     )
     asked["calls"] = calls_question(scope)
     answers = ask_all(prometheus, asked, at=at)
