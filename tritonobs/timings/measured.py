@@ -188,15 +188,12 @@ def _stages(answers: Answers, seconds: float) -> dict[StageSubject, Timing]:
 
 def _traced(answers: Answers, window_seconds: float) -> dict[Phase, Timing]:
     labels = (*promql.MODEL_VERSION, names.PHASE)
-    counts: dict[Phase, dict[float, float]] = {}
-    for (*subject, le), rate in _by(answers.get("traced_buckets", ()), (*labels, names.LE)).items():
-        model, version, phase = subject
-        counts.setdefault((model, version, phase), {})[float(le)] = rate
+    counts = histograms(_by(answers.get("traced_buckets", ()), (*labels, names.LE)))
     seconds = _by(answers.get("traced_sum", ()), labels)
     # Buckets are weighted: of one in a hundred, a hundred requests are one. (Older snapshots did not ask.)
     samples = _by(answers.get("traced_samples", ()), promql.MODEL_VERSION)
     return {
-        key: Timing(
+        (key[0], key[1], key[2]): Timing(
             # That bucket holds all requests, so nothing asks for their count.
             rate=buckets.get(math.inf, 0.0),
             mean=_mean(seconds.get(key, math.nan), buckets.get(math.inf, 0.0)),
@@ -223,9 +220,7 @@ def _timings(
 ) -> dict[tuple[str, ...], Timing]:
     """Timings of histograms: from the questions with this prefix, by these labels."""
     seconds = _by(answers.get(f"{prefix}sum", ()), labels)
-    counts: dict[tuple[str, ...], dict[float, float]] = {}
-    for (*subject, le), rate in _by(answers.get(f"{prefix}buckets", ()), (*labels, names.LE)).items():
-        counts.setdefault(tuple(subject), {})[float(le)] = rate
+    counts = histograms(_by(answers.get(f"{prefix}buckets", ()), (*labels, names.LE)))
     # As they were asked for one by one, in snapshots of tritonobs 0.1.
     asked = {name: _by(answers.get(name, ()), labels) for name in _QUANTILES} if not prefix else {}
     return {
@@ -300,6 +295,14 @@ def with_callees(models: Iterable[str], calls: Iterable[PipelineCall]) -> set[st
         # Without those found before: pipelines that call each other would never end.
         fresh = {call.model for call in calls if call.pipeline in fresh} - wanted
     return wanted
+
+
+def histograms(rows: Mapping[tuple[str, ...], float]) -> dict[tuple[str, ...], dict[float, float]]:
+    """Counts by upper bound, of each subject, from rows whose last label is the bound."""
+    found: dict[tuple[str, ...], dict[float, float]] = {}
+    for (*subject, le), count in rows.items():
+        found.setdefault(tuple(subject), {})[float(le)] = count
+    return found
 
 
 def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | None:
