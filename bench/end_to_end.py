@@ -1,10 +1,10 @@
-"""How steady the end-to-end tests are: all of them again and again, beside processes that keep the cores busy.
+"""How steady the end-to-end tests are: all of them again and again, on busy cores.
 
     python bench/end_to_end.py [--runs N] [--hours H] [--json] [--write]
 
 Nothing is run a second time: a test that fails once is a row with its name. Runs are kept in
-bench/end_to_end_kept.json and added to earlier ones, because twenty of them take longer than a night; a run that
-was interrupted is not. A run counts for the commit that was checked out when it began.
+bench/end_to_end_kept.json beside earlier ones, because twenty of them take longer than a night; one that was
+interrupted is not. A run counts for the commit that was checked out when it began.
 """
 
 from __future__ import annotations
@@ -83,14 +83,17 @@ def run() -> Run:
         [git, "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     began, start, loads = datetime.now(tz=timezone.utc), time.monotonic(), []
-    with busy(), subprocess.Popen(
-        [ROOT / "tools" / "test_e2e.sh"],
-        cwd=ROOT,
-        env={**os.environ, "BIN": str(Path(sys.executable).parent)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as tests:
+    with (
+        busy(),
+        subprocess.Popen(
+            [ROOT / "tools" / "test_e2e.sh"],
+            cwd=ROOT,
+            env={**os.environ, "BIN": str(Path(sys.executable).parent)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as tests,
+    ):
         while True:
             try:
                 printed, _ = tests.communicate(timeout=_LOOK_SECONDS)
@@ -139,14 +142,15 @@ def green(runs: list[Run]) -> int:
 
 def _row(one: Run) -> list[str]:
     failed = ", ".join(one.failed) or "."
-    return [one.began, one.commit, f"{one.minutes:.0f}", f"{one.load:.1f}", str(one.passed), str(one.skipped), failed]
+    numbers = f"{one.minutes:.0f}", f"{one.load:.1f}", str(one.passed), str(one.skipped)
+    return [one.began, one.commit, *numbers, failed]
 
 
 def _text(runs: list[Run]) -> str:
     head = ["began", "commit", "minutes", "load", "passed", "skipped", "failed"]
     return (
-        f"All end-to-end tests, no test a second time, beside {os.cpu_count()} processes that compute all the time "
-        f"(nice {_NICE}). **The last {green(runs)} runs in a row were green** ({WANTED_GREEN} are wanted). "
+        f"All end-to-end tests, none a second time, beside {os.cpu_count()} processes that compute all the "
+        f"time (nice {_NICE}). **The last {green(runs)} runs in a row were green** (wanted: {WANTED_GREEN}). "
         "Skipped: their parts (a Kubernetes API server, Grafana, images) were not on this machine.\n\n"
         f"{table(head, [_row(one) for one in runs])}"
     )

@@ -10,7 +10,7 @@ import pytest
 from support.dingtalk import markdown
 from support.evil import Evil, EvilServer
 from tritonobs.chats.dingtalk import CHAT
-from tritonobs.clients import chat, kubernetes, kubernetes_api, transport
+from tritonobs.clients import kubernetes, kubernetes_api, transport
 from tritonobs.clients.alertmanager import AlertmanagerClient
 from tritonobs.clients.chat import ChatClient, Relay
 from tritonobs.clients.exposition import ServeClient, read_page
@@ -63,7 +63,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no parameter is shortened; what would be large is made small."""
     for module in (kubernetes, kubernetes_api):
         monkeypatch.setattr(module, "ANSWER_SECONDS", PATIENCE_SECONDS)
-    monkeypatch.setattr(chat, "_CONNECT_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(transport, "_CONNECT_TIMEOUT_SECONDS", PATIENCE_SECONDS)
     monkeypatch.setattr("tritonobs.clients.exposition._POST_SECONDS", PATIENCE_SECONDS)
     for module in (transport, kubernetes_api):
         monkeypatch.setattr(module, "_MOST_BYTES", 2**22)

@@ -15,14 +15,14 @@ from tritonobs.extensions.traces.switch import (
     MOST_TRACES_A_SECOND,
     Change,
     Follower,
+    Traffic,
     choose,
     danger,
     hindrance,
     prime_at_least,
     prime_at_most,
+    set_rate,
     traffic_of,
-    turn_off,
-    turn_on,
     worth_changing,
 )
 
@@ -78,7 +78,7 @@ def follower(server, **more):
         now[0] += 10
         return now[0]
 
-    return Follower(replica="a", server=server, clock=clock, **more)
+    return Follower(replica="a", traffic=Traffic(server=server, clock=clock, **more))
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_only_the_models_that_were_named_are_changed():
 def test_on_and_off_set_what_was_asked():
     """No more, no less."""
     server = _Server()
-    turn_on(server, ("m",), 10)
+    set_rate(server, ("m",), 10)
     assert (server.own["m"].on, server.own["m"].rate) == (True, 10)
-    turn_off(server, ("m",))
+    set_rate(server, ("m",), 0)
     assert not server.own["m"].on
 
 

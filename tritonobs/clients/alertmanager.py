@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import AliasPath, Field, TypeAdapter, field_validator
 from pydantic.dataclasses import dataclass
 
-from tritonobs.clients.transport import BY_NAME, DEFAULT_TIMEOUT_SECONDS, Json, Transport, as_documented
+from tritonobs.clients.transport import BY_NAME, Json, Transport, as_documented
+
+_T = TypeVar("_T")
 
 
 def _matcher(matcher: Mapping[str, Any]) -> str:
@@ -66,33 +68,24 @@ class AlertmanagerStatus:
     config: str = Field(validation_alias=AliasPath("config", "original"))
 
 
-class AlertmanagerClient:
+class AlertmanagerClient(Transport):
     """One Alertmanager. Every method raises ClientError when there is no answer."""
-
-    def __init__(
-        self, url: str, *, timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS, retries: int = 2
-    ) -> None:
-        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries)
-        self.address = self._transport.address
 
     def ready(self) -> bool:
         """Whether it accepts alerts."""
-        return self._transport.get("/-/ready").ok
+        return self.get("/-/ready").ok
 
     def alerts(self) -> tuple[ManagedAlert, ...]:
         """Every alert it holds, silenced and inhibited ones too."""
-        found: tuple[ManagedAlert, ...] = self._read("/api/v2/alerts", tuple[ManagedAlert, ...])
-        return found
+        return self._read("/api/v2/alerts", tuple[ManagedAlert, ...])
 
     def silences(self) -> tuple[Silence, ...]:
         """Every silence it still remembers, expired ones too."""
-        found: tuple[Silence, ...] = self._read("/api/v2/silences", tuple[Silence, ...])
-        return found
+        return self._read("/api/v2/silences", tuple[Silence, ...])
 
     def status(self) -> AlertmanagerStatus:
         """What runs, and with what configuration."""
-        found: AlertmanagerStatus = self._read("/api/v2/status", AlertmanagerStatus)
-        return found
+        return self._read("/api/v2/status", AlertmanagerStatus)
 
     def raise_alert(
         self, labels: Mapping[str, str], annotations: Mapping[str, str], *, begins_at: str, ends_at: str
@@ -103,13 +96,9 @@ class AlertmanagerClient:
         """
         times = {"startsAt": begins_at, "endsAt": ends_at}
         alert = {"labels": dict(labels), "annotations": dict(annotations), **times}
-        self._transport.post_json("/api/v2/alerts", [alert]).required()
+        self.post_json("/api/v2/alerts", [alert]).required()
 
-    def close(self) -> None:
-        """Give the connections back."""
-        self._transport.close()
-
-    def _read(self, path: str, kind: Any) -> Any:  # noqa: ANN401 (the type of the answer, and its value)
-        body = self._transport.get(path).required().json()
+    def _read(self, path: str, kind: type[_T]) -> _T:
+        body = self.get(path).required().json()
         with as_documented(self.address, path):
             return TypeAdapter(kind).validate_python(body)

@@ -17,12 +17,10 @@ import requests
 
 from tritonobs.chats.chat import Heard, Message, NotUnderstood, Reply, RobotChat
 from tritonobs.clients.secrets import Secret, without
-from tritonobs.clients.transport import answered, read, session
+from tritonobs.clients.transport import posted, session
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable
 from tritonobs.outside import is_loopback
 
-_CONNECT_SECONDS = 2.0
-_MOST_ANSWER_BYTES = 2**20
 _CLOCK_SECONDS = 60.0
 _JSON: Final = "application/json"
 _REDIRECTS: Final = range(300, 400)
@@ -123,26 +121,16 @@ def _posted(
     secrets: Sequence[str],
     kind: str = _JSON,
 ) -> tuple[requests.Response, bytes]:
-    """The answer and its body; errors show the request as `shown`, and none of the `secrets`.
+    """As `posted`; errors show none of the `secrets`.
 
     Raises:
-        ClientError: no connection, no whole answer in time, or one that is too large.
+        ClientError: as there.
     """
     try:
-        with answered(shown, whole_seconds=seconds + _CONNECT_SECONDS, silent_seconds=seconds):
-            answer = web.post(
-                url,
-                data=data,
-                headers={"Content-Type": kind},
-                timeout=(min(_CONNECT_SECONDS, seconds), seconds),
-                allow_redirects=False,
-                stream=True,
-            )
-            body = read(answer, _MOST_ANSWER_BYTES)
+        return posted(web, url, data, {"Content-Type": kind}, seconds=seconds, shown=shown)
     except ClientError as error:
         # `from None`, because the errors of requests quote the address with its token.
         raise type(error)(without(str(error), *secrets)) from None
-    return answer, body
 
 
 def _redirect(answer: requests.Response) -> str:

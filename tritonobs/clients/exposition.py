@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit, urlunsplit
@@ -26,7 +27,6 @@ _LONGEST_LINE = 65_536
 
 # serve holds a call for up to 30 s until the robot accepts messages again (docs/delivery.md).
 _POST_SECONDS = 40.0
-_SERVICE_UNAVAILABLE = 503
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +98,9 @@ def read_page(
         ClientError: no page; an empty page counts as none, because Triton answers 200 on a wrong path.
     """
     parts = urlsplit(metrics_url)
-    transport = Transport(
-        urlunsplit((parts.scheme, parts.netloc, "", "", "")), timeout_seconds=timeout_seconds
-    )
-    try:
+    server = urlunsplit((parts.scheme, parts.netloc, "", "", ""))
+    with closing(Transport(server, timeout_seconds=timeout_seconds)) as transport:
         answer = transport.get(urlunsplit(("", "", parts.path or "/metrics", parts.query, "")))
-    finally:
-        transport.close()
     if answer.status == HTTPStatus.NOT_FOUND:
         raise BadAnswer(f"{answer.url} answered 404; Triton's metrics have a port of their own, usually 8002")
     answer.required()
@@ -115,12 +111,12 @@ def read_page(
     return parse_page(answer.text, prefixes=prefixes)
 
 
-class ServeClient:
+class ServeClient(Transport):
     """One daemon; `authorization` is the whole header, where it asks for one."""
 
     def __init__(self, url: str, *, authorization: Secret | None = None) -> None:
         headers = {"Authorization": authorization.reveal()} if authorization else {}
-        self._transport = Transport(url, timeout_seconds=_POST_SECONDS, retries=0, headers=headers)
+        super().__init__(url, timeout_seconds=_POST_SECONDS, retries=0, headers=headers)
 
     def post_alerts(self, receiver: str, payload: bytes) -> str:
         """Post a webhook call for `dingtalk/oncall` and the like.
@@ -130,8 +126,8 @@ class ServeClient:
         Raises:
             ClientError: serve was not reached, or refused the call.
         """
-        answer = self._transport.post_json(f"/alertmanager/{receiver}", json.loads(payload))
-        if answer.status == _SERVICE_UNAVAILABLE:
+        answer = self.post_json(f"/alertmanager/{receiver}", json.loads(payload))
+        if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
             return " ".join(answer.text.split())
         answer.required()
         return ""
@@ -156,8 +152,4 @@ class ServeClient:
         )
 
     def _page(self) -> MetricsPage:
-        return parse_page(self._transport.get("/metrics").required().text)
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._transport.close()
+        return parse_page(self.get("/metrics").required().text)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timezone
 from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,7 @@ class Conflict(ClientError):  # noqa: N818
     """Another client changed or made the object meanwhile."""
 
 
-_OWN: Final = {HTTPStatus.GONE: Expired, HTTPStatus.NOT_FOUND: Missing, HTTPStatus.CONFLICT: Conflict}
+_OWN: Final[Mapping[int, type[ClientError]]] = {404: Missing, 409: Conflict, 410: Expired}
 
 
 class KubernetesApi:
@@ -160,8 +161,7 @@ class KubernetesApi:
         if HTTPStatus.OK <= answer.status_code < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         with answer:
-            # HTTPStatus refuses a number that it has no name for, and a proxy may answer any.
-            kind = _OWN.get(HTTPStatus(answer.status_code), BadAnswer) if _known(answer) else BadAnswer
+            kind = _OWN.get(answer.status_code, BadAnswer)
             raise kind(f"{request} answered {answer.status_code}: {_said(answer)}")
 
 
@@ -189,15 +189,12 @@ def _token(file: Path) -> Secret:
     return Secret(text)
 
 
-def _known(answer: requests.Response) -> bool:
-    return answer.status_code in set(HTTPStatus)
-
-
 def _said(answer: requests.Response) -> str:
     try:
         return str(read_json(read(answer, _MOST_SAID_BYTES), most=_MOST_SAID_BYTES)["message"])
     except (ValueError, KeyError, TypeError, requests.RequestException):
-        return HTTPStatus(answer.status_code).phrase if _known(answer) else "no reason"
+        # A proxy may answer with a number that has no name.
+        return responses.get(answer.status_code, "no reason")
 
 
 class Lease:

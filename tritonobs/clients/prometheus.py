@@ -90,7 +90,7 @@ class FiringAlert:
     annotations: Mapping[str, str] = Field(default_factory=dict)
 
 
-class PrometheusClient:
+class PrometheusClient(Transport):
     """One Prometheus, and the cluster of it that is asked about ("": all that it has).
 
     Targets and alerts of other clusters are left out; those without the label are every cluster's. Every
@@ -106,17 +106,16 @@ class PrometheusClient:
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
         retries: int = 2,
     ) -> None:
+        super().__init__(url, timeout_seconds=timeout_seconds, retries=retries)
         self.cluster, self.cluster_label = cluster, cluster_label
-        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries)
-        self.address = self._transport.address
 
     def ready(self) -> bool:
         """Whether it serves queries."""
-        return self._transport.get("/-/ready").ok
+        return self.get("/-/ready").ok
 
     def reload(self) -> None:
         """Read the configuration and the rules again (needs --web.enable-lifecycle)."""
-        self._transport.post_form("/-/reload", {}).required()
+        self.post_form("/-/reload", {}).required()
 
     def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:
         """An instant vector (or a scalar, as one reading), now or at a Unix time."""
@@ -153,16 +152,12 @@ class PrometheusClient:
         found = self._read("/api/v1/alerts", {}, lambda data: _ALERTS.validate_python(data["alerts"]))
         return tuple(alert for alert in found if self._is_ours(alert.labels))
 
-    def close(self) -> None:
-        """Give the connections back."""
-        self._transport.close()
-
     def _is_ours(self, labels: Mapping[str, str]) -> bool:
         return not self.cluster or labels.get(self.cluster_label, "") in {"", self.cluster}
 
     def _read(self, path: str, params: Mapping[str, str], build: Callable[[Json], _T]) -> _T:
         long = sum(map(len, params.values())) > _LONGEST_URL_QUERY
-        answer = self._transport.post_form(path, params) if long else self._transport.get(path, params)
+        answer = self.post_form(path, params) if long else self.get(path, params)
         data = _succeeded(answer)
         with as_documented(self.address, path):
             return build(data)

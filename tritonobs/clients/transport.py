@@ -39,6 +39,7 @@ _CONNECT_TIMEOUT_SECONDS = 2.0
 _WHOLE = 2
 """A whole request may take this many times the longest silence."""
 _MOST_BYTES, _MOST_VALUES = 128 * 2**20, 5_000_000
+_MOST_POSTED_BYTES = 2**20
 _EXCERPT = 200
 _HIDDEN = r"\1=***"
 _SECRET_VALUE = re.compile(r"(?i)\b((?:access_)?token|sign|key|secret|password)=[^&#\s]*")
@@ -135,18 +136,18 @@ class Transport:
     """One server, one pool of connections; usable from several threads.
 
     A GET is tried again when the connection broke before an answer came; anything else only when there was no
-    connection, so that nothing is done twice.
+    connection, so that nothing is done twice. The client of an API is a transport that knows its paths.
     """
 
     def __init__(
         self,
-        base_url: str,
+        url: str,
         *,
         timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
         retries: int = 2,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._base_url = checked_url(base_url)
+        self._base_url = checked_url(url)
         self._timeout = (min(_CONNECT_TIMEOUT_SECONDS, timeout_seconds), timeout_seconds)
         retry = _PatientOnce(total=retries, backoff_factor=0.1, status=0, redirect=0, allowed_methods={"GET"})
         self._session = session(retries=retry, pool_size=16)
@@ -226,6 +227,28 @@ def answered(request: str, *, whole_seconds: float, silent_seconds: float) -> It
     # Also without an exception: a body without a length that was cut off here looks whole.
     if limit.expired:
         raise TimedOut(f"{request}: no whole answer within {whole_seconds:g} s")
+
+
+def posted(
+    web: requests.Session, url: str, data: bytes, headers: Mapping[str, str], *, seconds: float, shown: str
+) -> tuple[requests.Response, bytes]:
+    """The answer to one POST and its body; errors show the request as `shown`. A redirect is not followed.
+
+    Raises:
+        ClientError: no connection, no whole answer in time, or one that is too large.
+    """
+    with answered(shown, whole_seconds=seconds + _CONNECT_TIMEOUT_SECONDS, silent_seconds=seconds):
+        answer = web.post(
+            url,
+            data=data,
+            headers=headers,
+            timeout=(min(_CONNECT_TIMEOUT_SECONDS, seconds), seconds),
+            allow_redirects=False,
+            stream=True,
+        )
+        # Read to its end, or requests would not use the connection again.
+        body = read(answer, _MOST_POSTED_BYTES)
+    return answer, body
 
 
 def translated(error: requests.RequestException, request: str, timeout_seconds: float) -> ClientError:

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from pydantic import TypeAdapter
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from tritonobs.clients.transport import DEFAULT_TIMEOUT_SECONDS, Answer, Json, Transport, as_documented
+from tritonobs.clients.transport import Answer, Json, Transport, as_documented
 
 _T = TypeVar("_T")
 
@@ -89,47 +89,34 @@ class TraceSetting:
         return "TIMESTAMPS" in self.level and self.count != 0
 
 
-class TritonClient:
+class TritonClient(Transport):
     """One replica. Every method raises ClientError when there is no answer."""
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS,
-        retries: int = 2,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._transport = Transport(url, timeout_seconds=timeout_seconds, retries=retries, headers=headers)
-        self.address = self._transport.address
 
     def ready(self) -> bool:
         """Whether the server, and every model it must serve, is ready."""
-        return self._transport.get("/v2/health/ready").ok
+        return self.get("/v2/health/ready").ok
 
     def model_ready(self, model: str, version: str = "") -> bool:
         """Whether this model (or this version of it) is ready."""
-        return self._transport.get(f"{_model_path(model, version)}/ready").ok
+        return self.get(f"{_model_path(model, version)}/ready").ok
 
     def server_version(self) -> str:
         """The server's own version: 2.51.0 is release 24.10."""
-        return self._read(self._transport.get("/v2"), lambda body: str(body["version"]))
+        return self._read(self.get("/v2"), lambda body: str(body["version"]))
 
     def repository_index(self) -> tuple[RepositoryEntry, ...]:
         """Every model version the repository knows, ready or not."""
         # Triton refuses a GET here.
-        return self._read(self._transport.post_json("/v2/repository/index", {}), _INDEX.validate_python)
+        return self._read(self.post_json("/v2/repository/index", {}), _INDEX.validate_python)
 
     def model_config(self, model: str, version: str = "") -> ModelConfig:
         """The configuration of a ready model; without a version, of its highest."""
-        return self._read(self._transport.get(f"{_model_path(model, version)}/config"), _config)
+        return self._read(self.get(f"{_model_path(model, version)}/config"), _config)
 
     def stats(self, model: str = "", version: str = "") -> tuple[ModelStats, ...]:
         """Statistics of every ready model version, or of one model."""
         path = f"{_model_path(model, version)}/stats" if model else "/v2/models/stats"
-        return self._read(
-            self._transport.get(path), lambda body: tuple(_stats(item) for item in body["model_stats"])
-        )
+        return self._read(self.get(path), lambda body: tuple(_stats(item) for item in body["model_stats"]))
 
     def load(self, model: str) -> None:
         """Load a model, or reload it in place; returns when it is ready."""
@@ -141,18 +128,14 @@ class TritonClient:
 
     def trace_setting(self, model: str = "") -> TraceSetting:
         """How requests to this model are traced, or, without one, those to models without a setting."""
-        return self._read(self._transport.get(_trace_path(model)), _trace)
+        return self._read(self.get(_trace_path(model)), _trace)
 
     def trace(self, model: str, setting: Mapping[str, object]) -> TraceSetting:
         """Change fields of how requests to this model are traced; None removes what was set for it."""
-        return self._read(self._transport.post_json(_trace_path(model), setting), _trace)
-
-    def close(self) -> None:
-        """Give the connections back."""
-        self._transport.close()
+        return self._read(self.post_json(_trace_path(model), setting), _trace)
 
     def _repository(self, model: str, verb: str) -> None:
-        self._transport.post_json(f"/v2/repository/models/{_quoted(model)}/{verb}", {}).required()
+        self.post_json(f"/v2/repository/models/{_quoted(model)}/{verb}", {}).required()
 
     def _read(self, answer: Answer, build: Callable[[Json], _T]) -> _T:
         body = answer.required().json()

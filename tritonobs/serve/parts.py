@@ -20,15 +20,20 @@ Say = Callable[[str, Sequence[Alert]], Awaitable[bool]]
 
 
 class Part(Protocol):
-    """Made by `Extension.serve` from a plan and the supervisor, inside the event loop."""
+    """Made by `Extension.serve` from a plan and the supervisor, inside the event loop.
+
+    A part that inherits it has no sieve, no series, no news and no lines of its own until it says so.
+    """
 
     @property
     def sieve(self) -> Sieve | None:
         """What decides which alerts of a digest wait; None for a part that has no say in it."""
+        return None
 
     @property
     def series(self) -> Collector | None:
         """What it shows on the metrics page of `serve`; None for nothing."""
+        return None
 
     def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
         """A way to the robots for news that no call brings, and whether this process delivers; given once."""
@@ -38,6 +43,8 @@ class Part(Protocol):
 
     async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
         """Lines above these alerts in a message of this robot: what is wrong, and what to do."""
+        del alerts, robot
+        return ()
 
     def apply(self, plan: Plan) -> None:
         """Use another plan: the fleet file changed, or other replicas were found."""

@@ -141,11 +141,7 @@ def unknown_names(plan: Plan, prometheus: PrometheusClient, file: str) -> Iterat
 def _unknown_models(
     plan: Plan, prometheus: PrometheusClient, scope: promql.Scope, file: str
 ) -> Iterator[Finding]:
-    loaded = f"last_over_time({names.TRITON_SUCCESS}{scope.of()}[{_HOUR}])"
-    versions: dict[str, set[str]] = {}
-    for reading in prometheus.query(promql.summed(loaded, promql.MODEL_VERSION)):
-        known = versions.setdefault(reading.labels.get(names.MODEL, ""), set())
-        known.add(reading.labels.get(names.VERSION, ""))
+    versions = _of_models(prometheus, f"{names.TRITON_SUCCESS}{scope.of()}", names.VERSION)
     if not versions:
         where = f" with {scope.label}={quoted(scope.cluster)}" if scope.cluster else ""
         yield _warning(
@@ -174,11 +170,7 @@ def _unknown_models(
 def _unknown_stages(
     plan: Plan, prometheus: PrometheusClient, scope: promql.Scope, file: str
 ) -> Iterator[Finding]:
-    counted = f"last_over_time({names.STAGE_DURATION}_count{scope.of()}[{_HOUR}])"
-    reported: dict[str, set[str]] = {}
-    for reading in prometheus.query(promql.summed(counted, (names.MODEL, names.STAGE))):
-        stages = reported.setdefault(reading.labels.get(names.MODEL, ""), set())
-        stages.add(reading.labels.get(names.STAGE, ""))
+    reported = _of_models(prometheus, f"{names.STAGE_DURATION}_count{scope.of()}", names.STAGE)
     for model in plan.models:
         there = sorted(reported.get(model.name, set()) - {names.TOTAL_STAGE})
         # An ensemble runs no code, so no stage of it is ever reported.
@@ -187,6 +179,15 @@ def _unknown_stages(
                 message = f"{model.name} reports no stage {quoted(call.stage)}; it reports {listed(there)}"
                 path = f"models.{model.name}.calls.{call.stage}"
                 yield _warning(file, path, message, nearest(call.stage, there))
+
+
+def _of_models(prometheus: PrometheusClient, series: str, label: str) -> dict[str, set[str]]:
+    """The values of a label that each model had within the hour."""
+    found: dict[str, set[str]] = {}
+    question = promql.summed(f"last_over_time({series}[{_HOUR}])", (names.MODEL, label))
+    for reading in prometheus.query(question):
+        found.setdefault(reading.labels.get(names.MODEL, ""), set()).add(reading.labels.get(label, ""))
+    return found
 
 
 def _warning(file: str, path: str, message: str, hint: str) -> Finding:

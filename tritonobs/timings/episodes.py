@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tritonobs.clients.prometheus import Rule
 from tritonobs.timings.promql import Span
@@ -71,14 +71,7 @@ def joined(episodes: Iterable[Episode]) -> tuple[Episode, ...]:
     for episode in sorted(episodes, key=lambda each: each.start):
         if found and episode.start <= found[-1].end:
             last = found.pop()
-            found.append(
-                Episode(
-                    alert=last.alert,
-                    start=last.start,
-                    end=max(last.end, episode.end),
-                    peak=max(last.peak, episode.peak),
-                )
-            )
+            found.append(replace(last, end=max(last.end, episode.end), peak=max(last.peak, episode.peak)))
         else:
             found.append(episode)
     return tuple(found)

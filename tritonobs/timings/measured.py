@@ -140,8 +140,8 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
         return promql.summed(rates, promql.MODEL_VERSION)
 
     def per_stage(part: str) -> str:
-        rates = promql.rate(f"{names.STAGE_DURATION}_{part}", chosen, window_seconds)
-        return promql.summed(rates, promql.MODEL_VERSION_STAGE)
+        metric = f"{names.STAGE_DURATION}_{part}"
+        return promql.rates(metric, chosen, window_seconds, promql.MODEL_VERSION_STAGE)
 
     return {
         "requests": per_model(names.TRITON_SUCCESS),
@@ -158,20 +158,17 @@ def mean_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]
 
 def bucket_questions(scope: promql.Scope, window_seconds: float) -> dict[str, str]:
     """PromQL for percentiles of these models' stages and traced requests: every bucket, read once for all."""
-    chosen = scope.of()
-    rates = promql.rate(f"{names.STAGE_DURATION}_bucket", chosen, window_seconds)
-    backend = promql.rate(f"{names.VLLM_REQUEST}_bucket", chosen, window_seconds)
-    traced, spent = (
-        promql.rate(f"{names.TRACE_DURATION}_{part}", chosen, window_seconds) for part in ("bucket", "sum")
-    )
+    chosen, version = scope.of(), promql.MODEL_VERSION
+
+    def rates(metric: str, *by: str) -> str:
+        return promql.rates(metric, chosen, window_seconds, by)
+
     return {
-        "traced_samples": promql.summed(
-            promql.rate(names.TRACE_SAMPLES, chosen, window_seconds), promql.MODEL_VERSION
-        ),
-        "traced_buckets": promql.summed(traced, (*promql.MODEL_VERSION, names.PHASE, names.LE)),
-        "traced_sum": promql.summed(spent, (*promql.MODEL_VERSION, names.PHASE)),
-        "buckets": promql.summed(rates, (*promql.MODEL_VERSION_STAGE, names.LE)),
-        "backend_buckets": promql.summed(backend, (*promql.MODEL_VERSION, names.LE)),
+        "traced_samples": rates(names.TRACE_SAMPLES, *version),
+        "traced_buckets": rates(f"{names.TRACE_DURATION}_bucket", *version, names.PHASE, names.LE),
+        "traced_sum": rates(f"{names.TRACE_DURATION}_sum", *version, names.PHASE),
+        "buckets": rates(f"{names.STAGE_DURATION}_bucket", *promql.MODEL_VERSION_STAGE, names.LE),
+        "backend_buckets": rates(f"{names.VLLM_REQUEST}_bucket", *version, names.LE),
     }
 
 
@@ -196,15 +193,12 @@ def _stages(answers: Answers, seconds: float) -> dict[StageSubject, Timing]:
 
 def _traced(answers: Answers, window_seconds: float) -> dict[Phase, Timing]:
     labels = (*promql.MODEL_VERSION, names.PHASE)
-    counts: dict[Phase, dict[float, float]] = {}
-    for (*subject, le), rate in _by(answers.get("traced_buckets", ()), (*labels, names.LE)).items():
-        model, version, phase = subject
-        counts.setdefault((model, version, phase), {})[float(le)] = rate
+    counts = histograms(_by(answers.get("traced_buckets", ()), (*labels, names.LE)))
     seconds = _by(answers.get("traced_sum", ()), labels)
     # Buckets are weighted: of one in a hundred, a hundred requests are one. (Older snapshots did not ask.)
     samples = _by(answers.get("traced_samples", ()), promql.MODEL_VERSION)
     return {
-        key: Timing(
+        (key[0], key[1], key[2]): Timing(
             # That bucket holds all requests, so nothing asks for their count.
             rate=buckets.get(math.inf, 0.0),
             mean=_mean(seconds.get(key, math.nan), buckets.get(math.inf, 0.0)),
@@ -231,9 +225,7 @@ def _timings(
 ) -> dict[tuple[str, ...], Timing]:
     """Timings of histograms: from the questions with this prefix, by these labels."""
     seconds = _by(answers.get(f"{prefix}sum", ()), labels)
-    counts: dict[tuple[str, ...], dict[float, float]] = {}
-    for (*subject, le), rate in _by(answers.get(f"{prefix}buckets", ()), (*labels, names.LE)).items():
-        counts.setdefault(tuple(subject), {})[float(le)] = rate
+    counts = histograms(_by(answers.get(f"{prefix}buckets", ()), (*labels, names.LE)))
     # As they were asked for one by one, in snapshots of tritonobs 0.1.
     asked = {name: _by(answers.get(name, ()), labels) for name in _QUANTILES} if not prefix else {}
     return {
@@ -308,6 +300,14 @@ def with_callees(models: Iterable[str], calls: Iterable[PipelineCall]) -> set[st
         # Without those found before: pipelines that call each other would never end.
         fresh = {call.model for call in calls if call.pipeline in fresh} - wanted
     return wanted
+
+
+def histograms(rows: Mapping[tuple[str, ...], float]) -> dict[tuple[str, ...], dict[float, float]]:
+    """Counts by upper bound, of each subject, from rows whose last label is the bound."""
+    found: dict[tuple[str, ...], dict[float, float]] = {}
+    for (*subject, le), count in rows.items():
+        found.setdefault(tuple(subject), {})[float(le)] = count
+    return found
 
 
 def bucket_quantile(ratio: float, buckets: Mapping[float, float]) -> float | None:

@@ -101,9 +101,14 @@ def summed(expression: str, by: Iterable[str]) -> str:
     return f"sum by ({', '.join(by)}) ({expression})"
 
 
+def rates(metric: str, chosen: str, window_seconds: float, by: Iterable[str]) -> str:
+    """The per-second rate of a counter over the window, summed over every label but these."""
+    return summed(rate(metric, chosen, window_seconds), by)
+
+
 def quantile(ratio: float, metric: str, chosen: str, window_seconds: float, by: Iterable[str]) -> str:
     """A quantile of a histogram's buckets over the window."""
-    buckets = summed(rate(f"{metric}_bucket", chosen, window_seconds), (*by, names.LE))
+    buckets = rates(f"{metric}_bucket", chosen, window_seconds, (*by, names.LE))
     return f"histogram_quantile({ratio:g}, {buckets})"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -40,7 +39,7 @@ def window_questions(
     span, chosen, around = format_duration(window_seconds), scope.of(), scope.around()
 
     def rates(metric: str, *by: str) -> str:
-        return promql.summed(promql.rate(metric, chosen, window_seconds), by)
+        return promql.rates(metric, chosen, window_seconds, by)
 
     replica = (names.INSTANCE, *_MODEL_VERSION)
     stage_kind = (*_MODEL_VERSION, names.STAGE, names.KIND)
@@ -133,12 +132,11 @@ def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
     chosen, around = scope.of(), scope.around()
 
     def mean(metric: str, *by: str) -> str:
-        parts = (promql.rate(f"{metric}_{part}", chosen, step_seconds) for part in ("sum", "count"))
         # Without requests the mean is nothing; 0 / 0 would be NaN.
-        return " / ".join(f"({promql.summed(part, by)} > 0)" for part in parts)
+        return " / ".join(f"({rates(f'{metric}_{part}', *by)} > 0)" for part in ("sum", "count"))
 
     def rates(metric: str, *by: str) -> str:
-        return promql.summed(promql.rate(metric, chosen, step_seconds), by)
+        return promql.rates(metric, chosen, step_seconds, by)
 
     def spent(metric: str, *by: str) -> str:
         return f"{rates(metric, *by)} / 1e6 / ({rates(names.TRITON_SUCCESS, *by)} > 0)"
@@ -171,18 +169,9 @@ def trend_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
 
 def usual_questions(scope: promql.Scope, step_seconds: float) -> dict[str, str]:
     """Questions over the baseline's own parts: how much a number moves when nothing is wrong."""
-    chosen = scope.of()
-    request, requests = (
-        promql.summed(promql.rate(metric, chosen, step_seconds), _MODEL_VERSION)
-        for metric in (names.TRITON_REQUEST_US, names.TRITON_SUCCESS)
-    )
-    p99 = promql.quantile(0.99, names.STAGE_DURATION, chosen, step_seconds, promql.MODEL_VERSION_STAGE)
-    return {
-        "requests": requests,
-        "request": f"{request} / 1e6 / ({requests} > 0)",
-        "stage": trend_questions(scope, step_seconds)["stage"],
-        "p99": p99,
-    }
+    trends, by = trend_questions(scope, step_seconds), promql.MODEL_VERSION_STAGE
+    p99 = promql.quantile(0.99, names.STAGE_DURATION, scope.of(), step_seconds, by)
+    return {name: trends[name] for name in ("requests", "request", "stage")} | {"p99": p99}
 
 
 def _kept(around: str) -> str:
@@ -210,8 +199,8 @@ def _last_rate(chosen: str, scrape_seconds: float) -> str:
 
 def _recent_rate(chosen: str, seconds: float) -> str:
     """Answers are what `qps_limit` is about: all requests, not only good ones."""
-    good = promql.summed(promql.rate(names.TRITON_SUCCESS, chosen, seconds), _MODEL_VERSION)
-    bad = promql.summed(promql.rate(names.TRITON_FAILURE, chosen, seconds), _MODEL_VERSION)
+    good = promql.rates(names.TRITON_SUCCESS, chosen, seconds, _MODEL_VERSION)
+    bad = promql.rates(names.TRITON_FAILURE, chosen, seconds, _MODEL_VERSION)
     # `+` keeps only versions with both, and Triton shows both from the load on.
     return f"({good} + {bad})"
 
@@ -228,7 +217,7 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
 
     # The record's name holds its window, which follows the scrape interval.
     named = scope.of(f'__name__=~"{names.TOKENS_RATE}"')
-    stage = most(mean(names.STAGE_MEAN), names.STAGE)
+    stage = f"{most(mean(names.STAGE_MEAN), names.STAGE)} and on ({', '.join(promql.MODEL_VERSION)})"
     return {
         "kv_cache": most(mean(names.KV_CACHE_OF_REPLICA)),
         # On one server: requests that wait elsewhere do not wait for this cache.
@@ -244,10 +233,6 @@ def language_questions(scope: promql.Scope, window_seconds: float) -> dict[str, 
         "tokens": f"{most(f'max_over_time({named}[{span}])', names.KIND)}"
         f" or max_over_time({promql.summed(most(named, names.KIND), (names.MODEL, names.KIND))}"
         f"[{span}:{_TOKENS_STEP}])",
-        "token_seconds": f"{stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.LLM_RUNNING))}"
-        f" or {stage} and on ({_listed(promql.MODEL_VERSION)}) {most(mean(names.TOKENS_PER_REQUEST))}",
+        "token_seconds": f"{stage} {most(mean(names.LLM_RUNNING))}"
+        f" or {stage} {most(mean(names.TOKENS_PER_REQUEST))}",
     }
-
-
-def _listed(labels: Iterable[str]) -> str:
-    return ", ".join(labels)

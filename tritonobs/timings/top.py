@@ -14,7 +14,7 @@ from typing import Literal
 
 from tritonobs import names
 from tritonobs.clients.exposition import MetricsPage, read_page
-from tritonobs.clients.prometheus import PrometheusClient, Reading
+from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.timings import outcomes, promql, questions
 from tritonobs.timings.ask import Readings, Unseen, ask_all
 from tritonobs.timings.measured import (
@@ -22,6 +22,7 @@ from tritonobs.timings.measured import (
     bucket_quantile,
     calls_question,
     highest_told,
+    histograms,
     mean_questions,
     pipeline_calls,
     tells,
@@ -96,13 +97,7 @@ def view_of_pages(
     `ensembles` are the models that are one, `calls` pairs of a pipeline and a model that it calls.
     """
     grew = partial(rates, before, now)
-
-    buckets: dict[tuple[str, ...], dict[float, float]] = {}
-    for (model, version, stage, le), rate in grew(
-        f"{names.STAGE_DURATION}_bucket", *_SERVER, names.STAGE, names.LE
-    ).items():
-        if stage == names.TOTAL_STAGE:
-            buckets.setdefault((model, version), {})[float(le)] = rate
+    buckets = grew(f"{names.STAGE_DURATION}_bucket", names.STAGE, *_SERVER, names.LE)
     succeeded = grew(names.TRITON_SUCCESS, *outcomes.LABELS)
     numbers = _Numbers(
         seconds=max(0.0, now.at - before.at),
@@ -120,7 +115,7 @@ def view_of_pages(
         executions=grew(names.TRITON_EXECUTIONS, *_SERVER),
         stages=grew(f"{names.STAGE_DURATION}_sum", *_SERVER, names.STAGE),
         counts=grew(f"{names.STAGE_DURATION}_count", *_SERVER, names.STAGE),
-        buckets=buckets,
+        buckets=histograms({key[1:]: rate for key, rate in buckets.items() if key[0] == names.TOTAL_STAGE}),
         pending=now.rows(names.TRITON_PENDING, *_SERVER),
         workers=workers(moved(before, now), succeeded),
         limits=limits,
@@ -151,19 +146,15 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         asked[name] = moment[name]
     asked["pending"] = promql.summed(f"{names.TRITON_PENDING}{scope.of()}", promql.MODEL_VERSION)
     total = scope.of(promql.one_of(names.STAGE, [names.TOTAL_STAGE]))
-    asked["total_buckets"] = promql.summed(
-        promql.rate(f"{names.STAGE_DURATION}_bucket", total, window_seconds),
-        (*promql.MODEL_VERSION, names.LE),
+    asked["total_buckets"] = promql.rates(
+        f"{names.STAGE_DURATION}_bucket", total, window_seconds, (*promql.MODEL_VERSION, names.LE)
     )
     asked["calls"] = calls_question(scope)
     answers = ask_all(prometheus, asked, at=at)
 
     def rows(name: str, *labels: str) -> dict[tuple[str, ...], float]:
-        return _by(answers[name], *(labels or _SERVER))
+        return _summed(((one.labels, one.value) for one in answers[name]), labels or _SERVER)
 
-    buckets: dict[tuple[str, ...], dict[float, float]] = {}
-    for (*subject, le), rate in rows("total_buckets", *_SERVER, names.LE).items():
-        buckets.setdefault(tuple(subject), {})[float(le)] = rate
     succeeded = rows("replica_requests", *outcomes.LABELS)
     numbers = _Numbers(
         seconds=window_seconds,
@@ -181,7 +172,7 @@ def view_of_prometheus(prometheus: PrometheusClient, *, window_seconds: float) -
         executions=rows("executions"),
         stages=rows("sum", *_SERVER, names.STAGE),
         counts=rows("count", *_SERVER, names.STAGE),
-        buckets=buckets,
+        buckets=histograms(rows("total_buckets", *_SERVER, names.LE)),
         pending=rows("pending"),
         workers=workers(rows("alive", *WORKER_LABELS), succeeded),
         limits={(key[0], key[1]): value for key, value in rows("limits").items()},
@@ -305,11 +296,14 @@ class _Numbers:
         return around
 
 
-def _by(readings: Iterable[Reading], *labels: str) -> dict[tuple[str, ...], float]:
+def _summed(
+    series: Iterable[tuple[Mapping[str, str], float]], labels: tuple[str, ...]
+) -> dict[tuple[str, ...], float]:
+    """The labels and values of series, summed over every label but these."""
     rows: dict[tuple[str, ...], float] = {}
-    for reading in readings:
-        key = tuple(reading.labels.get(label, "") for label in labels)
-        rows[key] = rows.get(key, 0.0) + reading.value
+    for own, value in series:
+        key = tuple(own.get(label, "") for label in labels)
+        rows[key] = rows.get(key, 0.0) + value
     return rows
 
 
@@ -323,12 +317,8 @@ class Pages:
 
     def rows(self, name: str, *labels: str) -> dict[tuple[str, ...], float]:
         """A metric summed over replicas and over every label but these."""
-        rows: dict[tuple[str, ...], float] = {}
-        for page in self.pages.values():
-            for sample in page.by_name.get(name, ()):
-                key = tuple(sample.labels.get(label, "") for label in labels)
-                rows[key] = rows.get(key, 0.0) + sample.value
-        return rows
+        samples = (sample for page in self.pages.values() for sample in page.by_name.get(name, ()))
+        return _summed(((sample.labels, sample.value) for sample in samples), labels)
 
 
 def read_pages(urls: Iterable[str] | Mapping[str, str]) -> Pages:
@@ -350,11 +340,7 @@ def increases(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[
     The label `instance` is the name or address of the page. A series that was not there before counts from
     its first sight: its age is unknown.
     """
-    grown: dict[tuple[str, ...], float] = {}
-    for own, step in _steps(before, now, name):
-        key = tuple(own.get(label, "") for label in labels)
-        grown[key] = grown.get(key, 0.0) + step
-    return grown
+    return _summed(_steps(before, now, name), labels)
 
 
 def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -366,11 +352,8 @@ def rates(before: Pages, now: Pages, name: str, *labels: str) -> dict[tuple[str,
     seconds = max(now.at - before.at, 1e-9)
     past = _beats(before)
     between = {key: beat - past[key] for key, beat in _beats(now).items() if beat > past.get(key, beat)}
-    grown: dict[tuple[str, ...], float] = {}
-    for own, step in _steps(before, now, name):
-        key = tuple(own.get(label, "") for label in labels)
-        grown[key] = grown.get(key, 0.0) + step / between.get(_worker(own), seconds)
-    return grown
+    steps = _steps(before, now, name)
+    return _summed(((own, step / between.get(_worker(own), seconds)) for own, step in steps), labels)
 
 
 def _steps(before: Pages, now: Pages, name: str) -> Iterator[tuple[dict[str, str], float]]:

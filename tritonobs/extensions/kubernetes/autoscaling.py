@@ -17,11 +17,11 @@ from decimal import Decimal
 from math import ceil
 from typing import Final
 
-from tritonobs.extensions.kubernetes.objects import Object, labelled
+from tritonobs.extensions.kubernetes.objects import Object, manifest, metadata
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.plan.limits import limited_models
-from tritonobs.plan.rules import RuleWindows, rule_windows
+from tritonobs.plan.rules import rule_windows
 from tritonobs.render.alertmanager import quoted
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.units import format_duration, format_number
@@ -53,7 +53,14 @@ _IDLE_RATE: Final = "0.001"
 def autoscaling_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """One object for each pool."""
     for pool in plan.kubernetes.pools:
-        yield _scaled_object(plan, pool, objects) if pool.said.by == "keda" else _hpa(plan, pool, objects)
+        about = {**metadata(pool.name, objects), "namespace": pool.namespace}
+        target = {"apiVersion": pool.api, "kind": pool.said.kind, "name": pool.object_name}
+        if pool.said.by == "keda":
+            spec = {"scaleTargetRef": target, **_scaled(plan, pool)}
+            yield manifest("keda.sh/v1alpha1", "ScaledObject", about, spec=spec)
+        else:
+            spec = {"scaleTargetRef": target, **_hpa(plan, pool)}
+            yield manifest("autoscaling/v2", "HorizontalPodAutoscaler", about, spec=spec)
 
 
 def adapter_rules(plan: Plan) -> Iterator[Artifact]:
@@ -74,72 +81,52 @@ def adapter_rules(plan: Plan) -> Iterator[Artifact]:
         yield Artifact(path=ADAPTER_PATH, text=yaml_text({"rules": {"external": rules}}, comment=_COMMENT))
 
 
-def _hpa(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
+def _hpa(plan: Plan, pool: ScaledPool) -> Object:
     return {
-        "apiVersion": "autoscaling/v2",
-        "kind": "HorizontalPodAutoscaler",
-        "metadata": _metadata(pool, objects),
-        "spec": {
-            "scaleTargetRef": _target(pool),
-            "minReplicas": pool.said.min_replicas,
-            "maxReplicas": pool.said.max_replicas,
-            "metrics": [
-                {
-                    "type": "External",
-                    "external": {
-                        "metric": {"name": need.name},
-                        "target": {"type": "AverageValue", "averageValue": _EACH},
-                    },
-                }
-                for need in needs(plan, pool)
-            ],
-            "behavior": _BEHAVIOR,
-        },
+        "minReplicas": pool.said.min_replicas,
+        "maxReplicas": pool.said.max_replicas,
+        "metrics": [
+            {
+                "type": "External",
+                "external": {
+                    "metric": {"name": need.name},
+                    "target": {"type": "AverageValue", "averageValue": _EACH},
+                },
+            }
+            for need in needs(plan, pool)
+        ],
+        "behavior": _BEHAVIOR,
     }
 
 
-def _scaled_object(plan: Plan, pool: ScaledPool, objects: Objects) -> Object:
+def _scaled(plan: Plan, pool: ScaledPool) -> Object:
     return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": _metadata(pool, objects),
-        "spec": {
-            "scaleTargetRef": _target(pool),
-            "pollingInterval": _POLL_SECONDS,
-            "minReplicaCount": pool.said.min_replicas,
-            "maxReplicaCount": pool.said.max_replicas,
-            # Without data the pool stays as large as it is.
-            "fallback": {
-                "failureThreshold": _FAILURES,
-                "replicas": pool.said.min_replicas,
-                "behavior": "currentReplicasIfHigher",
-            },
-            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _BEHAVIOR}},
-            "triggers": [
-                {
-                    "type": "prometheus",
-                    "name": need.name,
-                    "metricType": "AverageValue",
-                    "metadata": {
-                        "serverAddress": plan.addresses.prometheus_url,
-                        "query": need.query,
-                        "threshold": _EACH,
-                        # KEDA's default takes an empty answer for 0.
-                        "ignoreNullValues": "false",
-                    },
-                }
-                for need in needs(plan, pool)
-            ],
+        "pollingInterval": _POLL_SECONDS,
+        "minReplicaCount": pool.said.min_replicas,
+        "maxReplicaCount": pool.said.max_replicas,
+        # Without data the pool stays as large as it is.
+        "fallback": {
+            "failureThreshold": _FAILURES,
+            "replicas": pool.said.min_replicas,
+            "behavior": "currentReplicasIfHigher",
         },
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _BEHAVIOR}},
+        "triggers": [
+            {
+                "type": "prometheus",
+                "name": need.name,
+                "metricType": "AverageValue",
+                "metadata": {
+                    "serverAddress": plan.addresses.prometheus_url,
+                    "query": need.query,
+                    "threshold": _EACH,
+                    # KEDA's default takes an empty answer for 0.
+                    "ignoreNullValues": "false",
+                },
+            }
+            for need in needs(plan, pool)
+        ],
     }
-
-
-def _metadata(pool: ScaledPool, objects: Objects) -> Object:
-    return {"name": pool.name, "namespace": pool.namespace, "labels": labelled(objects)}
-
-
-def _target(pool: ScaledPool) -> Object:
-    return {"apiVersion": pool.api, "kind": pool.said.kind, "name": pool.object_name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +145,7 @@ def needs(plan: Plan, pool: ScaledPool) -> Iterator[Need]:
     taken: set[str] = set()
     for model in pool.models:
         word = _word(model, taken)
-        reader = _Reader.of(plan, model)
+        reader = _Reader(plan, model)
         found: list[tuple[str, str, str]] = []
         if model in limited:
             found += [
@@ -176,54 +163,38 @@ def needs(plan: Plan, pool: ScaledPool) -> Iterator[Need]:
             yield Need(name=f"tritonobs_{pool.name}_{word}_{reason}", series=series, query=_real(query))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Reader:
     """The records of one model, by the names that the fleet's windows give them."""
 
-    matchers: str
-    windows: RuleWindows
-    replica: str
-    cluster: str
-
-    @classmethod
-    def of(cls, plan: Plan, model: str) -> _Reader:
+    def __init__(self, plan: Plan, model: str) -> None:
         settings = plan.prometheus
         labels = {key: value for key, value in plan.cluster_labels.items() if value}
-        return cls(
-            # prometheus-adapter reads << as the begin of a template.
-            matchers=",".join(
-                f"{key}={quoted(value)}".replace("<", r"\x3c")
-                for key, value in {**labels, "model": model}.items()
-            ),
-            windows=rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds),
-            replica=plan.rules.replica_label,
-            cluster=plan.rules.cluster_label,
+        # prometheus-adapter reads << as the begin of a template.
+        self._matchers = ",".join(
+            f"{key}={quoted(value)}".replace("<", r"\x3c")
+            for key, value in {**labels, "model": model}.items()
         )
-
-    @property
-    def offered(self) -> str:
-        return self._whole(f"subject:triton_requests_offered:rate{self.windows.short}")
-
-    @property
-    def queued(self) -> str:
-        return self._rows(f"model_version:triton_queue_duration_seconds:rate{self.windows.short}")
-
-    @property
-    def waiting(self) -> str:
-        return self._rows("replica_model_version:tritonobs_llm_requests_waiting:sum")
-
-    @property
-    def kv_cache(self) -> str:
-        return self._rows("replica_model_version:tritonobs_kv_cache_used:ratio")
+        windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)
+        self._windows = windows
+        self._replica = plan.rules.replica_label
+        self._on = ", ".join(filter(None, (plan.rules.cluster_label, self._replica)))
+        """The labels that distinguish servers."""
+        self.offered = self._whole(f"subject:triton_requests_offered:rate{windows.short}")
+        self.queued = self._rows(f"model_version:triton_queue_duration_seconds:rate{windows.short}")
+        self.waiting = self._rows("replica_model_version:tritonobs_llm_requests_waiting:sum")
+        self.kv_cache = self._rows("replica_model_version:tritonobs_kv_cache_used:ratio")
+        self._succeeded = self._rows(f"model_version:triton_requests_succeeded:rate{windows.short}")
+        self._answering = self._rows(f"replica_model_version:triton_requests_succeeded:rate{windows.short}")
 
     def offered_now(self, offset: str = "") -> str:
         """What is offered, over a minute at least: chance in a shorter time would make pools larger.
 
         Servers that cannot be read are assumed to be offered what the others are.
         """
-        if self.windows.short == self.windows.medium:
+        windows = self._windows
+        if windows.short == windows.medium:
             return self._offered_at(offset)
-        return f"avg_over_time({self._offered_at()}[{self.windows.medium}:{self.windows.evaluation}]{offset})"
+        return f"avg_over_time({self._offered_at()}[{windows.medium}:{windows.evaluation}]{offset})"
 
     def offered_ahead(self) -> str:
         """The offered load if it continues to grow as in the last two minutes."""
@@ -238,13 +209,12 @@ class _Reader:
 
     def waited(self, seconds: Decimal) -> str:
         """Servers for which requests would wait this long in the queue."""
-        requests = self._rows(f"model_version:triton_requests_succeeded:rate{self.windows.short}")
-        mean = f"sum({self.queued}) / clamp_min(sum({requests}), {_IDLE_RATE})"
+        mean = f"sum({self.queued}) / clamp_min(sum({self._succeeded}), {_IDLE_RATE})"
         return self._known(f"{self._servers()}\n  * ({mean}) / {format_number(seconds)}")
 
     def on_average(self, series: str, most: Decimal) -> str:
         """Servers for which the mean of a value of each server would be so much."""
-        mean = f"avg(max by ({self.replica}) ({series}))"
+        mean = f"avg(max by ({self._replica}) ({series}))"
         return self._known(f"{self._servers()}\n  * {mean} / {format_number(most)}")
 
     def _offered_at(self, offset: str = "") -> str:
@@ -261,43 +231,34 @@ class _Reader:
 
     def _read(self, catching_up: str, offset: str) -> str:
         """Servers whose requests are in what is offered: not those that were lost a short time ago."""
-        return f"group by ({self.replica}) ({self._answering(offset)} unless on ({self._on}) {catching_up})"
-
-    def _answering(self, offset: str) -> str:
-        rate = f"replica_model_version:triton_requests_succeeded:rate{self.windows.short}"
-        return f"{self._rows(rate)}{offset}"
+        answering = f"{self._answering}{offset}"
+        return f"group by ({self._replica}) ({answering} unless on ({self._on}) {catching_up})"
 
     def _servers(self, offset: str = "") -> str:
         """How many servers have the model: those that answer, and those that cannot be read now."""
         had = f"{self._rows('replica_model_version:triton_loaded:last_seen_seconds')}{offset}"
         # A server that comes back can be reached one scrape before it has a rate.
         lately = f"max_over_time(replica:triton_unreachable:info[{self._evaluations(2)}]{offset})"
-        lost = f"group by ({self.replica}) ({had} and on ({self._on}) {lately})"
-        return f"count(group by ({self.replica}) ({self._answering(offset)}) or {lost})"
+        lost = f"group by ({self._replica}) ({had} and on ({self._on}) {lately})"
+        return f"count(group by ({self._replica}) ({self._answering}{offset}) or {lost})"
 
     def _known(self, query: str, offset: str = "") -> str:
         """The query where nothing was missing for a short window: after a gap rates begin too low."""
-        windows = self.windows
-        wanted = ceil(windows.short_seconds / windows.evaluation_seconds) + 1
+        wanted = ceil(self._windows.short_seconds / self._windows.evaluation_seconds) + 1
         # One more than needed is read: the last one may not be complete yet.
-        rows = self._rows(f"model_version:triton_requests_succeeded:rate{windows.short}")
-        seen = f"max(count_over_time({rows}[{self._evaluations(wanted + 1)}]{offset}))"
+        span = self._evaluations(wanted + 1)
+        seen = f"max(count_over_time({self._succeeded}[{span}]{offset}))"
         return f"({query}\n  and {seen} >= {wanted})"
 
     def _evaluations(self, number: int) -> str:
-        return format_duration(number * self.windows.evaluation_seconds)
-
-    @property
-    def _on(self) -> str:
-        """The labels that distinguish servers."""
-        return ", ".join(filter(None, (self.cluster, self.replica)))
+        return format_duration(number * self._windows.evaluation_seconds)
 
     def _rows(self, record: str) -> str:
-        return f"{record}{{{self.matchers}}}"
+        return f"{record}{{{self._matchers}}}"
 
     def _whole(self, record: str) -> str:
         """The row of the model over its versions."""
-        return f'{record}{{{self.matchers},version=""}}'
+        return f'{record}{{{self._matchers},version=""}}'
 
 
 def _real(query: str) -> str:

@@ -5,7 +5,7 @@ They are files of a kustomize base, and of a Helm chart that carries the very sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -82,26 +82,19 @@ def in_cluster(plan: Plan) -> Plan:
 
 def _named(spec: Spec, base: Path) -> tuple[Path, ...]:
     """The plain files that the fleet file names by relative paths; others are the image's business."""
-    files = [robot.template_file for _, _, robot in spec.notify.robots()]
-    files.append(spec.notify.alertmanager_file)
-    if isinstance(spec.replicas, DiscoverySpec) and spec.replicas.file:
-        files.append(spec.replicas.file.path)
-    named = tuple(dict.fromkeys(file for file in files if file))
-    absent = tuple(file for file in named if file.is_absolute() or file in _elsewhere(spec, base))
+    found = spec.replicas.file if isinstance(spec.replicas, DiscoverySpec) else None
+    targets = found.path if found else None
+    templates = [robot.template_file for _, _, robot in spec.notify.robots()]
+    named = dict.fromkeys(filter(None, (*templates, spec.notify.alertmanager_file, targets)))
+    # Targets may be written where the pods are; the other files must be here.
+    elsewhere = targets and (".." in targets.parts or not (base / targets).exists())
+    absent = [file for file in named if file.is_absolute() or (elsewhere and file == targets)]
     for file in absent:
         say(
             f"{file} is in no object: serve reads it, so put it into its image, or beside the fleet file",
             err=True,
         )
     return tuple(file for file in named if file not in absent)
-
-
-def _elsewhere(spec: Spec, base: Path) -> tuple[Path, ...]:
-    """Targets may be written where the pods are; the other files must be here."""
-    targets = spec.replicas.file if isinstance(spec.replicas, DiscoverySpec) else None
-    if targets is None or (".." not in targets.path.parts and (base / targets.path).exists()):
-        return ()
-    return (targets.path,)
 
 
 FOLDER = "kubernetes"
@@ -138,22 +131,20 @@ def all_objects(plan: Plan, objects: Objects, fleet: FleetFile) -> Iterator[Obje
     """The objects in the order in which they are best applied; of a shard, what it scrapes and records."""
     if plan.rules.tier == "shard":
         yield from monitor_objects(plan, objects)
-        yield from _rules(plan, objects)
+        yield from _rules(render_rules(plan), objects)
         return
     yield from access_objects(plan, objects)
     yield from workload_objects(plan, objects, fleet)
     yield from reach_objects(plan, objects)
     yield from monitor_objects(plan, objects)
     yield from autoscaling_objects(plan, objects)
-    yield from _rules(plan, objects)
-    for artifact in render_objectives(plan):
-        yield from rule_objects(f"{NAME}-{_stem(artifact)}", artifact, objects)
+    yield from _rules((*render_rules(plan), *render_objectives(plan)), objects)
     for artifact in render_dashboards(plan, source=""):
         yield board_object(f"{NAME}-board-{_stem(artifact).removeprefix(f'{NAME}-')}", artifact, objects)
 
 
-def _rules(plan: Plan, objects: Objects) -> Iterator[Object]:
-    for artifact in render_rules(plan):
+def _rules(artifacts: Iterable[Artifact], objects: Objects) -> Iterator[Object]:
+    for artifact in artifacts:
         yield from rule_objects(f"{NAME}-{_stem(artifact)}", artifact, objects)
 
 

@@ -25,6 +25,11 @@ _BOARD_LABELS: Final = {"grafana_dashboard": "1"}
 _ESCAPED = {"<": 5, ">": 5, "&": 5, "\u2028": 3, "\u2029": 3}
 
 
+def manifest(api: str, kind: str, about: Object, **body: object) -> Object:
+    """An object; `about` is its metadata, `body` what comes after that."""
+    return {"apiVersion": api, "kind": kind, "metadata": about, **body}
+
+
 def metadata(name: str, objects: Objects, labels: Mapping[str, str] | None = None) -> Object:
     """The metadata of an object in the fleet's namespace."""
     return {"name": name, "namespace": objects.namespace, "labels": labelled(objects, labels)}
@@ -64,12 +69,9 @@ def board_object(name: str, artifact: Artifact, objects: Objects) -> Object:
         RenderFailed: it is too large for an object.
     """
     text = json.dumps(json.loads(artifact.text), ensure_ascii=False, separators=(",", ":"))
-    made = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata(name, objects, objects.board_labels or _BOARD_LABELS),
-        "data": {PurePosixPath(artifact.path).name: text},
-    }
+    data = {PurePosixPath(artifact.path).name: text}
+    about = metadata(name, objects, objects.board_labels or _BOARD_LABELS)
+    made = manifest("v1", "ConfigMap", about, data=data)
     if (size := weight(made)) > LARGEST_BYTES:
         raise RenderFailed(f"board {name} has {size} bytes; an object takes {LARGEST_BYTES}")
     return made

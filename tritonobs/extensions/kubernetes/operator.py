@@ -22,28 +22,26 @@ from tritonobs.extensions.kubernetes.objects import (
     PORT_NAME,
     SELECTED,
     Object,
+    manifest,
     metadata,
     weight,
 )
 from tritonobs.plan.fleet import Plan, Pods, own_labels
 from tritonobs.plan.kubernetes import Objects
-from tritonobs.plan.rules import labels_selected
+from tritonobs.plan.rules import labels_selected, matchers
 from tritonobs.render.alertmanager import fragment
 from tritonobs.render.artifact import Artifact
-from tritonobs.render.prometheus import plain, pool_relabellings, relabellings
+from tritonobs.render.prometheus import clock, plain, pool_relabellings, relabellings
 from tritonobs.units import format_duration
 
 _TRITON: Final = "tritonobs-triton"
 _TRITON_JOB: Final = "triton"
 _SLOWEST_LIMITS_SECONDS = Decimal(3)
-_LONGEST_TIMEOUT_SECONDS = Decimal(10)
 _MATCH = re.compile(r"([^=!\s]+)\s*(==?|!=)?\s*(.*)")
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROOM_BYTES = 2_000
 """For names, labels and what wraps the groups."""
-
-_MATCHER = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)(=~|!~|!=|=)"(.*)"', re.DOTALL)
 
 
 def monitor_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
@@ -84,71 +82,58 @@ def _pods(plan: Plan, objects: Objects, how: Pods) -> Object:
         # Prometheus shards by this: all pods of one Deployment are in one shard.
         *pool_relabellings(how),
     ]
-    interval = plan.prometheus.scrape_interval_seconds
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "PodMonitor",
-        "metadata": metadata(_TRITON, objects),
-        "spec": {
-            "namespaceSelector": {"matchNames": [how.namespace]} if how.namespace else {"any": True},
-            "selector": pod_selector(how.selector),
-            "podMetricsEndpoints": [
-                {
-                    "path": "/metrics",
-                    "interval": format_duration(interval),
-                    "scrapeTimeout": format_duration(min(interval, _LONGEST_TIMEOUT_SECONDS)),
-                    "relabelings": [_camel(one) for one in relabelled],
-                }
-            ],
-        },
+    times = clock(plan)
+    endpoint = {
+        "path": "/metrics",
+        "interval": times["scrape_interval"],
+        "scrapeTimeout": times["scrape_timeout"],
+        "relabelings": [_camel(one) for one in relabelled],
     }
+    spec = {
+        "namespaceSelector": {"matchNames": [how.namespace]} if how.namespace else {"any": True},
+        "selector": pod_selector(how.selector),
+        "podMetricsEndpoints": [endpoint],
+    }
+    return manifest("monitoring.coreos.com/v1", "PodMonitor", metadata(_TRITON, objects), spec=spec)
 
 
 def _asked(plan: Plan, objects: Objects) -> Object:
     """Prometheus asks `tritonobs serve`, which finds servers in the way that the fleet file says."""
-    interval = plan.prometheus.scrape_interval_seconds
-    return {
-        "apiVersion": "monitoring.coreos.com/v1alpha1",
-        "kind": "ScrapeConfig",
-        "metadata": metadata(_TRITON, objects),
-        "spec": {
-            "jobName": _job(plan.rules.selector, _TRITON_JOB),
-            "scrapeInterval": format_duration(interval),
-            "scrapeTimeout": format_duration(min(interval, _LONGEST_TIMEOUT_SECONDS)),
-            "httpSDConfigs": [{"url": f"{plan.addresses.serve_url}/sd/triton", "refreshInterval": "15s"}],
-            "relabelings": [_camel(_set("job", _job(plan.rules.selector, _TRITON_JOB)))],
-        },
+    job, times = _job(plan.rules.selector, _TRITON_JOB), clock(plan)
+    spec = {
+        "jobName": job,
+        "scrapeInterval": times["scrape_interval"],
+        "scrapeTimeout": times["scrape_timeout"],
+        "httpSDConfigs": [{"url": f"{plan.addresses.serve_url}/sd/triton", "refreshInterval": "15s"}],
+        "relabelings": [_camel(_set("job", job))],
     }
+    return manifest("monitoring.coreos.com/v1alpha1", "ScrapeConfig", metadata(_TRITON, objects), spec=spec)
 
 
 def _serve(plan: Plan, objects: Objects) -> Object:
     rules = plan.rules
     interval = plan.prometheus.scrape_interval_seconds
     limits = format_duration(min(interval, _SLOWEST_LIMITS_SECONDS))
-    return {
-        "apiVersion": "monitoring.coreos.com/v1",
-        "kind": "ServiceMonitor",
-        "metadata": metadata(NAME, objects),
-        "spec": {
-            "selector": {"matchLabels": dict(SELECTED)},
-            "namespaceSelector": {"matchNames": [objects.namespace]},
-            "endpoints": [
-                {
-                    "port": PORT_NAME,
-                    "path": "/metrics",
-                    "interval": limits,
-                    "relabelings": _own(plan, rules.serve_selector, "tritonobs"),
-                },
-                {
-                    "port": PORT_NAME,
-                    "path": "/metrics/traces",
-                    "interval": format_duration(interval),
-                    "honorLabels": True,
-                    "relabelings": _own(plan, rules.traces_selector, "tritonobs-traces"),
-                },
-            ],
-        },
+    spec = {
+        "selector": {"matchLabels": dict(SELECTED)},
+        "namespaceSelector": {"matchNames": [objects.namespace]},
+        "endpoints": [
+            {
+                "port": PORT_NAME,
+                "path": "/metrics",
+                "interval": limits,
+                "relabelings": _own(plan, rules.serve_selector, "tritonobs"),
+            },
+            {
+                "port": PORT_NAME,
+                "path": "/metrics/traces",
+                "interval": format_duration(interval),
+                "honorLabels": True,
+                "relabelings": _own(plan, rules.traces_selector, "tritonobs-traces"),
+            },
+        ],
     }
+    return manifest("monitoring.coreos.com/v1", "ServiceMonitor", metadata(NAME, objects), spec=spec)
 
 
 def _own(plan: Plan, selector: str, job: str) -> list[Object]:
@@ -166,10 +151,9 @@ def _set(label: str, value: str) -> dict[str, Any]:
     return {"target_label": label, "replacement": plain(value)}
 
 
-def _camel(relabelling: dict[str, Any]) -> Object:
+def _camel(fields: dict[str, Any]) -> Object:
     """As the operator's objects spell it."""
-    names = {"source_labels": "sourceLabels", "target_label": "targetLabel"}
-    return {names.get(key, key): value for key, value in relabelling.items()}
+    return {_field(key): value for key, value in fields.items()}
 
 
 def rule_objects(name: str, artifact: Artifact, objects: Objects) -> Iterator[Object]:
@@ -181,12 +165,8 @@ def rule_objects(name: str, artifact: Artifact, objects: Objects) -> Iterator[Ob
     groups = yaml.load(artifact.text, Loader=_LOADER)["groups"]  # noqa: S506 (a safe loader, in C where there is one)
     parts = tuple(_parts(groups))
     for number, part in enumerate(parts, start=1):
-        yield {
-            "apiVersion": "monitoring.coreos.com/v1",
-            "kind": "PrometheusRule",
-            "metadata": metadata(name if len(parts) == 1 else f"{name}-{number:03d}", objects),
-            "spec": {"groups": part},
-        }
+        about = metadata(name if len(parts) == 1 else f"{name}-{number:03d}", objects)
+        yield manifest("monitoring.coreos.com/v1", "PrometheusRule", about, spec={"groups": part})
 
 
 def _parts(groups: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -224,38 +204,29 @@ def alertmanager_object(plan: Plan, objects: Objects) -> Object:
     routes = [_route(one) for one in config["route"]["routes"]]
     # A receiver with nothing but a name sends nothing.
     silent = next(one["name"] for one in config["receivers"] if len(one) == 1)
-    return {
-        "apiVersion": "monitoring.coreos.com/v1alpha1",
-        "kind": "AlertmanagerConfig",
-        "metadata": metadata(NAME, objects),
-        "spec": {
-            # The operator needs one route at the top; alerts that none of ours takes go on to others' routes.
-            "route": {
-                "receiver": silent,
-                "matchers": [_matcher('alertname=~"Triton.+|Watchdog"')],
-                "routes": routes,
-            },
-            "receivers": [_receiver(one, objects) for one in config["receivers"]],
-            "inhibitRules": [
-                {
-                    "sourceMatch": [_matcher(text) for text in one["source_matchers"]],
-                    "targetMatch": [_matcher(text) for text in one["target_matchers"]],
-                    **({"equal": one["equal"]} if one["equal"] else {}),
-                }
-                for one in config["inhibit_rules"]
-            ],
+    spec = {
+        # The operator needs one route at the top; alerts that none of ours takes go on to others' routes.
+        "route": {
+            "receiver": silent,
+            "matchers": [_matcher('alertname=~"Triton.+|Watchdog"')],
+            "routes": routes,
         },
+        "receivers": [_receiver(one, objects) for one in config["receivers"]],
+        "inhibitRules": [
+            {
+                "sourceMatch": [_matcher(text) for text in one["source_matchers"]],
+                "targetMatch": [_matcher(text) for text in one["target_matchers"]],
+                **({"equal": one["equal"]} if one["equal"] else {}),
+            }
+            for one in config["inhibit_rules"]
+        ],
     }
+    api = "monitoring.coreos.com/v1alpha1"
+    return manifest(api, "AlertmanagerConfig", metadata(NAME, objects), spec=spec)
 
 
 def _route(route: dict[str, Any]) -> Object:
-    names = {
-        "group_by": "groupBy",
-        "group_wait": "groupWait",
-        "group_interval": "groupInterval",
-        "repeat_interval": "repeatInterval",
-    }
-    made = {names.get(key, key): value for key, value in route.items() if key not in ("matchers", "routes")}
+    made = _camel({key: value for key, value in route.items() if key not in ("matchers", "routes")})
     if route.get("matchers"):
         made["matchers"] = [_matcher(text) for text in route["matchers"]]
     if route.get("routes"):
@@ -307,8 +278,5 @@ def _key(file: str, objects: Objects) -> Object:
 
 
 def _matcher(text: str) -> Object:
-    found = _MATCHER.fullmatch(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a matcher")
-    value = re.sub(r"\\(.)", lambda one: {"n": "\n"}.get(one[1], one[1]), found[3])
-    return {"name": found[1], "matchType": found[2], "value": value}
+    ((name, operator, value),) = matchers(text)
+    return {"name": name, "matchType": operator, "value": value}

@@ -24,6 +24,7 @@ from tritonobs.extensions.kubernetes.objects import (
     Object,
     image,
     labelled,
+    manifest,
     metadata,
     weight,
 )
@@ -43,7 +44,6 @@ _IS_KEY, _NO_KEY = re.compile(r"[-._a-zA-Z0-9]+"), re.compile(r"[^-._a-zA-Z0-9]"
 
 _RIGHTS = "rbac.authorization.k8s.io"
 _NAMESPACE = "kubernetes.io/metadata.name"
-Rule = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,35 +62,20 @@ def workload_objects(plan: Plan, objects: Objects, fleet: FleetFile) -> Iterator
     """
     files = _fleet(objects, fleet)
     yield files
-    name = next(
-        key
-        for key in ("fleet.yaml", "fleet.yaml.gz")
-        if key in {**files.get("data", {}), **files.get("binaryData", {})}
-    )
-    yield {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": metadata(NAME, objects),
-        "spec": {
-            "selector": dict(SELECTED),
-            "ports": [{"name": PORT_NAME, "port": PORT, "targetPort": PORT_NAME, "protocol": "TCP"}],
-        },
+    service = {
+        "selector": dict(SELECTED),
+        "ports": [{"name": PORT_NAME, "port": PORT, "targetPort": PORT_NAME, "protocol": "TCP"}],
     }
-    yield {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": metadata(NAME, objects),
-        "spec": {
-            "replicas": objects.serve_replicas,
-            "selector": {"matchLabels": dict(SELECTED)},
-            # One pod always answers scrapes and takes over the delivery.
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-            "template": {
-                "metadata": {"labels": labelled(objects)},
-                "spec": _pod(plan, objects, str(HOME / name), fleet),
-            },
-        },
+    yield manifest("v1", "Service", metadata(NAME, objects), spec=service)
+    name = "fleet.yaml.gz" if "binaryData" in files else "fleet.yaml"
+    deployment = {
+        "replicas": objects.serve_replicas,
+        "selector": {"matchLabels": dict(SELECTED)},
+        # One pod always answers scrapes and takes over the delivery.
+        "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+        "template": {"metadata": {"labels": labelled(objects)}, "spec": _pod(plan, objects, name, fleet)},
     }
+    yield manifest("apps/v1", "Deployment", metadata(NAME, objects), spec=deployment)
 
 
 def service_names(objects: Objects) -> tuple[str, ...]:
@@ -100,28 +85,28 @@ def service_names(objects: Objects) -> tuple[str, ...]:
 
 
 def _fleet(objects: Objects, fleet: FleetFile) -> Object:
-    about = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(_FLEET, objects)}
+    about = metadata(_FLEET, objects)
     keys = _keys(fleet.others)
     others = {keys[path]: text for path, text in fleet.others.items()}
-    made = {**about, "data": {"fleet.yaml": fleet.text, **others}}
+    made = manifest("v1", "ConfigMap", about, data={"fleet.yaml": fleet.text, **others})
     if weight(made) <= LARGEST_BYTES:
         return made
     # gzip would write the time into it, and the same fleet file would give another object.
     packed = base64.b64encode(gzip.compress(fleet.text.encode(), mtime=0)).decode()
-    made = {**about, "data": others, "binaryData": {"fleet.yaml.gz": packed}}
+    made = manifest("v1", "ConfigMap", about, data=others, binaryData={"fleet.yaml.gz": packed})
     if (size := weight(made)) > LARGEST_BYTES:
         raise RenderFailed(f"the fleet file has {size} bytes when packed; an object takes {LARGEST_BYTES}")
     return made
 
 
-def _pod(plan: Plan, objects: Objects, file: str, fleet: FleetFile) -> Object:
-    volumes, mounts = _volumes(plan, objects, PurePosixPath(file).name, fleet)
+def _pod(plan: Plan, objects: Objects, key: str, fleet: FleetFile) -> Object:
+    volumes, mounts = _volumes(plan, objects, key, fleet)
     probe = {"port": PORT_NAME, "scheme": "HTTP"}
     container = {
         "name": NAME,
         "image": image(objects),
         "args": [
-            *("serve", file, "--host", "0.0.0.0", "--port", str(PORT)),  # noqa: S104 (in a pod, behind a policy)
+            *("serve", str(HOME / key), "--host", "0.0.0.0", "--port", str(PORT)),  # noqa: S104 (in a pod, behind a policy)
             *("--lease", f"{objects.namespace}/{NAME}"),
             *(word for name in service_names(objects) for word in ("--name", name)),
             *([] if plan.notify.auth else ["--without-auth"]),
@@ -264,9 +249,8 @@ def _keys(paths: Iterable[str]) -> dict[str, str]:
 
 def access_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     """The service account; its rights on its Lease, on annotated objects, and on the pods it looks for."""
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(NAME, objects)}
     # The pods of serve ask for the token in their own spec; no other pod of this account gets one.
-    yield {**account, "automountServiceAccountToken": False}
+    yield manifest("v1", "ServiceAccount", metadata(NAME, objects), automountServiceAccountToken=False)
     lease = [
         # RBAC cannot restrict `create` to a name, so it stands apart from the other verbs.
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
@@ -281,7 +265,7 @@ def access_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     watched = plan.kubernetes.watched
     if watched:
         events = {"apiGroups": [""], "resources": ["events"], "verbs": ["create"]}
-        rules: list[Rule] = [
+        rules: list[Object] = [
             {"apiGroups": [kind.group], "resources": [kind.plural], "verbs": ["list", "watch"]}
             for kind in watched.kinds
         ]
@@ -298,36 +282,24 @@ def reach_objects(plan: Plan, objects: Objects) -> Iterator[Object]:
     # Triton posts its traces to serve.
     servers = how.namespace if isinstance(how, Pods) else ""
     named = sorted({objects.namespace, objects.prometheus_namespace, servers} - {""})
-    peers: list[Rule] = [{"namespaceSelector": {"matchLabels": {_NAMESPACE: name}}} for name in named]
-    yield {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": metadata(NAME, objects),
-        "spec": {
-            "podSelector": {"matchLabels": dict(SELECTED)},
-            "policyTypes": ["Ingress"],
-            "ingress": [{"from": peers, "ports": [{"port": PORT, "protocol": "TCP"}]}],
-        },
+    peers: list[Object] = [{"namespaceSelector": {"matchLabels": {_NAMESPACE: name}}} for name in named]
+    policy = {
+        "podSelector": {"matchLabels": dict(SELECTED)},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"from": peers, "ports": [{"port": PORT, "protocol": "TCP"}]}],
     }
-    yield {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": metadata(NAME, objects),
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(SELECTED)}},
-    }
+    yield manifest("networking.k8s.io/v1", "NetworkPolicy", metadata(NAME, objects), spec=policy)
+    budget = {"maxUnavailable": 1, "selector": {"matchLabels": dict(SELECTED)}}
+    yield manifest("policy/v1", "PodDisruptionBudget", metadata(NAME, objects), spec=budget)
 
 
-def _granted(name: str, namespace: str, rules: Sequence[Rule], objects: Objects) -> Iterator[Object]:
+def _granted(name: str, namespace: str, rules: Sequence[Object], objects: Objects) -> Iterator[Object]:
     """Rights in one namespace, or in all, for the service account."""
     kind = "Role" if namespace else "ClusterRole"
     place = {"namespace": namespace} if namespace else {}
     about = {"name": name, **place, "labels": labelled(objects)}
     api = f"{_RIGHTS}/v1"
-    yield {"apiVersion": api, "kind": kind, "metadata": about, "rules": list(rules)}
-    yield {
-        "apiVersion": api,
-        "kind": f"{kind}Binding",
-        "metadata": about,
-        "roleRef": {"apiGroup": _RIGHTS, "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": objects.namespace}],
-    }
+    yield manifest(api, kind, about, rules=list(rules))
+    role = {"apiGroup": _RIGHTS, "kind": kind, "name": name}
+    subjects = [{"kind": "ServiceAccount", "name": NAME, "namespace": objects.namespace}]
+    yield manifest(api, f"{kind}Binding", about, roleRef=role, subjects=subjects)

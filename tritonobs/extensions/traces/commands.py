@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from tritonobs.cli.say import say
 from tritonobs.cli.values import FLEET, Address, Duration, Group, format_option, load_plan, running_url
-from tritonobs.extensions.traces.switch import Change, Follower
+from tritonobs.extensions.traces.switch import MOST_RATE, Change, Follower, Traffic
 from tritonobs.files import replace
 
 _ROUND_SECONDS = 15.0
 # At this rate a model that does nothing keeps 0.99 of its throughput (docs/traces.md, cost).
 _DEFAULT_RATE = 100
-_MOST_RATE = 2**32 - 2
-"""Triton 24.10 takes no larger rate over HTTP."""
 _LONG = 20
 _POST_PATH = "/v1/traces"
 MODELS = click.option(
@@ -38,8 +37,8 @@ class Rate(click.ParamType[int]):
             return 0
         text = str(value)
         # `isdigit` alone takes ², which `int` refuses, as it does thousands of digits.
-        if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= _MOST_RATE):
-            self.fail(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {_MOST_RATE}", param, ctx)
+        if not (text.isascii() and text.isdigit() and len(text) < _LONG and 0 < int(text) <= MOST_RATE):
+            self.fail(f"{text[:_LONG]!r} is neither auto nor a number from 1 to {MOST_RATE}", param, ctx)
         return int(text)
 
 
@@ -82,7 +81,7 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
     """
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, traffic_of, turn_on  # noqa: PLC0415
+    from tritonobs.extensions.traces.switch import danger, hindrance, ready_models, set_rate, traffic_of  # noqa: PLC0415
     from tritonobs.replicas import find_replicas  # noqa: PLC0415
 
     plan, followers, well = load_plan(fleet), [], True
@@ -95,7 +94,7 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
             why_not = hindrance(server.trace_setting(), receiver) or danger(traffic.get(name, {}), rate)
             if not why_not and rate:
                 chosen = models or ready_models(server)
-                turn_on(server, chosen, rate)
+                set_rate(server, chosen, rate)
                 say(f"{name}: 1 in {rate} requests to {', '.join(chosen)} is traced")
         except ClientError as error:
             why_not = str(error)
@@ -103,7 +102,7 @@ def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:
             say(f"{name}: {why_not}", err=True)
             well = False
         else:
-            followers.append(Follower(replica=name, server=server, models=models))
+            followers.append(Follower(replica=name, traffic=Traffic(server=server, models=models)))
     if not rate and followers:
         _follow(followers)
     return 0 if well else 3
@@ -119,7 +118,7 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
     """
     from tritonobs.clients.triton import TritonClient  # noqa: PLC0415 (brings requests)
     from tritonobs.errors import ClientError  # noqa: PLC0415
-    from tritonobs.extensions.traces.switch import ready_models, turn_off  # noqa: PLC0415
+    from tritonobs.extensions.traces.switch import ready_models, set_rate  # noqa: PLC0415
     from tritonobs.replicas import find_replicas  # noqa: PLC0415
 
     plan, well = load_plan(fleet), True
@@ -128,7 +127,7 @@ def off(*, fleet: Path, models: tuple[str, ...]) -> int:
         try:
             # "" is the setting of models without one of their own, including models that are loaded later.
             chosen = models or ("", *ready_models(server))
-            turn_off(server, chosen)
+            set_rate(server, chosen, 0)
             say(f"{replica.name}: no longer traced: {', '.join(filter(None, chosen)) or 'nothing'}")
         except ClientError as error:
             say(f"{replica.name}: {error}", err=True)
@@ -191,21 +190,20 @@ def _follow(followers: list[Follower]) -> None:
         say("following the traffic; Ctrl-C restores the earlier rates", err=True)
         while True:
             for follower in followers:
-                for change in follower.round():
-                    _tell(change)
+                _tell(follower.round())
             time.sleep(_ROUND_SECONDS)
 
 
 def _put_back(follower: Follower) -> None:
-    for change in follower.put_back():
-        _tell(change)
+    _tell(follower.put_back())
 
 
-def _tell(change: Change) -> None:
-    where = f"{change.replica}: {change.model}" if change.model else change.replica
-    if change.trouble:
-        say(f"{where}: {change.trouble}", err=True)
-    elif change.rate:
-        say(f"{where}: 1 in {change.rate} requests is traced")
-    else:
-        say(f"{where}: earlier rate restored")
+def _tell(changes: Iterable[Change]) -> None:
+    for change in changes:
+        where = f"{change.replica}: {change.model}" if change.model else change.replica
+        if change.trouble:
+            say(f"{where}: {change.trouble}", err=True)
+        elif change.rate:
+            say(f"{where}: 1 in {change.rate} requests is traced")
+        else:
+            say(f"{where}: earlier rate restored")

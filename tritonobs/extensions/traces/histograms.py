@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from prometheus_client.samples import Exemplar
+
 from tritonobs.extensions.traces.call import Call, Phase
 
 MOST_SUBJECTS = 1000
@@ -25,18 +27,9 @@ class Subject(NamedTuple):
     replica: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exemplar:
-    """One request that took `seconds`, by its trace; `at` is Unix seconds."""
-
-    trace_id: str
-    seconds: float
-    at: float
-
-
 @dataclass(slots=True, kw_only=True)
 class Times:
-    """The counts of one phase; the last one is above all bounds."""
+    """The counts of one phase, and the last request in each; the last count is above all bounds."""
 
     counts: list[float]
     exemplars: list[Exemplar | None]
@@ -45,7 +38,7 @@ class Times:
     def add(self, place: int, weight: float, exemplar: Exemplar) -> None:
         """One request that represents `weight` of them."""
         self.counts[place] += weight
-        self.seconds += weight * exemplar.seconds
+        self.seconds += weight * exemplar.value
         self.exemplars[place] = exemplar
 
 
@@ -98,9 +91,7 @@ class Histograms:
             return
         for phase, interval in call.phases.items():
             times = tally.phases.get(phase) or self._times(tally, phase)
-            exemplar = Exemplar(
-                trace_id=call.trace_id, seconds=interval.seconds, at=call.request.end_ns / 1e9
-            )
+            exemplar = Exemplar({"trace_id": call.trace_id}, interval.seconds, call.request.end_ns / 1e9)
             times.add(bisect_left(self.bounds, interval.seconds), weight, exemplar)
 
     def copied(self) -> dict[Subject, Tally]:

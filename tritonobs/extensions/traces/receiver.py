@@ -12,10 +12,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 from urllib.parse import urlsplit
 
-from tritonobs.clients.triton import TraceSetting, TritonClient
+from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError
 from tritonobs.extensions.traces.call import Assembler, Batch, Traced
 from tritonobs.extensions.traces.forward import Body, BoundedQueue, Forwarder
@@ -102,7 +101,7 @@ class Receiver:
     def take(self, body: Body) -> bool:
         """Whether there was room; the body is read later, and passed on in any case."""
         if self.forwarder:
-            self.forwarder.put(body)
+            self.forwarder.queue.put(body)
         return self.queue.put(body)
 
     def slow(self, model: str, since_seconds: float) -> tuple[Slow, ...]:
@@ -178,17 +177,6 @@ _AWAY_SECONDS = 30.0
 _MOST_SUBJECTS = 2000
 
 
-class Server(Protocol):
-    """What is asked: a replica."""
-
-    def trace_setting(self, model: str = "") -> TraceSetting:
-        """How the replica traces requests to this model.
-
-        Raises:
-            ClientError: it could not be asked, or has no such model.
-        """
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """The last rate, and the one before it, which was in force until `since_ns`."""
@@ -206,7 +194,9 @@ class Rates:
     calls of a pipeline are traced with it; their own setting does not count.
     """
 
-    def __init__(self, servers: Mapping[str, Server], *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, servers: Mapping[str, TritonClient], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.servers = servers
         self.unknown = 0
         """Requests whose rate could not be asked for; each counted as one."""

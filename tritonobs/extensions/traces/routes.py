@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from urllib.parse import urlsplit
 
@@ -24,8 +25,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from tritonobs import names
-from tritonobs.delivery.composer import Said
-from tritonobs.delivery.payload import Alert
 from tritonobs.errors import TimedOut
 from tritonobs.extensions.traces import slowest
 from tritonobs.extensions.traces.forward import Body
@@ -34,8 +33,7 @@ from tritonobs.extensions.traces.otlp import JSON, MOST_BYTES, reads
 from tritonobs.extensions.traces.receiver import Receiver
 from tritonobs.extensions.traces.slowest import SPAN_SECONDS
 from tritonobs.plan.fleet import Plan, known_names
-from tritonobs.plan.notify import Robot
-from tritonobs.serve.parts import Say
+from tritonobs.serve.parts import Part
 from tritonobs.serve.server import KnownHosts, Listen, Room, forgiving, listening, until_told, url_of
 from tritonobs.tasks import Supervisor, Threads
 
@@ -108,7 +106,6 @@ async def _take(request: Request, receiver: Receiver, room: Room) -> Response:
 
 
 _SUBJECT = (names.MODEL, names.VERSION, names.REPLICA)
-_Rows = Mapping[tuple[str, ...], float]
 
 
 class TracesPage(Collector):
@@ -137,19 +134,20 @@ class TracesPage(Collector):
         return iter(())
 
 
-def _counter(name: str, text: str, labels: Sequence[str], rows: _Rows) -> CounterMetricFamily:
-    # prometheus_client appends `_total` itself.
-    family = CounterMetricFamily(name.removesuffix("_total"), text, labels=labels)
+def _family(
+    kind: type[CounterMetricFamily | GaugeMetricFamily],
+    name: str,
+    text: str,
+    labels: Sequence[str],
+    rows: Mapping[tuple[str, ...], float],
+) -> Metric:
+    family = kind(name, text, labels=labels)
     for values, number in rows.items():
         family.add_metric(values, number)
     return family
 
 
-def _gauge(name: str, text: str, labels: Sequence[str], rows: _Rows) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(name, text, labels=labels)
-    for values, number in rows.items():
-        family.add_metric(values, number)
-    return family
+_counter, _gauge = partial(_family, CounterMetricFamily), partial(_family, GaugeMetricFamily)
 
 
 def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iterator[Metric]:
@@ -189,9 +187,7 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
 
 def _buckets(edges: tuple[str, ...], times: Times) -> list[tuple[str, float] | tuple[str, float, Exemplar]]:
     return [
-        (edge, count, Exemplar({"trace_id": example.trace_id}, example.seconds, example.at))
-        if example
-        else (edge, count)
+        (edge, count, example) if example else (edge, count)
         for edge, count, example in zip(edges, accumulate(times.counts), times.exemplars, strict=True)
     ]
 
@@ -243,33 +239,15 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
         )
 
 
-class Traced:
+class Traced(Part):
     """The receiver as a part of `tritonobs serve`."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor) -> None:
         self._receiver = Receiver(plan, supervisor)
 
-    @property
-    def sieve(self) -> None:
-        """No alert waits for traces."""
-        return None
-
-    @property
-    def series(self) -> None:
-        """Its page is another one."""
-        return None
-
-    def may_say(self, say: Say, leads: Callable[[], bool]) -> None:
-        """It has no news."""
-
     def routes(self) -> list[Route]:
         """What servers post, what Prometheus scrapes, and the slowest requests."""
         return trace_routes(self._receiver)
-
-    async def above(self, alerts: Sequence[Alert], robot: Robot) -> Sequence[Said]:
-        """Traces say nothing of alerts."""
-        del alerts, robot
-        return ()
 
     def apply(self, plan: Plan) -> None:
         """Use another plan."""

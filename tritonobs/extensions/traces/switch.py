@@ -11,18 +11,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tritonobs.errors import ClientError
 
 if TYPE_CHECKING:
-    from tritonobs.clients.triton import ModelStats, RepositoryEntry, TraceSetting
+    from tritonobs.clients.triton import TraceSetting, TritonClient
 
-OPENTELEMETRY = "opentelemetry"
 # null clears the model's own setting: the server's setting applies again.
 _INHERIT = {"trace_level": None, "trace_rate": None, "trace_count": None}
 _OFF = {"trace_level": ["OFF"]}
-_MOST = 2**32 - 2
+MOST_RATE = 2**32 - 2
 """The largest rate that Triton 24.10 takes back over HTTP, though it shows larger ones."""
 
 # The P99 of 1,000 samples is a time between the 98.1st and the 99.9th percentile (docs/traces.md).
@@ -33,33 +32,17 @@ MOST_TRACES_A_SECOND: Final = 20.0
 _SLACK = 1.25
 
 
-class Server(Protocol):
-    """A replica, as far as it is asked; every method may raise ClientError."""
-
-    def trace_setting(self, model: str = "") -> TraceSetting:
-        """How it traces a model, or all without a setting of their own."""
-
-    def trace(self, model: str, setting: Mapping[str, object]) -> TraceSetting:
-        """Change that."""
-
-    def repository_index(self) -> tuple[RepositoryEntry, ...]:
-        """Its models."""
-
-    def stats(self, model: str = "", version: str = "") -> tuple[ModelStats, ...]:
-        """What they answered."""
-
-
 def hindrance(setting: TraceSetting, receiver: str) -> str:
     """What no request can change about how a server traces, and the flags to start it with; or nothing."""
     flags = f"--trace-config=mode=opentelemetry --trace-config=opentelemetry,url={receiver}"
-    if setting.mode != OPENTELEMETRY:
+    if setting.mode != "opentelemetry":
         return f"it writes traces to files (mode {setting.mode}); restart it with {flags}"
     if setting.url.rstrip("/") != receiver:
         return f"it sends traces to {setting.url or 'no receiver'}; for {receiver} restart it with {flags}"
     return ""
 
 
-def ready_models(server: Server) -> tuple[str, ...]:
+def ready_models(server: TritonClient) -> tuple[str, ...]:
     """The models that a server serves.
 
     Raises:
@@ -68,24 +51,14 @@ def ready_models(server: Server) -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in server.repository_index() if entry.ready}))
 
 
-def turn_on(server: Server, models: tuple[str, ...], rate: int) -> None:
-    """Trace every `rate`th request to each of these models.
+def set_rate(server: TritonClient, models: tuple[str, ...], rate: int) -> None:
+    """Trace every `rate`th request to each of these models; with 0 none of them.
 
     Raises:
         ClientError: the server could not be asked, or has no such model.
     """
     for model in models:
-        server.trace(model, _every(rate))
-
-
-def turn_off(server: Server, models: tuple[str, ...]) -> None:
-    """Stop tracing these models.
-
-    Raises:
-        ClientError: the server could not be asked, or has no such model.
-    """
-    for model in models:
-        server.trace(model, _OFF)
+        server.trace(model, _every(rate) if rate else _OFF)
 
 
 def _every(rate: int) -> dict[str, object]:
@@ -107,7 +80,7 @@ class Change:
 class Traffic:
     """How many requests a second the models of one server get, between two readings."""
 
-    server: Server
+    server: TritonClient
     models: tuple[str, ...] = ()
     """Only these; all that it serves when empty."""
     clock: Callable[[], float] = time.monotonic
@@ -136,7 +109,7 @@ class Traffic:
 
 
 def traffic_of(
-    servers: Mapping[str, Server],
+    servers: Mapping[str, TritonClient],
     models: tuple[str, ...],
     *,
     seconds: float = 1.0,
@@ -171,16 +144,9 @@ class Follower:
     """Sets the rates of one server by its traffic, and restores the earlier ones."""
 
     replica: str
-    server: Server
-    models: tuple[str, ...] = ()
-    """Only these; all that it serves when empty."""
-    clock: Callable[[], float] = time.monotonic
-    _traffic: Traffic = field(init=False)
-    _before: dict[str, TraceSetting | None] = field(default_factory=dict)
-    """What each model had; None for what it inherited."""
-
-    def __post_init__(self) -> None:
-        self._traffic = Traffic(server=self.server, models=self.models, clock=self.clock)
+    traffic: Traffic
+    _before: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    """What gives each model back what it had, or inherited."""
 
     def round(self) -> tuple[Change, ...]:
         """Read the traffic since the previous round, and set what has changed. The first round only reads."""
@@ -190,16 +156,17 @@ class Follower:
             return (Change(replica=self.replica, model="", trouble=str(error)),)
 
     def _round(self) -> Iterator[Change]:
-        for model, wanted in choose(self._traffic.look()).items():
+        server = self.traffic.server
+        for model, wanted in choose(self.traffic.look()).items():
             # Asked in every round: a server that was started again has forgotten its rates.
-            setting = self.server.trace_setting(model)
+            setting = server.trace_setting(model)
             if setting.on and not worth_changing(setting.rate, wanted) and model in self._before:
                 continue
             if model not in self._before:
                 # Noted before it is changed: a signal may come between the two.
-                inherited = setting == self.server.trace_setting()
-                self._before[model] = None if inherited else setting
-            self.server.trace(model, _every(wanted))
+                inherited = setting == server.trace_setting()
+                self._before[model] = _INHERIT if inherited else _again(setting)
+            server.trace(model, _every(wanted))
             yield Change(replica=self.replica, model=model, rate=wanted)
 
     def put_back(self) -> tuple[Change, ...]:
@@ -208,7 +175,7 @@ class Follower:
         while self._before:
             model, setting = self._before.popitem()
             try:
-                self.server.trace(model, _INHERIT if setting is None else _again(setting))
+                self.traffic.server.trace(model, setting)
                 done.append(Change(replica=self.replica, model=model))
             except ClientError as error:
                 done.append(Change(replica=self.replica, model=model, trouble=str(error)))
@@ -218,7 +185,7 @@ class Follower:
 def _again(setting: TraceSetting) -> dict[str, object]:
     return {
         "trace_level": list(setting.level),
-        "trace_rate": str(setting.rate) if setting.rate <= _MOST else None,
+        "trace_rate": str(setting.rate) if setting.rate <= MOST_RATE else None,
         "trace_count": str(setting.count),
     }
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 from tritonobs.clients.transport import Transport, as_documented
 from tritonobs.extensions.traces.call import Call, Interval, Phase
 from tritonobs.extensions.traces.slowest import Slow, from_json
 from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import latency
-from tritonobs.units import format_moment
+from tritonobs.units import format_clock, format_moment
 
 _WIDTH = 32
 _FEW = 3
@@ -72,7 +72,6 @@ def sentence(slow: Slow) -> str:
 def waterfall(slow: Slow) -> Table:
     """The request as a table with bars."""
     call = slow.call
-    at = datetime.fromtimestamp(slow.traced.call.request.start_ns / 1e9, timezone.utc)
     asked = (
         ("Traced because its client sent a traceparent: not a part of the sample.",)
         if slow.traced.asked_for
@@ -80,7 +79,7 @@ def waterfall(slow: Slow) -> Table:
     )
     return Table(
         title=f"{call.model} version {call.version} on {slow.traced.replica}: {latency(slow.seconds)}, "
-        f"{at:%H:%M:%S} UTC, trace {call.trace_id}",
+        f"{_clock(slow.traced.call)}, trace {call.trace_id}",
         columns=_COLUMNS,
         lines=tuple(_line(row, marked=row.call is call) for row in rows(slow)),
         notes=(sentence(slow), *asked),
@@ -104,7 +103,7 @@ def slow_table(model: str, slow: Sequence[Slow]) -> Table:
                 cells=(
                     latency(each.seconds),
                     latency(_seconds(each.call, "queue")),
-                    f"{datetime.fromtimestamp(each.call.request.start_ns / 1e9, timezone.utc):%H:%M:%S}",
+                    _clock(each.call).removesuffix(" UTC"),
                     each.traced.replica,
                     "client" if each.call is each.traced.call else each.traced.call.model,
                     each.call.trace_id,
@@ -120,10 +119,8 @@ def slow_lines(model: str, slow: Sequence[Slow]) -> Iterator[str]:
     if slow:
         yield plain(f"Slowest traced requests to {model}:")
     for each in slow[:_FEW]:
-        at = datetime.fromtimestamp(each.call.request.start_ns / 1e9, timezone.utc)
-        yield plain(
-            f"  {latency(each.seconds)} on {each.traced.replica} at {at:%H:%M:%S} UTC. {sentence(each)}"
-        )
+        at = _clock(each.call)
+        yield plain(f"  {latency(each.seconds)} on {each.traced.replica} at {at}. {sentence(each)}")
     if slow:
         yield plain(f"  > tritonobs traces slow --model {shlex.quote(model)}")
 
@@ -181,6 +178,11 @@ def _leaves(call: Call) -> Iterator[tuple[Call, Phase, float]]:
         yield from _leaves(each)
 
 
+def _clock(call: Call) -> str:
+    """When it began."""
+    return format_clock(call.request.start_ns / 1e9)
+
+
 def _seconds(call: Call, phase: Phase) -> float | None:
     part = call.phases.get(phase)
     return None if part is None else part.seconds
@@ -192,14 +194,11 @@ def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, 
     Raises:
         ClientError: it was not reached, or is not a receiver.
     """
-    transport = Transport(receiver)
-    try:
+    with closing(Transport(receiver)) as transport:
         answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
         with as_documented(transport.address, "the list of slow requests"):
             found = answer.required().json()
             return from_json(found), tuple(map(str, found["models"]))
-    finally:
-        transport.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
