@@ -55,7 +55,7 @@ typedef struct {
     Recorder *recorder;
     PyObject *stage;
     PyObject *n;    /* NULL is one */
-    PyObject *rest; /* the requests without an outcome; NULL if this is no request */
+    PyObject *rest; /* the requests without an outcome; NULL for a timer of a stage */
     int running;
     double started;
     double seconds;
@@ -587,7 +587,7 @@ timer_call(Timer *self, PyObject *given, PyObject *Py_UNUSED(names))
 {
     PyObject *function;
     if (self->rest) {
-        PyErr_SetString(PyExc_TypeError, "a request is no decorator: use `with`");
+        PyErr_SetString(PyExc_TypeError, "a request cannot decorate a function: use `with`");
         return NULL;
     }
     if (!PyArg_ParseTuple(given, "O", &function))
