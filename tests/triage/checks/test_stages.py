@@ -52,6 +52,18 @@ def test_a_small_stage_that_takes_four_times_as_long_is_found(fleet: Fleet) -> N
     )
 
 
+def test_a_small_stage_is_not_named_beside_what_made_requests_slow(fleet: Fleet) -> None:
+    """It takes four times as long, and adds 6 of 86 ms."""
+    fleet.now.slow(0.080, "detector", "infer")
+    fleet.now.slow(0.006, "nms", "suppress")
+    for stage, seconds in (("detector", 0.105), ("total", 0.136)):
+        fleet.now.stage("inspect", stage, seconds)
+
+    (cause,) = fleet.verdict().causes
+
+    assert (cause.check, cause.place) == ("slow_stage", ("detector", "1", "detector", "infer"))
+
+
 def test_one_call_that_was_held_up_is_no_slow_stage(fleet: Fleet) -> None:
     """As seen beside compilers: it multiplies the mean of a small stage, and only the slowest call grew."""
     fleet.now.stage("nms", "suppress", 0.008)

@@ -23,6 +23,7 @@ _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
 _MULTIPLE, _FEWEST_FOR_MULTIPLE, _NOTABLE_FOR_MULTIPLE = 2.0, 30, 0.001
+_LITTLE = 0.1
 """A stage that takes twice as long counts, with this many requests in each window: not by chance."""
 _WORTH_COMPARING = 0.01
 EVERYWHERE_GROWTH = 1.1
@@ -187,6 +188,8 @@ class Case:
             and now.mean - before.mean > max(_NOTABLE_FOR_MULTIPLE, chance(before, asked_before, asked))
             and _beyond_the_slowest(now, before)
             and change.is_unusual
+            # As seen on a busy machine: requests took 52 ms more, a stage of 0.2 ms 1.7 ms more.
+            and not (self.slower_mean and change.added_seconds < _LITTLE * self.added_seconds)
         )
 
     def usual_growth(self, apart: Change) -> float:
