@@ -69,7 +69,7 @@ def main() -> int:
         if time.monotonic() > ends:
             break
         runs.append(run())
-        print(_row(runs[-1]), file=sys.stderr, flush=True)
+        print(*_row(runs[-1]), sep="  ", file=sys.stderr, flush=True)
         KEPT.write_text(json.dumps([asdict(one) for one in runs], indent=1) + "\n", encoding="utf-8")
     values = [asdict(one) for one in runs]
     publish("end_to_end", _text(runs), values, as_json=chosen.json, write=chosen.write)
