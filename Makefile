@@ -55,10 +55,10 @@ test-kubernetes: setup ## the Kubernetes objects on a real API server and operat
 	$(BIN)/pytest -m kubernetes $(PYTEST_ARGS)
 
 test-unit: setup ## the tests of the code: four minutes on two cores
-	$(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
+	tools/pytest_twice.sh $(BIN)/pytest -m "not e2e and not container" --ignore=tests/rules $(SIDE_BY_SIDE) $(PYTEST_ARGS)
 
 test-rules: setup ## the tests of the rules, by Prometheus, promtool, vmalert and simulated fleets
-	$(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
+	tools/pytest_twice.sh $(BIN)/pytest $(SIDE_BY_SIDE) $(PYTEST_ARGS) tests/rules
 
 bench: setup ## every benchmark, results into bench/RESULTS.md: two hours on two cores
 	$(BIN)/python bench/record_cost.py --write

@@ -88,7 +88,7 @@ def run() -> Run:
         subprocess.Popen(
             [ROOT / "tools" / "test_e2e.sh"],
             cwd=ROOT,
-            env={**os.environ, "BIN": str(Path(sys.executable).parent)},
+            env={**os.environ, "BIN": str(Path(sys.executable).parent), "ONCE": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -9,7 +9,7 @@ export BIN="${BIN:-.venv/bin}"
 longest=(kubernetes fleet boards attack test_models.py delivery test_on_call.py stage test_traces.py
   test_drill.py test_overflow.py test_traced_queue.py)
 
-by_time=(shards test_invalid_input.py test_exercise.py)
+by_time=(shards test_invalid_input.py lint test_exercise.py)
 
 pieces() {
   printf 'tests/e2e/%s\n' "${longest[@]}"
@@ -21,7 +21,7 @@ pieces() {
 piece() {
   local printed code=0 began=$SECONDS
   printed="$(mktemp)"
-  "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
+  tools/pytest_twice.sh "$BIN/pytest" -m "e2e and not container" "$1" >"$printed" 2>&1 || code=$?
   (
     flock 9
     echo "=== $1: $((SECONDS - began)) s ==="

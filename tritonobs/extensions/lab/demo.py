@@ -168,8 +168,15 @@ def follow_alert(
     return first
 
 
+_END_SECONDS = 30.0
+"""The end of a page is told within 20 s (`render/alertmanager.py`)."""
+
+
 def wait_resolved(observer: Observer) -> Message:
-    """The message that came after the last page and warning had ended.
+    """The message that says that it is over, once neither a page nor a warning fires.
+
+    It comes after the last of them, or, where the chat was not told of that one, when those had ended that it
+    was told of.
 
     Raises:
         StackError: none came within `RESOLVED_PATIENCE_SECONDS`.
@@ -182,7 +189,10 @@ def wait_resolved(observer: Observer) -> Message:
         if not observer.all_is_well():
             fired_at = asked_at
             return None
-        return next((one for one in observer.all_messages()[::-1] if one.received_at > fired_at), None)
+        newest = next(iter(observer.all_messages()[::-1]), None)
+        if newest is None or (newest.received_at <= fired_at and asked_at < fired_at + _END_SECONDS):
+            return None
+        return None if _FIRES in newest.text else newest
 
     return wait_for(last, "the resolved message", RESOLVED_PATIENCE_SECONDS)
 
