@@ -35,7 +35,7 @@ KEPT: Final = Path(__file__).parent / "end_to_end_kept.json"
 WANTED_GREEN: Final = 20
 _NICE: Final = "10"
 _LOOK_SECONDS: Final = 15.0
-_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _COUNTED: Final = re.compile(r"(\d+) (passed|failed|error|errors|skipped)\b")
 
 

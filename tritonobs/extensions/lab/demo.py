@@ -169,14 +169,14 @@ def follow_alert(
 
 
 _END_SECONDS = 30.0
-"""The end of a page is told within 20 s (`render/alertmanager.py`)."""
+"""A message says the end of a page within 20 s (`render/alertmanager.py`)."""
 
 
 def wait_resolved(observer: Observer) -> Message:
     """The message that says that it is over, once neither a page nor a warning fires.
 
-    It comes after the last of them, or, where the chat was not told of that one, when those had ended that it
-    was told of.
+    It comes after the last of them, or, where the chat never heard of that one, when those had ended of which
+    it had heard.
 
     Raises:
         StackError: none came within `RESOLVED_PATIENCE_SECONDS`.
