@@ -18,25 +18,22 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from perf import busy
 from results import publish, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT: Final = Path(__file__).parents[1]
 KEPT: Final = Path(__file__).parent / "end_to_end_kept.json"
 WANTED_GREEN: Final = 20
-_NICE: Final = "10"
+_NICE: Final = 10
 _LOOK_SECONDS: Final = 15.0
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
-_COUNTED: Final = re.compile(r"(\d+) (passed|failed|error|errors|skipped)\b")
+_COUNTED: Final = re.compile(r"(\d+) (passed|skipped)\b(?=.* in [\d.]+s)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +81,7 @@ def run() -> Run:
     )
     began, start, loads = datetime.now(tz=timezone.utc), time.monotonic(), []
     with (
-        busy(),
+        busy(os.cpu_count() or 1, niceness=_NICE),
         subprocess.Popen(
             [ROOT / "tools" / "test_e2e.sh"],
             cwd=ROOT,
@@ -119,19 +116,6 @@ def run() -> Run:
         skipped=counts["skipped"],
         failed=failed,
     )
-
-
-@contextmanager
-def busy() -> Iterator[None]:
-    """As many processes as cores that compute all the time, at a lower priority than the tests."""
-    argv = [shutil.which("nice") or "nice", "-n", _NICE, sys.executable, "-c", "while True: pass"]
-    computing = [subprocess.Popen(argv) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for process in computing:
-            process.kill()
-            process.wait()
 
 
 def green(runs: list[Run]) -> int:

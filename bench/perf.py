@@ -99,6 +99,20 @@ def apart(server: LoneTriton) -> Iterator[None]:
         os.sched_setaffinity(0, {*clients, *servers})
 
 
+@contextmanager
+def busy(number: int, *, niceness: int = 0) -> Iterator[None]:
+    """Meanwhile so many processes compute all the time."""
+    computing = [psutil.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        for process in computing:
+            process.nice(niceness)
+        yield
+    finally:
+        for process in computing:
+            process.kill()
+            process.wait()
+
+
 def halves() -> tuple[list[int], list[int]]:
     """The cores of clients and those of servers; a single core is both."""
     cores = sorted(os.sched_getaffinity(0))

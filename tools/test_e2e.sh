@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # End-to-end tests. Each folder and file of tests/e2e is a piece of work with servers of its own; most of them wait, so
 # four run side by side on two cores (with five, requests failed and evaluations were missed). The longest begin first.
-# Those that compare what two watchers see within seconds, or what causes a slowdown, come last, two at a time.
+# Those that compare times within seconds, what two watchers see or what causes a slowdown, come last, two at a time.
 # (pytest-xdist 3.8 does not keep groups together under pytest 9.2, so its --dist loadgroup is no way.)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 import requests
+from perf import busy
 
 from planted.fault import Truth
 from tritonobs.extensions.lab.drill.rig import Rig, steady
@@ -100,13 +100,8 @@ def _missing(rig: Rig) -> Iterator[None]:
 @contextmanager
 def neighbour(_: Rig) -> Iterator[None]:
     """Five processes that take the processors."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(5)]
-    try:
+    with busy(5):
         yield
-    finally:
-        for each in busy:
-            each.kill()
-            each.wait()
 
 
 @contextmanager

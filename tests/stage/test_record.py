@@ -237,6 +237,10 @@ def test_ended_stages_leave_no_memory_behind(fake, make):
 @pytest.mark.parametrize(
     "call",
     [
+        pytest.param(lambda stages: stages.time(), id="time"),
+        pytest.param(lambda stages: stages.time("nms", 1, 1), id="time of three"),
+        pytest.param(lambda stages: stages.time("nms", m=1), id="time by name"),
+        pytest.param(lambda stages: stages.time("nms", stage="nms"), id="time of two stages"),
         pytest.param(lambda stages: stages.request(1, 2), id="request"),
         pytest.param(lambda stages: stages.request(m=1), id="request by name"),
         pytest.param(lambda stages: stages.request().outcome(), id="outcome"),

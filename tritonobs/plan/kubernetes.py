@@ -59,9 +59,9 @@ class ApiServer:
     ca_file: Path
 
 
+# As the fleet file says them; clients and renderers know the plan, and not how the file is read.
 WatchedKind = KindSpec
 Objects = ObjectsSpec
-"""As the fleet file says it."""
 
 DEPLOYMENT: Final = WatchedKind.model_validate("Deployment")
 

@@ -283,28 +283,7 @@ new_timer(Recorder *self, PyObject *stage, PyObject *n, PyObject *rest)
     return (PyObject *)timer;
 }
 
-static PyObject *
-recorder_time(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
-{
-    PyObject *stage = size > 0 ? given[0] : NULL, *n = size > 1 ? given[1] : NULL;
-    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    for (Py_ssize_t at = 0; at < named; at++) {
-        PyObject *name = PyTuple_GetItem(names, at);
-        if (!stage && PyUnicode_CompareWithASCIIString(name, "stage") == 0)
-            stage = given[size + at];
-        else if (!n && PyUnicode_CompareWithASCIIString(name, "n") == 0)
-            n = given[size + at];
-        else
-            size = 3;
-    }
-    if (!stage || size > 2) {
-        PyErr_SetString(PyExc_TypeError, "time(stage, n=1)");
-        return NULL;
-    }
-    return new_timer(self, stage, n, NULL);
-}
-
-/* n=1 of request(n) and outcome(outcome, n), end(outcome): one argument by place or by name, or none. */
+/* An argument by place or by name, such as n of time(stage, n): 1 if it was given. */
 static int
 one_of(PyObject **found, const char *called, PyObject *const *given, Py_ssize_t size, PyObject *names,
        Py_ssize_t place)
@@ -319,6 +298,19 @@ one_of(PyObject **found, const char *called, PyObject *const *given, Py_ssize_t 
         }
     }
     return size > place;
+}
+
+static PyObject *
+recorder_time(Recorder *self, PyObject *const *given, Py_ssize_t size, PyObject *names)
+{
+    PyObject *stage = NULL, *n = NULL;
+    Py_ssize_t known = one_of(&stage, "stage", given, size, names, 0);
+    known += one_of(&n, "n", given, size, names, 1);
+    if (!stage || size + (names ? PyTuple_Size(names) : 0) != known) {
+        PyErr_SetString(PyExc_TypeError, "time(stage, n=1)");
+        return NULL;
+    }
+    return new_timer(self, stage, n, NULL);
 }
 
 static PyObject *

@@ -36,6 +36,8 @@ OVERFLOW_SECONDS = 150.0
 PATIENCE_SECONDS = 90.0
 """How long the demo waits for a message before it gives up; an alert needs about 20 s."""
 RESOLVED_PATIENCE_SECONDS = 180.0
+_END_SECONDS = 30.0
+"""A message says the end of a page within 20 s (`render/alertmanager.py`)."""
 _FIRES = "🔴"
 
 
@@ -166,10 +168,6 @@ def follow_alert(
     )
     on_moment(Moment(what="message accepted by the robot", seconds=first.received_at - overflow.began_at))
     return first
-
-
-_END_SECONDS = 30.0
-"""A message says the end of a page within 20 s (`render/alertmanager.py`)."""
 
 
 def wait_resolved(observer: Observer) -> Message:

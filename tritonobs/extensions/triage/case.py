@@ -23,8 +23,9 @@ _GROWTH, _TAIL_GROWTH = 1.25, 1.6
 _FEWEST_FOR_TAIL = 300
 """Requests in each window: with fewer, the slowest hundredth is one or two of them."""
 _MULTIPLE, _FEWEST_FOR_MULTIPLE, _NOTABLE_FOR_MULTIPLE = 2.0, 30, 0.001
-_LITTLE = 0.1
 """A stage that takes twice as long counts, with this many requests in each window: not by chance."""
+_LITTLE = 0.1
+"""Of what requests take longer; a stage that takes twice as long and adds less did not slow them down."""
 _WORTH_COMPARING = 0.01
 EVERYWHERE_GROWTH = 1.1
 """When three quarters of a request's time grew by this much, it is not one stage."""
