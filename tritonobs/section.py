@@ -75,7 +75,7 @@ class Mistakes:
 class Section(BaseModel):
     """A mapping of the fleet file: unknown fields are refused, values never change after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @model_validator(mode="wrap")
     @classmethod

@@ -20,7 +20,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.clients.secrets import Secret
 from tritonobs.clients.triton import TritonClient
 from tritonobs.errors import ClientError, TimedOut
-from tritonobs.plan.kubernetes import DEPLOYMENT, ApiServer
+from tritonobs.plan.kubernetes import ApiServer, usual_kinds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ FAR_TOO_LONG_SECONDS = 15.0
 def _kubernetes(url: str, folder: Path) -> KubernetesClient:
     (folder / "token").write_text("t")
     server = ApiServer(url=url, token_file=folder / "token", ca_file=folder / "ca")
-    return KubernetesClient(KubernetesApi(server), DEPLOYMENT)
+    return KubernetesClient(KubernetesApi(server), usual_kinds()[0])
 
 
 CLIENTS = {

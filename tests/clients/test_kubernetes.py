@@ -13,7 +13,7 @@ from tritonobs.clients import kubernetes_api
 from tritonobs.clients.kubernetes import KubernetesClient
 from tritonobs.clients.kubernetes_api import Expired, KubernetesApi
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, Unreachable
-from tritonobs.plan.kubernetes import DEPLOYMENT, ApiServer
+from tritonobs.plan.kubernetes import ApiServer, usual_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def _client_of(cluster: KubernetesDouble, tmp_path: Path) -> Iterator[Callable[.
     def make(*, namespace: str = "", **more: str) -> KubernetesClient:
         files = {"token_file": tmp_path / "token", "ca_file": tmp_path / "ca"}
         api = KubernetesApi(ApiServer(**{"url": cluster.url, **files, **more}))
-        made.append(KubernetesClient(api, DEPLOYMENT, namespace=namespace))
+        made.append(KubernetesClient(api, usual_kinds()[0], namespace=namespace))
         return made[-1]
 
     yield make

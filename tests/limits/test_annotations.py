@@ -17,7 +17,7 @@ from tritonobs.limits.in_force import LiveLimits
 from tritonobs.limits.log import ANNOTATION, Author, LimitsLog
 from tritonobs.plan.build import build_plan
 from tritonobs.plan.fleet import Model
-from tritonobs.plan.kubernetes import DEPLOYMENT, ApiServer
+from tritonobs.plan.kubernetes import ApiServer, usual_kinds
 from tritonobs.plan.limits import limits_at
 from tritonobs.spec.load import load_fleet
 from tritonobs.tasks import Supervisor
@@ -87,7 +87,7 @@ def _feed_of(
     def start() -> AnnotationFeed:
         server = ApiServer(url=cluster.url, token_file=tmp_path / "token", ca_file=tmp_path / "ca")
         api = KubernetesApi(server)
-        clients = {"Deployment": KubernetesClient(api, DEPLOYMENT)}
+        clients = {"Deployment": KubernetesClient(api, usual_kinds()[0])}
         feed = AnnotationFeed(clients, MODELS, lambda: log, note)
         portal.call(supervisor.keep, "annotations", feed.followers["Deployment"].follow)
         return feed

@@ -107,6 +107,27 @@ def test_what_workers_say_is_of_the_time_between_their_beats(handed_over: float)
     assert dict(row.stages) == {"preprocess": pytest.approx(0.035), "nms": pytest.approx(0.005)}
 
 
+@pytest.mark.parametrize("seen", [50, 150])
+def test_a_burst_between_a_look_and_a_beat_has_the_shares_and_stages_of_its_requests(seen: float) -> None:
+    """Of a hundred requests that the workers hand over, Triton counted more or fewer in this look."""
+
+    def page(requests: float, handed_over: float, beat: float) -> str:
+        triton, own = _page(requests), _page(handed_over, beat=beat, errors=handed_over / 10)
+        of_triton = [line for line in triton.splitlines() if line.startswith("nv_")]
+        return "\n".join((*of_triton, *(line for line in own.splitlines() if not line.startswith("nv_"))))
+
+    before, now = _pages(990.0, page(0, 0, 990.0)), _pages(1000.0, page(seen, 100, 1000.0))
+
+    (row,) = _view(before, now).rows
+
+    assert row.qps == pytest.approx(seen / 10)
+    assert row.error_ratio is not None
+    assert row.error_ratio == pytest.approx(10 / max(seen, 100)), (
+        "workers hand over the rest in the next look"
+    )
+    assert dict(row.stages) == {"preprocess": pytest.approx(0.035), "nms": pytest.approx(0.005)}
+
+
 def test_an_idle_model_has_no_latency() -> None:
     """Nothing measured is nothing, not 0 ms."""
     before, now = _pages(990.0, _page(10)), _pages(1000.0, _page(10))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from tritonobs.spec.kubernetes import SCALED_KINDS, KindSpec, KubernetesSpec, ObjectsSpec, PoolSpec
 from tritonobs.spec.schema import DiscoverySpec, Spec
@@ -63,7 +62,10 @@ class ApiServer:
 WatchedKind = KindSpec
 Objects = ObjectsSpec
 
-DEPLOYMENT: Final = WatchedKind.model_validate("Deployment")
+
+def usual_kinds() -> tuple[WatchedKind, ...]:
+    """The kinds whose annotations are followed where the fleet file names none: Deployments."""
+    return (WatchedKind.model_validate("Deployment"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +121,7 @@ def build_kubernetes(spec: Spec, base: Path) -> Kubernetes:
         server=server,
         namespace=said.namespace,
         annotation=said.annotation,
-        kinds=said.kinds or (DEPLOYMENT,),
+        kinds=said.kinds or usual_kinds(),
         events=said.events,
     )
     return Kubernetes(

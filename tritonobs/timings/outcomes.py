@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tritonobs import names
@@ -47,16 +47,20 @@ State = Literal["alive", "dead", "replaced"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Requests a second to a model version, those with an error, and those that were the caller's fault."""
+    """Requests a second to a model version, those with an error, and those that were the caller's fault.
+
+    `answered` are those that the model's workers counted, over the time between their heartbeats.
+    """
 
     requests: float = 0.0
     bad: float = 0.0
     invalid: float = 0.0
+    answered: float = 0.0
 
     @property
     def ratio(self) -> float | None:
         """The share that ended badly; None without requests."""
-        # Models and Triton count at two moments: bad ones may be there before their request is.
+        # Triton counts failures and successes at two moments.
         return min(1.0, self.bad / self.requests) if self.requests > 0 else None
 
     @property
@@ -99,23 +103,27 @@ def ended(
         told[key] += 0.0 if outcome == _CANCELLED else rate
         said[key] += rate if outcome in _BAD else 0.0
         invalid[key] += rate if outcome == _INVALID else 0.0
-    totals = defaultdict[Subject, list[float]](lambda: [0.0, 0.0, 0.0])
+    totals = defaultdict[Subject, list[float]](lambda: [0.0] * 4)
     for key in {*requests, *answered}:
+        if 0 < done[key] < told[key]:
+            # Models hand over every few seconds: they are ahead of Triton here, in all outcomes alike.
+            ahead = told[key] / done[key]
+            said[key], invalid[key], told[key] = said[key] / ahead, invalid[key] / ahead, done[key]
         bad = max(inside[key], said[key])
         if invalid[key]:
             # They may be in either of Triton's counts; only Triton saw what the model did not report.
             missing = done[key] - told[key]
             bad = said[key] + (min(missing, inside[key]) if missing > _LATE * done[key] else 0.0)
         total = totals[key[1], key[2]]
-        # Models hand over every few seconds: in a short reading they may be ahead of Triton.
         total[0] += requests[key] or answered[key]
         total[1] += bad + before[key]
         total[2] += invalid[key]
-    counted = {
-        subject: Ended(requests=requests, bad=bad, invalid=fault)
-        for subject, (requests, bad, fault) in totals.items()
+        total[3] += answered[key]
+    every = {
+        subject: Ended(requests=requests, bad=bad, invalid=fault, answered=by_model)
+        for subject, (requests, bad, fault, by_model) in totals.items()
     }
-    return {**counted, **_passed_on(counted, calls)}
+    return {**every, **_passed_on(every, calls)}
 
 
 def _passed_on(counted: Mapping[Subject, Ended], calls: Collection[tuple[str, str]]) -> dict[Subject, Ended]:
@@ -140,11 +148,7 @@ def _passed_on(counted: Mapping[Subject, Ended], calls: Collection[tuple[str, st
             rest = failed + (missing if missing > _LATE * own.requests else 0.0)
             charged[pipeline] = min(1.0, rest / own.bad)
     return {
-        (model, version): Ended(
-            requests=one.requests,
-            bad=one.bad * charged[model],
-            invalid=one.bad * (1 - charged[model]),
-        )
+        (model, version): replace(one, bad=one.bad * charged[model], invalid=one.bad * (1 - charged[model]))
         for (model, version), one in counted.items()
         if model in charged
     }

@@ -255,10 +255,12 @@ class _Numbers:
         # Triton adds up the times of successes alone, so their number divides these.
         good, end = self.requests[subject], self.ended.get(subject, Ended())
         states, runs = self._states.get(subject, []), self.executions.get(subject, 0.0)
+        # Stages and the requests they divide by are of the same heartbeats.
+        measured = end.answered or end.requests
         stages = {
-            stage: spent / end.requests
+            stage: spent / measured
             for stage, spent in self._spent.get(subject, {}).items()
-            if stage != names.TOTAL_STAGE and end.requests > 0 and spent > 0
+            if stage != names.TOTAL_STAGE and measured > 0 and spent > 0
         }
         buckets = self.buckets.get(subject, {})
         finite = sorted(bound for bound in buckets if math.isfinite(bound))
