@@ -53,7 +53,7 @@ def measure(repeats: int, state: Path, chat: str) -> tuple[str, object]:
             taken.append(moments)
             explained += _EVIDENCE in message.text
             _say(f"{number + 1} {json.dumps(taken[-1])}")
-            demo.wait_resolved(observer, before + 1)
+            demo.wait_resolved(observer)
             time.sleep(_EMPTY_SECONDS + chance.uniform(0, 10))
     finally:
         with contextlib.suppress(KeyboardInterrupt):

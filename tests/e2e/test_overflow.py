@@ -7,6 +7,7 @@ import sys
 import pytest
 import requests
 
+from tritonobs import assets
 from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.extensions.lab import demo as story
 from tritonobs.extensions.lab.stack import local
@@ -20,8 +21,11 @@ LIMIT_QPS = 8.0
 
 @pytest.fixture(name="stack")
 def _stack_of_its_own(tmp_path):
-    """Nothing else sends requests to it, and no other test's alert is still firing there."""
-    running = local.start(None, Folders(root=tmp_path), lambda _: None, move_ports=True)
+    """Nothing else sends requests to it, and its latency SLO is one that a busy machine keeps."""
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text((assets.folder("examples") / "fleet.yaml").read_text().replace("500ms", "5s"))
+    folders = Folders(root=tmp_path / "state")
+    running = local.start(fleet, folders, lambda _: None, robot_double=True, move_ports=True)
     yield running
     local.stop(running)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import shutil
 import sys
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from tritonobs.extensions.lab.load.schedule import LoadResult
     from tritonobs.extensions.lab.stack.local import Running
 
-QPS, SECONDS, SETTLE_SECONDS = 4.0, 60.0, 6.0
-# What is counted at the end of a request that came just before the window is nearly nothing of it.
-WINDOW = "[40s]"
-OK = f'sum(rate(nv_inference_request_success{{model="inspect"}}{WINDOW}))'
-FAILED = f'sum(rate(nv_inference_request_failure{{model="inspect"}}{WINDOW}))'
-CALLED = f'sum(rate(nv_inference_request_success{{model="detector"}}{WINDOW}))'
+QPS, SECONDS = 4.0, 40.0
+# From a scrape to a scrape, without traffic at either: all requests are within, and nothing is extrapolated.
+INSPECTED = 'nv_inference_request_success{model="inspect"}'
+OK = f"sum(rate({INSPECTED}[BOTH]))"
+FAILED = 'sum(rate(nv_inference_request_failure{model="inspect"}[BOTH]))'
+CALLED = 'sum(rate(nv_inference_request_success{model="detector"}[BOTH]))'
 
 STEADY, STEADY_QPS, STEADY_SECONDS = "png:20x64", 5.0, 30.0
 """Images that take 0.2 s."""
@@ -62,7 +62,6 @@ parameters { key: "latency_buckets" value { string_value: "%s" } }
 """
 # Bounds are 1 % apart where the times are: a quantile of buckets is no nearer than the bounds.
 BOUNDS = ", ".join(f"{least * (1 + step / 100):g}" for least in (8, 16) for step in range(9))
-# From a scrape to a scrape, without traffic at either: all requests are within, and nothing is extrapolated.
 BOTH, SECOND = '{job="triton",model="timed"}[BOTH]', '{job="triton",model="timed"}[SECOND]'
 SUCCESSES = 'nv_inference_request_success{job="triton",model="timed"}'
 SERVED = f"sum by (model) (rate(nv_inference_request_success{SECOND}))"
@@ -118,7 +117,7 @@ PRACTICE = {
     "a name that does not exist": Case(
         check="unknown-series",
         written=OK.replace("success", "success_total"),
-        truth=lambda seen: seen.first.achieved_qps,
+        truth=lambda seen: seen.first.ok / seen.windows["BOTH"],
     ),
     # Each request of the pipeline calls the detector once.
     "1 + below the line": Case(
@@ -208,7 +207,12 @@ def _known(of: Any) -> Any:
 
 @pytest.fixture(name="practice", scope="module")
 def _practice(stack: Running) -> Seen:
-    """A minute at a steady rate, and a moment within it, at which the answer is the same from now on."""
+    """A steady load."""
+    prometheus = PrometheusClient(stack.plan.addresses.prometheus_url)
+    # The practice stack is scraped every 5 s.
+    settled = partial(_settled, prometheus, INSPECTED, still="12s")
+    (counted,) = wait_for(lambda: prometheus.query(INSPECTED) or None, "a first scrape", PATIENCE_SECONDS)
+    began = settled(counted.value)
     run = run_load(
         LoadPlan(
             urls=(stack.plan.replicas[0].http_url,),
@@ -216,11 +220,8 @@ def _practice(stack: Running) -> Seen:
             mix=parse_mix("1280x720"),
         )
     )
-    # The last scrape of the steady time.
-    time.sleep(SETTLE_SECONDS)
-    assert run.sent == QPS * SECONDS
-    prometheus = PrometheusClient(stack.plan.addresses.prometheus_url)
-    return Seen(prometheus=prometheus, at=time.time() - SETTLE_SECONDS, first=run, second=run)
+    at = settled(counted.value + run.ok)
+    return Seen(prometheus=prometheus, at=at, first=run, second=run, windows={"BOTH": at - began})
 
 
 @pytest.fixture(name="timed", scope="module")
@@ -247,6 +248,7 @@ def _timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
             )
         )
         prometheus, api = PrometheusClient(program.url), TritonClient(triton.http_url, timeout_seconds=60)
+        settled = partial(_settled, prometheus, SUCCESSES, still="4s")
 
         def load(mix: str, qps: float, seconds: float) -> LoadResult:
             segments = (Segment(qps=qps, seconds=seconds),)
@@ -254,22 +256,22 @@ def _timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
             return run_load(plan)
 
         before = load(STEADY, STEADY_QPS, 1.0)
-        began = _settled(prometheus, before.ok)
+        began = settled(before.ok)
         first = load(STEADY, STEADY_QPS, STEADY_SECONDS)
-        between = _settled(prometheus, before.ok + first.ok)
+        between = settled(before.ok + first.ok)
         api.unload("timed")
         wait_for(lambda: _gone(api) or None, "the model to be gone", PATIENCE_SECONDS)
         api.load("timed")
         second = load(MIXED, MIXED_QPS, MIXED_SECONDS)
-        at = _settled(prometheus, second.ok)
+        at = settled(second.ok)
         windows = {"BOTH": at - began, "SECOND": at - between}
         yield Seen(prometheus=prometheus, at=at, first=first, second=second, windows=windows)
         triton.require_alive()
 
 
-def _settled(prometheus: PrometheusClient, count: float) -> float:
+def _settled(prometheus: PrometheusClient, successes: str, count: float, *, still: str) -> float:
     """The moment of a scrape, once all requests are counted and the count has stood for some scrapes."""
-    asked = f"timestamp({SUCCESSES}) and {SUCCESSES} == {count:g} and changes({SUCCESSES}[4s]) == 0"
+    asked = f"timestamp({successes}) and {successes} == {count:g} and changes({successes}[{still}]) == 0"
     found = wait_for(lambda: prometheus.query(asked) or None, f"{count:g} successes", PATIENCE_SECONDS)
     return found[0].value
 

@@ -36,9 +36,7 @@ OVERFLOW_SECONDS = 150.0
 PATIENCE_SECONDS = 90.0
 """How long the demo waits for a message before it gives up; an alert needs about 20 s."""
 RESOLVED_PATIENCE_SECONDS = 180.0
-_END_SECONDS = 30.0
-"""A message says the end of a page within 20 s (`render/alertmanager.py`)."""
-_FIRES = "🔴"
+_FIRES, _OVER = "🔴", "✅"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +125,11 @@ class Observer:
             for each in self._robot.get("").required().json()
         )
 
-    def all_is_well(self) -> bool:
-        """Whether no page or warning fires: a slow machine may have others than the demo's alert."""
-        return not any(
-            alert.state == "firing" and alert.labels.get("severity") in {"critical", "warning"}
-            for alert in self._prometheus.alerts()
+    def troubles(self) -> tuple[str, ...]:
+        """Pages and warnings that fire: a slow machine may have others than the demo's alert."""
+        firing = (alert for alert in self._prometheus.alerts() if alert.state == "firing")
+        return tuple(
+            alert.name for alert in firing if alert.labels.get("severity") in {"critical", "warning"}
         )
 
 
@@ -171,28 +169,26 @@ def follow_alert(
 
 
 def wait_resolved(observer: Observer) -> Message:
-    """The message that says that it is over, once neither a page nor a warning fires.
-
-    It comes after the last of them, or, where the chat never heard of that one, when those had ended of which
-    it had heard.
+    """The newest message that says that the demo's alert is over, once it is.
 
     Raises:
         StackError: none came within `RESOLVED_PATIENCE_SECONDS`.
     """
-    fired_at = time.time()
+    fires, over = (f"{icon} {observer.alert}**" for icon in (_FIRES, _OVER))
 
-    def last() -> Message | None:
-        nonlocal fired_at
-        asked_at = time.time()
-        if not observer.all_is_well():
-            fired_at = asked_at
+    def told() -> Message | None:
+        if observer.fires():
             return None
-        newest = next(iter(observer.all_messages()[::-1]), None)
-        if newest is None or (newest.received_at <= fired_at and asked_at < fired_at + _END_SECONDS):
-            return None
-        return None if _FIRES in newest.text else newest
+        newest = observer.messages()[-1:]
+        return newest[0] if newest and over in newest[0].text and fires not in newest[0].text else None
 
-    return wait_for(last, "the resolved message", RESOLVED_PATIENCE_SECONDS)
+    try:
+        return wait_for(told, "the resolved message", RESOLVED_PATIENCE_SECONDS)
+    except StackError as error:
+        firing = ", ".join(observer.troubles()) or "nothing"
+        newest = observer.all_messages()[-1:]
+        last_said = f"the last message is “{newest[0].title}”" if newest else "there was no message"
+        raise StackError(f"{error}; firing: {firing}; {last_said}") from None
 
 
 _TRACED_SECONDS = 120.0
@@ -231,6 +227,9 @@ def run_steps(running: Running) -> None:
     resolved = wait_resolved(observer)
     say(f"   + {resolved.received_at - stopped_at:5.1f} s  resolved message accepted by the robot")
     _show(resolved)
+    troubles = observer.troubles()
+    if troubles:
+        say(f"\n   still firing: {', '.join(troubles)}: this machine was too slow for its SLOs meanwhile")
 
 
 def _show_slowest(receiver: str) -> None:
