@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from support.agents import HEADERS, HELLO, Answered, Served
 from support.evil import Evil, EvilServer
+from tritonobs import assets
 
 SECRET = "hunter2-hunter2"
 
@@ -27,6 +29,15 @@ def _called(where, tool, arguments, **client):
             return Answered(await agent.call_tool(tool, arguments))
 
     return asyncio.run(call())
+
+
+@pytest.fixture(name="served", scope="module")
+def _served(tmp_path_factory):
+    """A server that refuses requests: each leaves it as it was."""
+    fleet = tmp_path_factory.mktemp("served") / "fleet.yaml"
+    shutil.copy(assets.folder("examples") / "fleet.yaml", fleet)
+    with Served(fleet) as served:
+        yield served
 
 
 @pytest.fixture(name="auth")
@@ -157,23 +168,21 @@ def test_credentials_are_those_of_serve(auth):
         pytest.param({}, 200, id="a program"),
     ],
 )
-def test_browsers_are_refused(fleet_file, headers, status):
+def test_browsers_are_refused(served, headers, status):
     """By each header that shows one; a program is answered."""
-    with Served(fleet_file) as served:
-        sent = {name: value.format(port=served.port) for name, value in headers.items()}
-        assert served.post(HELLO, **sent)[0] == status
+    sent = {name: value.format(port=served.port) for name, value in headers.items()}
+    assert served.post(HELLO, **sent)[0] == status
 
 
-def test_odd_requests_are_refused(fleet_file):
+def test_odd_requests_are_refused(served):
     """Other methods and paths, no JSON, too much of it; it answers afterwards."""
-    with Served(fleet_file) as served:
-        assert served.post(b"", method="GET")[0] == 405
-        assert served.post(HELLO, path="/")[0] == 404
-        assert served.post(b"{", Accept=HEADERS["Accept"])[0] == 400
-        assert served.post(b"[" * 60_000)[0] == 400
-        assert served.post(b"x" * 100_000)[0] == 413
-        assert served.post(HELLO)[0] == 200
-        assert "Traceback" not in served.log.read_text()
+    assert served.post(b"", method="GET")[0] == 405
+    assert served.post(HELLO, path="/")[0] == 404
+    assert served.post(b"{", Accept=HEADERS["Accept"])[0] == 400
+    assert served.post(b"[" * 60_000)[0] == 400
+    assert served.post(b"x" * 100_000)[0] == 413
+    assert served.post(HELLO)[0] == 200
+    assert "Traceback" not in served.log.read_text()
 
 
 def test_other_machines_need_credentials(fleet_file):

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,13 +88,20 @@ class Refused:
 def evaluate(file: Path, codes: Mapping[str, str]) -> str:
     """The JSON of a file of our own, with these expressions as its arguments.
 
+    Our own files do not change while a process runs, and a build asks for some of them many times.
+
     Raises:
         ValueError: jsonnet refuses it; the text is its own.
     """
     try:
-        text: str = _gojsonnet.evaluate_file(str(file), tla_codes=dict(codes))
+        return _own(str(file), tuple(sorted(codes.items())))
     except RuntimeError as error:
         raise ValueError(str(error)) from error
+
+
+@lru_cache(maxsize=32)
+def _own(file: str, codes: tuple[tuple[str, str], ...]) -> str:
+    text: str = _gojsonnet.evaluate_file(file, tla_codes=dict(codes))
     return text
 
 
