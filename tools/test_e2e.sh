@@ -9,7 +9,7 @@ export BIN="${BIN:-.venv/bin}"
 longest=(kubernetes fleet boards attack test_models.py delivery test_on_call.py stage test_traces.py
   test_drill.py test_overflow.py test_traced_queue.py)
 
-by_time=(shards test_invalid_input.py lint test_exercise.py)
+by_time=(shards test_exercise.py test_invalid_input.py lint)
 
 pieces() {
   printf 'tests/e2e/%s\n' "${longest[@]}"

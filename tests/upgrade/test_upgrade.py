@@ -46,7 +46,7 @@ def test_releases_are_complete() -> None:
 
     assert names == [
         *("0.5.0", "0.6.0", "0.6.1", "0.6.2", "0.6.3", "0.6.4"),
-        *("0.7.0", "0.8.0", "0.9.0", "0.10.0", "0.11.0", "0.12.0", "0.12.1"),
+        *("0.7.0", "0.8.0", "0.9.0", "0.10.0", "0.11.0", "0.12.0", "0.12.1", "0.12.2"),
     ]
     assert [path.name for path in FOLDERS if not (path / "fleet.limits.jsonl").exists()] == []
 

@@ -49,7 +49,7 @@ def _prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus
         f"--web.listen-address={LOOPBACK}:{port}",
     ]
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-        client = PrometheusClient(f"http://{LOOPBACK}:{port}")
+        client = PrometheusClient(f"http://{LOOPBACK}:{port}", timeout_seconds=60)
         try:
             _wait(client)
             yield client
