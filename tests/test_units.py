@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from urllib.parse import urlsplit
 
+import promql_parser
 import pytest
 
 from tritonobs import units
@@ -159,3 +161,22 @@ def test_versions_are_sorted_by_number_however_many_digits_they_have() -> None:
     versions = ["9" * 5000, "10", "no number", "011", "9", ""]
 
     assert sorted(versions, key=units.version_order) == ["", "no number", "9", "10", "011", "9" * 5000]
+
+
+@pytest.mark.parametrize(
+    ("host", "written"),
+    [("10.0.0.7", "10.0.0.7:8002"), ("triton-1", "triton-1:8002"), ("fd00::7", "[fd00::7]:8002")],
+)
+def test_an_ipv6_address_has_brackets_before_its_port(host, written):
+    """As urlsplit reads it back."""
+    assert units.host_port(host, 8002) == written
+    assert urlsplit(f"http://{written}/").hostname == host
+
+
+@pytest.mark.parametrize("text", ["inspect", 'a"b', "back\\slash", "two\nlines", "{x=1}", "部件\t检测", ""])
+def test_a_literal_is_one_string_of_promql(text):
+    """A parser that is not ours reads the text back."""
+    tree = promql_parser.parse(f"up{{model={units.literal(text)}}}")
+
+    (matcher,) = tree.matchers.matchers
+    assert matcher.value == text

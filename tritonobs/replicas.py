@@ -17,6 +17,7 @@ from tritonobs.findings import found, listed
 from tritonobs.outside import web_parts
 from tritonobs.plan.fleet import Plan, Pods, Replica, Resolved, TargetsFile, TargetsPage
 from tritonobs.section import MOST_REPLICAS
+from tritonobs.units import host_port
 
 _MOST_BYTES: Final = 32 * 2**20
 _RUNNING: Final = "Running"
@@ -80,7 +81,7 @@ def _resolved(how: Resolved) -> Iterator[Replica]:
     except OSError as error:
         raise Unreachable(f"{how.name} cannot be resolved: {error.strerror or error}") from None
     for address in sorted({str(answer[4][0]) for answer in answers}):
-        yield _replica(_joined(address, how.port), address, how.port, how.http_port)
+        yield _replica(host_port(address, how.port), address, how.port, how.http_port)
 
 
 def _parsed(text: str, where: str) -> Any:  # noqa: ANN401 (anything that the file holds)
@@ -125,10 +126,6 @@ def _labels(group: dict[str, Any]) -> list[tuple[str, Any]]:
 def _replica(name: str, address: str, port: int, http_port: int) -> Replica:
     return Replica(
         name=name,
-        http_url=f"http://{_joined(address, http_port)}",
-        metrics_url=f"http://{_joined(address, port)}/metrics",
+        http_url=f"http://{host_port(address, http_port)}",
+        metrics_url=f"http://{host_port(address, port)}/metrics",
     )
-
-
-def _joined(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,4 +1,4 @@
-"""Durations, moments, ratios and sizes: parse what people write, print what Prometheus reads.
+"""Durations, moments, ratios, sizes, addresses: parse what people write, print what Prometheus reads.
 
 Objectives are kept as `Decimal` from the text on: 100 - 99.9 is 0.1, not 0.09999999999999432. Every number
 from outside comes through `parse_number`, which refuses sizes that arithmetic or formatting would spell out
@@ -161,3 +161,14 @@ def version_order(version: str) -> tuple[int, str]:
     # Not by `int`, which refuses thousands of digits: versions are what a server says.
     digits = version.lstrip("0")
     return (len(digits), digits) if version.isascii() and version.isdigit() else (-1, version)
+
+
+def host_port(host: str, port: int | str) -> str:
+    """`host:port` of a URL or a target; an IPv6 address has brackets there."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def literal(text: str) -> str:
+    """A string in double quotes, as PromQL and Alertmanager's matchers read it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

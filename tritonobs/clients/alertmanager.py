@@ -9,6 +9,7 @@ from pydantic import AliasPath, Field, TypeAdapter, field_validator
 from pydantic.dataclasses import dataclass
 
 from tritonobs.clients.transport import BY_NAME, Json, Transport, as_documented
+from tritonobs.units import literal
 
 _T = TypeVar("_T")
 
@@ -17,8 +18,7 @@ def _matcher(matcher: Mapping[str, Any]) -> str:
     operators = {(True, False): "=", (False, False): "!=", (True, True): "=~", (False, True): "!~"}
     # `isEqual` is optional in Alertmanager's API, and true where it is missing.
     operator = operators[bool(matcher.get("isEqual", True)), bool(matcher["isRegex"])]
-    value = str(matcher["value"]).replace("\\", "\\\\").replace('"', '\\"')
-    return f'{matcher["name"]}{operator}"{value}"'
+    return f"{matcher['name']}{operator}{literal(str(matcher['value']))}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=BY_NAME)

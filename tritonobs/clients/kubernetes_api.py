@@ -21,6 +21,7 @@ from tritonobs.clients.transport import Json, answered, as_documented, masked, r
 from tritonobs.errors import BadAnswer, ClientError, SecretUnusable, Unreachable
 from tritonobs.outside import read_json
 from tritonobs.plan.kubernetes import ApiServer
+from tritonobs.units import host_port
 
 # The default of kubectl's `--chunk-size`.
 PAGE: Final = 500
@@ -177,8 +178,7 @@ def in_cluster() -> str:
     )
     if not host:
         raise Unreachable("this is not a pod of a cluster; write the API server's address as kubernetes.api")
-    # The variable has an IPv6 address as it is; a URL needs brackets around it.
-    return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    return f"https://{host_port(host, port)}"
 
 
 def _token(file: Path) -> Secret:

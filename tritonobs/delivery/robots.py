@@ -32,7 +32,7 @@ from tritonobs.errors import SecretUnusable
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Notify, Robot
 from tritonobs.tasks import Supervisor, Threads
-from tritonobs.units import format_percent
+from tritonobs.units import format_percent, literal
 
 _log = logging.getLogger(__name__)
 _SEND_SECONDS = 10.0
@@ -282,10 +282,8 @@ class Evidence:
 
 def _query(models: Iterable[str]) -> str:
     pattern = "|".join(re.escape(model) for model in models)
-    # Escaped a second time: the pattern stands in a string of PromQL.
-    quoted = pattern.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     wanted = f"{names.STAGE_SHARE}|{names.STAGE_MEAN}|{names.QUEUE_MEAN}|{names.REQUEST_MEAN}"
-    return f'{{__name__=~"{wanted}",model=~"{quoted}"}}'
+    return f'{{__name__=~"{wanted}",model=~{literal(pattern)}}}'
 
 
 def _told(readings: Iterable[Reading], cluster_label: str) -> Mapping[Subject, str]:

@@ -29,6 +29,7 @@ from tritonobs.spec.schema import (
     Spec,
     VersionSpec,
 )
+from tritonobs.units import host_port
 
 ALL_VERSIONS = ""
 """As a version: the model over all its versions (Prometheus takes an empty label as no label)."""
@@ -308,10 +309,7 @@ def own_labels(selector: str, *, job: str) -> dict[str, str]:
 def address_of(url: str, port: int | None = None) -> str:
     """`host:port` of a URL, the port written out; with a `port`, that one."""
     parts = urlsplit(url)
-    # urlsplit takes the brackets off an IPv6 address; a target needs them.
-    host = parts.hostname or ""
-    port = port or parts.port or _PORTS[parts.scheme]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return host_port(parts.hostname or "", port or parts.port or _PORTS[parts.scheme])
 
 
 def known_names(plan: Plan) -> frozenset[str]:

@@ -19,7 +19,7 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import DEAD_MAN, NO_RECEIVER, OWN, Auth, Notify, Route, Webhook
 from tritonobs.render.artifact import Artifact, yaml_text
 from tritonobs.spec.notify import OwnAlertmanager
-from tritonobs.units import format_duration
+from tritonobs.units import format_duration, literal
 
 Config = dict[str, Any]
 PATH = "alertmanager/alertmanager.yml"
@@ -415,12 +415,6 @@ def matcher(label: str, values: Iterable[str]) -> str:
     """`label` has one of the values, of any characters."""
     several = tuple(values)
     if len(several) == 1:
-        return f"{label}={quoted(several[0])}"
+        return f"{label}={literal(several[0])}"
     pattern = "|".join(_META.sub(r"\\\1", value) for value in several)
-    return f"{label}=~{quoted(pattern)}"
-
-
-def quoted(text: str) -> str:
-    """In double quotes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    return f"{label}=~{literal(pattern)}"

@@ -32,6 +32,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tritonobs.errors import TritonobsError
 from tritonobs.outside import is_known, shown, shown_lines
+from tritonobs.units import host_port
 
 _LAST_ANSWERS_SECONDS = 10
 _SILENT_SECONDS = 60
@@ -120,7 +121,7 @@ class _Server(uvicorn.Server):
 def url_of(listener: socket.socket) -> str:
     """Where it answers."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{host_port(host, port)}"
 
 
 def listening(listen: Listen, usual_port: int) -> socket.socket:

@@ -19,12 +19,13 @@ from tritonobs.findings import Finding, Place, Severity, listed, nearest, quoted
 from tritonobs.plan.fleet import Plan
 from tritonobs.timings import promql
 from tritonobs.timings.promql import Span
+from tritonobs.units import literal
 
 _SIDE_BY_SIDE = 6
 _T = TypeVar("_T")
 
 # Triton shows it at 0 from the load on and removes it at the unload; failures stay until a restart.
-_SERVED = f"__name__={promql.quoted(names.TRITON_SUCCESS)}"
+_SERVED = f"__name__={literal(names.TRITON_SUCCESS)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

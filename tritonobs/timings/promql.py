@@ -5,14 +5,13 @@ They span times, and depend on the scrape interval that Prometheus reports.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from tritonobs import names
-from tritonobs.units import format_duration, parse_duration
+from tritonobs.units import format_duration, literal, parse_duration
 
 if TYPE_CHECKING:
     from tritonobs.clients.prometheus import Target
@@ -66,18 +65,13 @@ class Scope:
         return selector(one_of(self.label, ("", self.cluster)) if self.cluster else "", *matchers)
 
 
-def quoted(text: str) -> str:
-    """A PromQL string literal; JSON's escapes are among those PromQL reads."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 def one_of(label: str, values: Iterable[str]) -> str:
     """A matcher for exactly these values; no values match everything."""
     choices = sorted(set(values))
     if len(choices) == 1:
-        return f"{label}={quoted(choices[0])}"
+        return f"{label}={literal(choices[0])}"
     # Prometheus anchors matchers at both ends, so a name matches no longer one.
-    return f"{label}=~{quoted('|'.join(map(re.escape, choices)))}" if choices else ""
+    return f"{label}=~{literal('|'.join(map(re.escape, choices)))}" if choices else ""
 
 
 def selector(*matchers: str) -> str:

@@ -26,7 +26,7 @@ from tritonobs.clients.triton import ModelConfig, ModelStats, RepositoryEntry, T
 from tritonobs.errors import ClientError
 from tritonobs.plan.objectives import shown
 from tritonobs.stage import parse_bounds
-from tritonobs.units import format_latency, version_order
+from tritonobs.units import format_latency, host_port, version_order
 
 CALLS_PARAMETER, BUCKETS_PARAMETER = "pipeline_calls", "latency_buckets"
 """Parameters of config.pbtxt for what Triton does not report: calls of Python code, its bucket bounds."""
@@ -249,8 +249,7 @@ def _buckets(parameters: Mapping[str, str], name: str) -> tuple[str, ...]:
 
 def _usual_page(url: str) -> str:
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}:{_METRICS_PORT}/metrics"
+    return f"{parts.scheme}://{host_port(parts.hostname or '', _METRICS_PORT)}/metrics"
 
 
 def draft(replicas: tuple[FoundReplica, ...], *, fleet: str = "fleet") -> str:

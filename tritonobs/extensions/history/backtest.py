@@ -35,7 +35,7 @@ from tritonobs.report.formats import share
 from tritonobs.timings import promql
 from tritonobs.timings.episodes import Episode, episodes_of, joined, runs, step_seconds
 from tritonobs.timings.promql import Span
-from tritonobs.units import format_duration, format_moment, format_number
+from tritonobs.units import format_duration, format_moment, format_number, literal
 
 LIMIT_SERIES = "subject:tritonobs_qps_limit:held"
 """What the rule compares with; a replay puts a number in its place."""
@@ -88,7 +88,7 @@ def backtest_limit(
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded nothing of the model.
     """
-    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.VERSION}={promql.quoted(version)}")
+    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.VERSION}={literal(version)}")
     history, subject = _RATE_SERIES + chosen, {names.MODEL: model, names.VERSION: version}
     rules = prometheus.rules()
     rule = _found(prometheus, rules, names.ALERT_QPS_ABOVE_LIMIT, "alert")
@@ -234,8 +234,8 @@ def backtest_objective(
     Raises:
         ClientError: Prometheus did not answer, has not loaded the rules, or recorded no such objective.
     """
-    of_version = f"{names.VERSION}={promql.quoted(version)}" if version else ""
-    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={promql.quoted(slo)}", of_version)
+    of_version = f"{names.VERSION}={literal(version)}" if version else ""
+    chosen = promql.Scope.asked(prometheus, (model,)).of(f"{names.SLO}={literal(slo)}", of_version)
     rules = prometheus.rules()
     days = _period_days(prometheus, rules)
     seen = seen_seconds(prometheus, span, f"{_RATIO}5m{chosen}")

@@ -27,7 +27,14 @@ from tritonobs.outside import shown
 from tritonobs.plan.fleet import Plan
 from tritonobs.plan.notify import Robot
 from tritonobs.timings import promql
-from tritonobs.units import format_clock, format_duration, format_moment, format_number, format_percent
+from tritonobs.units import (
+    format_clock,
+    format_duration,
+    format_moment,
+    format_number,
+    format_percent,
+    literal,
+)
 
 _MOST_INCIDENTS = 3
 _MOST_ACTIONS = 3
@@ -328,8 +335,8 @@ def silence(entry: Entry, alertmanager_url: str) -> str:
     if not alerts or not common:
         return ""
     matchers = promql.selector(
-        f"alertname=~{promql.quoted('|'.join(map(re.escape, alerts)))}",
-        *(f"{name}={promql.quoted(text)}" for name, text in common.items()),
+        f"alertname=~{literal('|'.join(map(re.escape, alerts)))}",
+        *(f"{name}={literal(text)}" for name, text in common.items()),
     )
     return f"{alertmanager_url.rstrip('/')}/#/silences/new?filter={quote(matchers, safe='')}"
 

@@ -22,9 +22,8 @@ from tritonobs.plan.fleet import Plan
 from tritonobs.plan.kubernetes import Objects, ScaledPool
 from tritonobs.plan.limits import limited_models
 from tritonobs.plan.rules import rule_windows
-from tritonobs.render.alertmanager import quoted
 from tritonobs.render.artifact import Artifact, yaml_text
-from tritonobs.units import format_duration, format_number
+from tritonobs.units import format_duration, format_number, literal
 
 ADAPTER_PATH: Final = "kubernetes/prometheus-adapter.yaml"
 _COMMENT = """\
@@ -171,7 +170,7 @@ class _Reader:
         labels = {key: value for key, value in plan.cluster_labels.items() if value}
         # prometheus-adapter reads << as the begin of a template.
         self._matchers = ",".join(
-            f"{key}={quoted(value)}".replace("<", r"\x3c")
+            f"{key}={literal(value)}".replace("<", r"\x3c")
             for key, value in {**labels, "model": model}.items()
         )
         windows = rule_windows(settings.scrape_interval_seconds, settings.evaluation_interval_seconds)

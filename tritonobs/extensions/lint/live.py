@@ -22,8 +22,8 @@ from tritonobs.extensions.lint.checks.units import compared
 from tritonobs.extensions.lint.expression import Expression, seconds_of
 from tritonobs.extensions.lint.tree import Binary, Call, Matcher, Node, Selector, Unparsed, walk
 from tritonobs.timings.episodes import Episode, episodes_of, joined, step_seconds
-from tritonobs.timings.promql import Span, quoted, selector
-from tritonobs.units import format_duration
+from tritonobs.timings.promql import Span, selector
+from tritonobs.units import format_duration, literal
 
 MOST_SECONDS: Final = 60.0
 """For all questions about the past together: each reads thousands of moments."""
@@ -129,7 +129,7 @@ class Live:
 
     def _always(self, expression: Expression) -> Hit | None:
         """An alert that has fired for a day."""
-        firing = f'ALERTS{{alertname={quoted(expression.name)},alertstate="firing"}}'
+        firing = f'ALERTS{{alertname={literal(expression.name)},alertstate="firing"}}'
         found = self._prometheus.query(f"max(sum_over_time({firing}[1d:5m]))")
         if not found or found[0].value < _ALWAYS * _LOOKS:
             return None
@@ -230,7 +230,7 @@ def _selector(name: str, matchers: tuple[Matcher, ...]) -> str:
 
 
 def _condition(one: Matcher) -> str:
-    return f"{one.name}{one.op}{quoted(one.value)}"
+    return f"{one.name}{one.op}{literal(one.value)}"
 
 
 class Past:
