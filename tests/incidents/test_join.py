@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.extensions.incidents.incident import ID, What, ident
+from tritonobs.extensions.incidents.incident import ID, What, find, ident
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -270,8 +270,8 @@ def test_two_incidents_that_an_older_alert_joins_keep_the_first_id(life, fleet) 
 
     (joined,) = step.incidents
     assert (joined.id, joined.joined) == (first.id, (second.id,))
-    assert step.find(second.id) is joined is step.find(first.id)
-    assert step.find("20270115-0801-0000000000") is None
+    assert find(step.incidents, second.id) is joined is find(step.incidents, first.id)
+    assert find(step.incidents, "20270115-0801-0000000000") is None
     assert [change.what for change in step.changes if change.names == (second.id,)] == [What.JOINED]
 
 

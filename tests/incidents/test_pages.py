@@ -19,6 +19,7 @@ from support.incidents.serving import (
 )
 from tritonobs import names
 from tritonobs.extensions.incidents import pages as drawing
+from tritonobs.extensions.incidents.incident import ident
 from tritonobs.extensions.incidents.join import State, join
 from tritonobs.extensions.incidents.pages import MOST_ALERTS, MOST_NAMED, IncidentSeries
 
@@ -54,6 +55,23 @@ def test_pages_show_incidents_and_names_in_them_are_data(begin):
     assert "width=device-width" in answers[0][1]
     assert "<h2>时间线</h2>" in answers[4][1]
     assert 'href="/runbooks/TritonQpsAboveLimit?lang=zh"' in "".join(text for _, text in answers)
+
+
+def test_an_id_by_which_another_process_calls_it_leads_to_its_page(begin):
+    """A process that heard of the second alert first named the incident after it."""
+
+    async def looked(one, robots):
+        await one.above([alert(), alert("TritonQueueWaitHigh")], robots["oncall"])
+        (incident,) = one.incidents
+        names = {ident(each.key, each.starts) for each in incident.alerts}
+        answers = [await get(one, f"/incidents/{name}") for name in sorted(names)]
+        return names, incident, answers
+
+    called, incident, answers = begin(Judged(cause()), looked)
+
+    assert len(called) == 2
+    assert incident.id in called
+    assert [status for status, _ in answers] == [200, 200]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.alertmanager_sim.alertmanager import Life
 from support.incidents.conversations import EPOCH, Listener, alert_of, heard
-from tritonobs.extensions.incidents.incident import Fleet, What
+from tritonobs.extensions.incidents.incident import Fleet, What, find
 from tritonobs.extensions.incidents.join import MOST_OPEN, State, join
 from tritonobs.extensions.incidents.news import Kind, Policy
 from tritonobs.timings.cause import Cause
@@ -113,7 +113,7 @@ def test_the_order_of_arrival_does_not_matter(lives: list[Life], at: int, dice: 
     assert _parts(step.incidents) == _parts(whole.incidents)
     for here, there in ((step, whole), (whole, step)):
         for one in here.incidents:
-            found = there.find(one.id)
+            found = find(there.incidents, one.id)
             assert found is not None
             assert (found.keys, found.began, found.ended, found.place) == (
                 one.keys,

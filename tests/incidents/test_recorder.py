@@ -165,6 +165,16 @@ def test_an_incident_that_turned_out_to_be_another_is_found_by_both_ids(entry, f
     assert Recorder(folder).load(old).entry.id == one.id
 
 
+def test_an_incident_is_found_by_the_id_that_another_process_gives_it(entry, folder) -> None:
+    """It heard of another alert first, and has a folder of its own."""
+    one = entry(60)
+    (kept, *_) = one.alerts
+    later = kept.model_copy(update={"fingerprint": "0123456789abcdef", "began": kept.began + 70})
+    Recorder(folder).keep(one.model_copy(update={"alerts": (kept, later)}))
+
+    assert Recorder(folder).load(ident(later.fingerprint, later.began)).entry.id == one.id
+
+
 def test_what_is_too_old_goes_with_its_readings(entry, folder) -> None:
     """Whole incidents."""
     recorder = Recorder(folder, most_seconds=86_400)

@@ -324,6 +324,13 @@ def ident(key: str, starts: float) -> str:
     return f"{moment:%Y%m%d-%H%M}-{digest[:10]}"
 
 
+def find(incidents: Collection[Incident], name: str) -> Incident | None:
+    """The incident with this id, or that which it turned out to be, or that another process calls so."""
+    known = (one for one in incidents if name == one.id or name in one.joined)
+    other = (one for one in incidents if any(ident(each.key, each.starts) == name for each in one.alerts))
+    return next(known, next(other, None))
+
+
 def summed_up(base: Incident, alerts: Iterable[Episode], now: float) -> Incident:
     """The incident with these alerts, of which one counts at least; all else is that of `base`."""
     episodes = tuple(sorted(alerts, key=lambda one: one.order))

@@ -82,16 +82,6 @@ class Step:
     outside: tuple[Alert, ...]
     changes: tuple[Change, ...]
 
-    def find(self, name: str) -> Incident | None:
-        """The incident with this id, or that which it turned out to be, or that another process calls so."""
-        known = (one for one in self.incidents if name == one.id or name in one.joined)
-        other = (
-            one
-            for one in self.incidents
-            if any(ident(alert.key, alert.starts) == name for alert in one.alerts)
-        )
-        return next(known, next(other, None))
-
 
 def join(
     state: State,

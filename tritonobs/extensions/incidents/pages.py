@@ -29,7 +29,7 @@ from tritonobs.clients.prometheus import PrometheusClient
 from tritonobs.errors import TritonobsError
 from tritonobs.extensions.incidents import account
 from tritonobs.extensions.incidents.account import ENGLISH, LANGUAGES, Words
-from tritonobs.extensions.incidents.incident import SEVERITIES, CauseKey, Incident, cause_key
+from tritonobs.extensions.incidents.incident import SEVERITIES, CauseKey, Incident, cause_key, find
 from tritonobs.extensions.incidents.recorder import Entry, Recorded, entry_of
 from tritonobs.outside import shown, whole
 from tritonobs.plan.fleet import Plan
@@ -193,7 +193,7 @@ def _found(source: Incidents, ident: str) -> Recorded | None:
     kept = None
     with suppress(TritonobsError):
         kept = source.recorder.load(ident) if source.recorder else None
-    live = next((one for one in source.incidents if ident == one.id or ident in one.joined), None)
+    live = find(source.incidents, ident)
     if live:
         entry = entry_of(live, time.time(), source.bills.get(live.id))
         return Recorded(entry=entry, readings=kept.readings if kept else {})

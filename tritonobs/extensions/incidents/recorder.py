@@ -28,6 +28,7 @@ from tritonobs.errors import FileUnusable, TritonobsError
 from tritonobs.extensions.incidents.cost import Cost
 from tritonobs.extensions.incidents.incident import ID, Change, Episode, Incident, What
 from tritonobs.extensions.incidents.incident import Place as Touched
+from tritonobs.extensions.incidents.incident import ident as ident_of
 from tritonobs.extensions.incidents.join import FORGOTTEN_SECONDS, State
 from tritonobs.findings import Finding, Place
 from tritonobs.outside import whole
@@ -229,7 +230,7 @@ class Recorder:
         )
 
     def load(self, ident: str) -> Recorded:
-        """One incident, also by an id that it had before it turned out to be this one.
+        """One incident, also by an id that it had before, or that another process calls it by.
 
         Raises:
             FileUnusable: there is no incident of this id, or its entry is damaged.
@@ -238,7 +239,13 @@ class Recorder:
             raise FileUnusable(self.folder, f"{ident[:60]!r} is not the id of an incident")
         if not self._path(ident).exists():
             known, _ = self.entries()
-            now_called = next((one.id for one in known if ident in one.joined), "")
+            joined = (one.id for one in known if ident in one.joined)
+            others = (
+                one.id
+                for one in known
+                if any(ident_of(each.fingerprint, each.began) == ident for each in one.alerts)
+            )
+            now_called = next(joined, next(others, ""))
             if not now_called:
                 raise FileUnusable(self.folder, f"has no incident {ident}")
             ident = now_called
