@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.leaks import leaks
+from support.needs import lacks
 
 pytest_plugins = ["support.alerts"]
 
@@ -27,6 +28,14 @@ _FUZZ = settings(
 settings.register_profile("ci", _FUZZ, max_examples=500, derandomize=True, database=None)
 settings.register_profile("nightly", _FUZZ, max_examples=10_000, print_blob=True)
 settings.load_profile("ci")
+
+
+def pytest_collection_modifyitems(config, items):
+    """In a tree without some extension (tools/without.py) its tests are left out."""
+    gone = [item for item in items if lacks(item)]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [item for item in items if item not in set(gone)]
 
 
 @pytest.fixture(scope="session", autouse=True)

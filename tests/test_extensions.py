@@ -10,10 +10,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from support.case import RECORD, rule_name
+from support.needs import BROUGHT, lacks
 from tritonobs import names as of_series
 from tritonobs import registry
 from tritonobs.render import jsonnet
@@ -205,6 +207,39 @@ def test_every_folder_of_extensions_is_registered():
     folders = {path.parent.name for path in (ROOT / "tritonobs" / "extensions").glob("*/__init__.py")}
 
     assert list(registry.NAMES) == sorted(folders)
+
+
+def test_the_tests_of_every_command_go_with_its_extension():
+    """The table by which tests are left out names every command that an extension brings."""
+    below = {"limits"}
+    brought = {
+        f"{command.under} {command.name}" if command.under in below else command.name: name
+        for name, one in registry.extensions().items()
+        for command in one.commands
+    }
+
+    assert dict(BROUGHT) == brought
+
+
+def test_a_test_is_left_out_only_where_what_it_needs_is_gone(monkeypatch):
+    """By its mark, or by the command that it is given."""
+
+    def item(*needed, **parameters):
+        return SimpleNamespace(
+            iter_markers=lambda _: [SimpleNamespace(args=needed)], callspec=SimpleNamespace(params=parameters)
+        )
+
+    items = [
+        item("triage", "lab"),
+        item(command=("load", "--qps", "0")),
+        item(arguments=("limits", "suggest", "--model", "m")),
+        item(command=("limits", "list")),
+        item(command="load"),
+    ]
+
+    assert not any(map(lacks, items))
+    monkeypatch.setattr(registry, "NAMES", ("triage",))
+    assert [lacks(one) for one in items] == [True, True, True, False, False]
 
 
 def test_each_question_has_one_answer():

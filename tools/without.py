@@ -47,6 +47,7 @@ _OF_RULES = tuple(
 """Files of tests/rules that compute little: names, texts and labels of all rules."""
 _REFERENCE_MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
 _ALERT = re.compile(r"\btext[.]alert\(\s*'(\w+)'")
+_WHOLE_IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
 _IMPORT = re.compile(r"^\s*(?:from|import) (support(?:\.\w+)*)(?: import (.+))?", re.MULTILINE)
 
 
@@ -175,12 +176,14 @@ def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
     own = re.compile(rf"\btritonobs\.extensions\.({'|'.join(names)})\b")
     users = [path for path in _python(tree, "tests", "bench", "tools") if own.search(path.read_text())]
     lost: set[str] = set()
+    page = tree / "tests" / "support" / "README.md"
     # A helper that is gone takes its users with it, and they may be helpers of others.
     while users:
         for path in users:
             path.unlink()
             lost |= _modules(path, tree)
-        users = [path for path in _python(tree, "tests", "bench") if _needed(path.read_text()) & lost]
+        users = [path for path in _python(tree, "tests", "bench") if _needed(path, tree) & lost]
+    _drop_lines(page, [f"| `{name.removeprefix('support.')}` |" for name in lost])
     return before - _files(tree)
 
 
@@ -190,8 +193,10 @@ def _alerts(folder: Path) -> list[str]:
 
 
 def _modules(path: Path, tree: Path) -> set[str]:
-    """The names by which tests import this file."""
+    """The names by which tests and benchmarks import this file."""
     tests = tree / "tests"
+    if path.is_relative_to(tree / "bench"):
+        return {path.stem}
     if not path.is_relative_to(tests / "support"):
         return set()
     parts = path.relative_to(tests).with_suffix("").parts
@@ -199,9 +204,10 @@ def _modules(path: Path, tree: Path) -> set[str]:
     return {dotted.removesuffix(".__init__")}
 
 
-def _needed(text: str) -> set[str]:
-    """The modules of tests/support that a file imports."""
-    found: set[str] = set()
+def _needed(path: Path, tree: Path) -> set[str]:
+    """The modules of tests/support that a file imports; of a benchmark also others beside it."""
+    text = path.read_text()
+    found = {*_WHOLE_IMPORT.findall(text)} if path.is_relative_to(tree / "bench") else set()
     for module, members in _IMPORT.findall(text):
         found.add(module)
         found |= {f"{module}.{word.strip()}" for word in members.strip("()").split(",") if word.strip()}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.serving import serving
-from tritonobs import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +29,7 @@ def _run(*arguments: str, folder: Path, **more: object) -> subprocess.CompletedP
     return subprocess.run(program, cwd=folder, check=False, **options)
 
 
+@pytest.mark.needs("triage")
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -148,7 +148,7 @@ def _hostile_server() -> Iterator[str]:
         yield url
 
 
-@pytest.mark.skipif("traces" not in registry.NAMES, reason="without the extension traces")
+@pytest.mark.needs("traces")
 def test_a_page_of_slow_requests_is_replaced_as_a_whole(tmp_path: Path) -> None:
     """Who has the old one open reads it to its end."""
     page, kept = tmp_path / "slow.html", tmp_path / "kept.html"
@@ -188,6 +188,7 @@ def test_a_server_cannot_drive_the_terminal(
     assert all(letter.isprintable() or letter == "\n" for letter in text)
 
 
+@pytest.mark.needs("triage", "lab")
 @pytest.mark.parametrize(
     "text", [pytest.param("[" * 200_000, id="deep lists"), pytest.param('{"a":' * 200_000, id="deep objects")]
 )
@@ -210,6 +211,7 @@ def test_deeply_nested_json_is_a_sentence(text: str, tmp_path: Path) -> None:
     assert not (state / "stack.json").exists()
 
 
+@pytest.mark.needs("lab")
 @pytest.mark.parametrize("text", ["null", "3", "[3]", '[{"name": 1}]', "{", "\ud800", '[{"pid": "x"}]'])
 def test_a_damaged_state_folder_is_a_sentence(text: str, tmp_path: Path) -> None:
     """Half written, foreign, of another version: `status` and `up` say so, `down` puts it right."""
@@ -225,6 +227,7 @@ def test_a_damaged_state_folder_is_a_sentence(text: str, tmp_path: Path) -> None
     assert _run("down", folder=tmp_path).returncode == 0
 
 
+@pytest.mark.needs("lab")
 def test_a_foreign_folder_is_not_taken_for_a_state_folder(tmp_path: Path) -> None:
     """A stack replaces folders called `models` and `data`: not those of somebody else."""
     (tmp_path / "models").mkdir()
@@ -238,6 +241,7 @@ def test_a_foreign_folder_is_not_taken_for_a_state_folder(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["models"]
 
 
+@pytest.mark.needs("lab")
 @pytest.mark.parametrize("state", ["/proc/state", "/dev/null", "fleet.yaml"])
 def test_a_state_folder_that_cannot_be_made_is_a_sentence(state: str, tmp_path: Path) -> None:
     """Read-only places and files."""

@@ -13,7 +13,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from support.serving import serving
-from tritonobs import registry
 from tritonobs.timings.top import TopView
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ def test_nobody_to_ask_is_exit_3_and_one_line(run: Run, nobody: str, command: tu
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.needs("discover")
 def test_discover_names_every_server_that_does_not_answer(run: Run, nobody: str) -> None:
     """Of a fleet of forty, not one each time; and no draft that lacks some."""
     done = run("discover", f"{nobody}/a", f"{nobody}/b", f"{nobody}/c")
@@ -102,11 +102,14 @@ def test_top_of_a_page_nobody_serves_says_so(run: Run, nobody: str) -> None:
         pytest.param(
             ("traces", "on", "fleet.yaml", "--rate", "9" * 4301),
             "is neither auto nor a number from 1 to",
-            marks=pytest.mark.skipif("traces" not in registry.NAMES, reason="without the extension traces"),
         ),
         (("triage", "--at", "2126-01-01T00:00Z"), "Invalid value for --at: is in the future"),
         (("triage", "--load", "none.json"), "none.json: cannot be read: No such file or directory"),
-        (("triag",), "No such command 'triag'. Did you mean 'triage'?"),
+        pytest.param(
+            ("triag",),
+            "No such command 'triag'. Did you mean 'triage'?",
+            marks=pytest.mark.needs("triage"),
+        ),
         (("discover", "http://a", "--metrics", "http://b", "--metrics", "http://c"), "2 pages for 1 servers"),
         (("limits", "backtest", "--model", "m"), "give either --qps or --objective"),
         (("limits", "backtest", "--model", "m", "--qps", "unlimited"), "no alert fires without a limit"),
@@ -124,6 +127,7 @@ def test_wrong_usage_is_exit_2_with_what_is_allowed(run: Run, command: tuple[str
     assert why in " ".join(done.stderr.split())
 
 
+@pytest.mark.needs("triage")
 def test_an_address_that_was_named_takes_precedence_over_the_fleet_file(
     run: Run, fleet_file: Path, nobody: str
 ) -> None:
@@ -134,6 +138,7 @@ def test_an_address_that_was_named_takes_precedence_over_the_fleet_file(
     assert nobody in done.stderr
 
 
+@pytest.mark.needs("triage")
 def test_a_wrong_fleet_file_is_wrong_usage_with_every_finding(run: Run, fleet_file: Path) -> None:
     """Status 1 would say that something is wrong with the fleet."""
     text = fleet_file.read_text().replace("qps_limit: 8", "qps_limit: eight")
@@ -146,6 +151,7 @@ def test_a_wrong_fleet_file_is_wrong_usage_with_every_finding(run: Run, fleet_fi
         assert ["fleet.yaml" in line for line in done.stderr.splitlines()] == [True, True]
 
 
+@pytest.mark.needs("triage")
 def test_readings_that_were_saved_are_not_asked_something_else(run: Run) -> None:
     """The option would do nothing, and the verdict look like its answer."""
     done = run("triage", "--load", "x.json", "--model", "nms", "--since", "1m")
@@ -154,6 +160,7 @@ def test_readings_that_were_saved_are_not_asked_something_else(run: Run) -> None
     assert "--load reads a saved file: --model, --since cannot change it" in done.stderr
 
 
+@pytest.mark.needs("triage")
 def test_a_file_that_is_no_snapshot_is_refused(run: Run, tmp_path: Path) -> None:
     """Named, with what it lacks."""
     path = tmp_path / "x.json"
