@@ -183,7 +183,8 @@ def take_out(tree: Path, names: Sequence[str]) -> set[Path]:
             path.unlink()
             lost |= _modules(path, tree)
         users = [path for path in _python(tree, "tests", "bench") if _needed(path, tree) & lost]
-    _drop_lines(page, [f"| `{name.removeprefix('support.')}` |" for name in lost])
+    shared = [name.removeprefix("support.") for name in lost if name.startswith("support.")]
+    _drop_lines(page, [f"| `{name}` |" for name in shared])
     return before - _files(tree)
 
 
