@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import threading
 import time
@@ -174,13 +175,14 @@ def wait_resolved(observer: Observer) -> Message:
     Raises:
         StackError: none came within `RESOLVED_PATIENCE_SECONDS`.
     """
-    fires, over = (f"{icon} {observer.alert}**" for icon in (_FIRES, _OVER))
+    # Each chat has its own marks around the name.
+    fires, over = (re.compile(rf"{icon}\W*{observer.alert}\b") for icon in (_FIRES, _OVER))
 
     def told() -> Message | None:
         if observer.fires():
             return None
-        newest = observer.messages()[-1:]
-        return newest[0] if newest and over in newest[0].text and fires not in newest[0].text else None
+        newest = next(iter(observer.messages()[::-1]), None)
+        return newest if newest and over.search(newest.text) and not fires.search(newest.text) else None
 
     try:
         return wait_for(told, "the resolved message", RESOLVED_PATIENCE_SECONDS)
