@@ -47,8 +47,7 @@ _OF_RULES = tuple(
 """Files of tests/rules that compute little: names, texts and labels of all rules."""
 _REFERENCE_MARK = "<!-- From here on made by: tritonobs schema --markdown -->\n"
 _ALERT = re.compile(r"\btext[.]alert\(\s*'(\w+)'")
-_WHOLE_IMPORT = re.compile(r"^\s*(?:import|from) (\w+)", re.MULTILINE)
-_IMPORT = re.compile(r"^\s*(?:from|import) (support(?:\.\w+)*)(?: import (.+))?", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*(?:from|import) ([\w.]+)(?: import (.+))?", re.MULTILINE)
 
 
 def main() -> int:
@@ -194,25 +193,21 @@ def _alerts(folder: Path) -> list[str]:
 
 
 def _modules(path: Path, tree: Path) -> set[str]:
-    """The names by which tests and benchmarks import this file."""
-    tests = tree / "tests"
-    if path.is_relative_to(tree / "bench"):
-        return {path.stem}
-    if not path.is_relative_to(tests / "support"):
-        return set()
-    parts = path.relative_to(tests).with_suffix("").parts
-    dotted = ".".join(parts)
-    return {dotted.removesuffix(".__init__")}
+    """The name by which tests import this file, or, after `bench.`, benchmarks each other."""
+    for root, base in ((tree / "tests", tree / "tests" / "support"), (tree, tree / "bench")):
+        if path.is_relative_to(base):
+            dotted = ".".join(path.relative_to(root).with_suffix("").parts)
+            return {dotted.removesuffix(".__init__")}
+    return set()
 
 
 def _needed(path: Path, tree: Path) -> set[str]:
-    """The modules of tests/support that a file imports; of a benchmark also others beside it."""
-    text = path.read_text()
-    found = {*_WHOLE_IMPORT.findall(text)} if path.is_relative_to(tree / "bench") else set()
-    for module, members in _IMPORT.findall(text):
+    """The modules that a file imports, by the same names."""
+    found: set[str] = set()
+    for module, members in _IMPORT.findall(path.read_text()):
         found.add(module)
         found |= {f"{module}.{word.strip()}" for word in members.strip("()").split(",") if word.strip()}
-    return found
+    return found | {f"bench.{name}" for name in found if path.is_relative_to(tree / "bench")}
 
 
 def _drop_lines(path: Path, beginnings: Iterable[str]) -> None:
