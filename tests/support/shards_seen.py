@@ -25,6 +25,8 @@ SEEN: Final = "firing|pending"
 """What waits in one Prometheus is so there, too: groups are evaluated at other moments."""
 NONE: Final = r"(?!)"
 _LOOK_SECONDS: Final = 3
+_SAMPLES: Final = 8
+"""Of a record; on a busy machine several in a row may lack a scrape."""
 _JITTER_SECONDS: Final = 60
 _JITTER: Final = 0.1
 """How far jittery records may be apart, on average over so many seconds."""
@@ -162,13 +164,18 @@ def differences(
     """How many series were compared, and of each record the rows that never were alike in both.
 
     Looks again for so many seconds at what is not alike: a scrape that was written a moment after an
-    evaluation counts in the next one, and rates show it for as long as their window.
+    evaluation counts in the next one, and rates show it for as long as their window. A record that is made
+    seldom is looked at until it had some samples.
     """
     compared, found = _look(tiers, names, tolerance)
-    end = time.monotonic() + seconds
-    while found and time.monotonic() < end:
+    began = time.monotonic()
+    until = {name: began + max(seconds, _SAMPLES * interval) for name, interval in names.items()}
+    while again := {name: names[name] for name in found if time.monotonic() < until[name]}:
         time.sleep(_LOOK_SECONDS)
-        found = _look(tiers, {name: names[name] for name in found}, tolerance)[1]
+        now = _look(tiers, again, tolerance)[1]
+        found = {
+            name: now.get(name, rows) for name, rows in found.items() if name not in again or name in now
+        }
     return compared, found
 
 

@@ -220,6 +220,7 @@ def _practice(stack: Running) -> Seen:
             mix=parse_mix("1280x720"),
         )
     )
+    assert run.sent == QPS * SECONDS
     at = settled(counted.value + run.ok)
     return Seen(prometheus=prometheus, at=at, first=run, second=run, windows={"BOTH": at - began})
 

@@ -18,7 +18,7 @@ def _seen(tmp_path_factory):
     if programs.look("prometheus") is None:
         pytest.skip("no prometheus here; get it with: tritonobs tools")
     with Tiers(tmp_path_factory.mktemp("tiers")) as tiers:
-        yield live(tiers, calm=94, over=16, stopped=35, tolerance=TOLERANCE, patience=120, expected=EXPECTED)
+        yield live(tiers, calm=94, over=16, stopped=35, tolerance=TOLERANCE, patience=45, expected=EXPECTED)
 
 
 def test_records_are_alike(seen):

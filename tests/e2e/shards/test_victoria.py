@@ -28,7 +28,7 @@ def _told(tmp_path_factory):
             pytest.skip(f"no {program} here; Debian's package victoria-metrics has it")
     with Victoria(tmp_path_factory.mktemp("victoria"), speed=10) as rig:
         yield lived(
-            rig, calm=110, restart=8, over=34, stopped=18, back=15, tolerance=TOLERANCE, patience=120,
+            rig, calm=110, restart=8, over=34, stopped=18, back=15, tolerance=TOLERANCE, patience=60,
             expected=EXPECTED, ignored=SLOW,
         )  # fmt: skip
 
