@@ -240,7 +240,8 @@ local invalid =
 //
 // Models flush every half scrape interval, so a sample of unreported requests is off in either direction; over time these
 // errors cancel. A sample is charged at most its failures. What exceeds them is late or did not fail: it is kept for the next
-// samples, which late reports make smaller. Nothing is later than `lateSeconds`, so no more than that much traffic is kept.
+// samples, which late reports make smaller. No more than the traffic of one interval is kept: where traffic begins, all of it
+// may be late.
 //
 // A difference counts once the sum of ten minutes exceeds `lateSeconds` of traffic: first all of the ten minutes, then each
 // sample, negative ones included, until for half an hour no sum did.
@@ -251,7 +252,8 @@ local invalid =
 local unexplained =
   function(by, told, failures, record)
     local missing = told + '{outcome="untold"}';
-    local late = '%(lateSeconds)s / %(sloSeconds)s * max_over_time(' + told + '{outcome="seen"}[%(span10m)s])';
+    local most = 'max_over_time(' + told + '{outcome="seen"}[%(span10m)s])';
+    local late = '%(lateSeconds)s / %(sloSeconds)s * ' + most;
     local open = fit(|||
       sum by (%(by)s) (
         %(missing)s
@@ -271,6 +273,7 @@ local unexplained =
       open: open,
       failed: failed,
       late: late,
+      most: most,
       missing: missing,
       record: record,
       of_ten_minutes: told + '{outcome="untold"}[%(span10m)s]',
@@ -292,7 +295,7 @@ local unexplained =
           %(failed)s
         )
         or
-        (%(late)s and on (%(by)s) %(missing)s)
+        (%(most)s and on (%(by)s) %(missing)s)
       ) > 0
     |||, words);
     local much = fit(|||

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,9 @@ from tritonobs.errors import FileUnusable
 from tritonobs.files import read_bytes
 
 SECONDS: Final = 10.0
+"""Of computing: how long that takes on a busy machine is no fault of the file."""
+_PATIENCE: Final = 30
+"""How many times as long may pass meanwhile."""
 MEMORY_BYTES: Final = 1 << 30
 MOST_BYTES: Final = 16 * 1024 * 1024
 """Of one file that is read, and of what comes of it."""
@@ -117,7 +121,7 @@ def evaluate_apart(
     """What `text`, which stands in `file`, evaluates to: a mixin's rules and boards, or else all of it.
 
     Imports are looked for beside the file that has them, then in `libraries`. Only files below `within` and
-    `libraries` are read, links followed. It takes at most `seconds` and `MEMORY_BYTES`.
+    `libraries` are read, links followed. It takes at most `seconds` of computing and `MEMORY_BYTES`.
     """
     asked = {
         "file": file,
@@ -139,11 +143,13 @@ def evaluate_apart(
             stdout=subprocess.PIPE,
             # `std.trace` writes there without an end.
             stderr=subprocess.DEVNULL,
-            timeout=seconds,
+            timeout=_PATIENCE * seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Refused(reason=f"was not evaluated within {seconds:g} s, the limit", file=file)
+        return Refused(reason=f"was not evaluated within {_PATIENCE * seconds:g} s, the limit", file=file)
+    if done.returncode == -signal.SIGPROF:
+        return Refused(reason=f"was not evaluated within {seconds:g} s of computing, the limit", file=file)
     if done.returncode:
         most = f"{MEMORY_BYTES >> 20} MiB"
         return Refused(
@@ -235,14 +241,12 @@ class _Importer:
 
 
 def _bound(seconds: float, memory: int) -> None:
-    """Memory for jsonnet itself; time also where the caller has gone."""
+    """Memory for jsonnet itself, and time of all its threads; both hold where the caller has gone."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     with suppress(ValueError, OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + memory
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
-        # Several threads collect garbage at once.
-        ticks = int(seconds * 4) + 1
-        resource.setrlimit(resource.RLIMIT_CPU, (ticks, ticks))
 
 
 def _refused(error: str, file: str, read: Sequence[str]) -> Refused:

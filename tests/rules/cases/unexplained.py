@@ -3,7 +3,7 @@
 A model tells what it did a little earlier or later than Triton does, so what it has not told counts once ten
 minutes of it are more than six seconds of traffic: first the whole of it, then what each scrape adds or takes
 back, until that was not so for half an hour. A scrape adds at most its failures. What it has not told beyond
-these is kept for the next scrapes, at most six seconds of traffic.
+these is kept for the next scrapes, at most the traffic of one.
 """
 
 from support.case import Case, reads
@@ -34,8 +34,8 @@ MODELS = {
     "goes_on_with_fewer_failures": ({EARLIER: 10, NOW: 5}, THIRTEEN, {}, 3),
     "goes_on_without_a_failure": (THREE_MORE, {EARLIER: (1, 1)}, OLD_TRAFFIC, 0),
     "takes_back": ({EARLIER: 10, NOW: -2}, {EARLIER: (6, 4)}, {}, -2),
-    # What exceeds the failures is kept, 3 here, and of 28 no more than 8: it is told of later, or is of the
-    # next failures.
+    # What exceeds the failures is kept, 3 here, and of 28 no more than 20: it is told of later, or is of the
+    # next failures. All requests may be late where they are the first.
     "takes_back_what_was_kept": ({EARLIER: 10, BEFORE: 5, NOW: -3}, {EARLIER: (6, 4), BEFORE: (1, 1)}, {}, 0),
     "takes_back_more": ({EARLIER: 10, BEFORE: 5, NOW: -4}, {EARLIER: (6, 4), BEFORE: (1, 1)}, {}, -1),
     "tells_nothing_of_what_was_kept": (
@@ -44,12 +44,13 @@ MODELS = {
         {},
         3,
     ),
-    "keeps_no_more_than_is_late": (
+    "keeps_no_more_than_a_scrape": (
         {EARLIER: 10, BEFORE: 30},
-        {EARLIER: (6, 4), BEFORE: (1, 1), NOW: (10, 10)},
+        {EARLIER: (6, 4), BEFORE: (1, 1), NOW: (14, 10)},
         {},
-        8,
+        20,
     ),
+    "takes_back_what_was_first": ({BEFORE: 7, NOW: -7}, {}, {None: None, BEFORE: 9, NOW: 20}, 0),
     "begins_with_what_was_kept": ({BEFORE: 7, NOW: 2}, {BEFORE: (2, 1), NOW: (4, 4)}, {}, 9),
     # It was much within half an hour, and was not at the last scrape.
     "rested": (THREE_MORE, THIRTEEN, OLD_TRAFFIC, 3),
@@ -57,7 +58,7 @@ MODELS = {
     "rested_for_a_scrape_without_a_failure": (FLICKER, {TWICE_BEFORE: (1, 1)}, {}, 0),
     "rested_for_long": ({NOW - 28: 10, NOW: 3}, {NOW - 28: (6, 4), NOW: (2, 1)}, {}, 3),
     "rested_for_too_long": ({NOW - 41: 10, NOW: 3}, {NOW - 41: (6, 4), NOW: (2, 1)}, {}, None),
-    # Of what was long ago only the 8 that were kept are left.
+    # Of what was long ago only the 20 that were kept are left.
     "begins_again": ({LONG_AGO: 100, **TWO_FIVES}, TWELVE, {}, 12),
     "not_much_again": ({LONG_AGO: 100, NOW: 5}, {NOW: (6, 3)}, {}, None),
     "begins_after_much_traffic": (TWO_FIVES, TWELVE, OLD_TRAFFIC, 10),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import time
+import resource
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ from tritonobs.render.jsonnet import NOTHING, Evaluated, External, Refused
 
 SUFFIXES: Final = frozenset((".jsonnet", ".libsonnet"))
 MOST_SECONDS: Final = 60.0
-"""For all files of a run together."""
+"""Of computing, for all files of a run together."""
 _VENDOR: Final = "vendor"
 _IMPORT = re.compile(r"\bimport(?:str)?\s*@?(['\"])(?P<path>[^'\"\n\0]+)\1")
 _REMARK = re.compile(r"^\s*(?://|#).*$", re.MULTILINE)
@@ -116,7 +116,7 @@ class Mixins:
 
     def values(self) -> Iterator[Value]:
         """The value of each file that is evaluated by itself; where it has none, of those that it imports."""
-        self._until = time.monotonic() + MOST_SECONDS
+        self._until = _computed() + MOST_SECONDS
         seen, parts = set[str](), set[str]()
         for file in self._entries():
             value = self._value(file)
@@ -132,9 +132,9 @@ class Mixins:
     def _value(self, file: str) -> Value:
         text, named = self._files[file]
         source = Source(file, text, made=True)
-        left = self._until - time.monotonic()
+        left = self._until - _computed()
         if left <= 0:
-            reason = f"was not evaluated: the {MOST_SECONDS:g} s for all jsonnet are over"
+            reason = f"was not evaluated: the {MOST_SECONDS:g} s of computing for all jsonnet are over"
             return Value(source=source, named=True, outcome=Refused(reason=reason, file=file))
         outcome = jsonnet.evaluate_apart(
             file,
@@ -208,6 +208,12 @@ class Mixins:
         path = Path(_key(file))
         roots = (Path(_key(str(one))) for one in self._roots)
         return next((one for one in roots if path.is_relative_to(one)), path.parent)
+
+
+def _computed() -> float:
+    """Seconds of computing of the processes that this one has started and that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _key(file: str) -> str:
