@@ -177,12 +177,12 @@ function(config)
     )
     or
     (
-      1 - sum_over_time(slo:sli_valid_requests:increase[%(span10m)s])
+      1 - sum_over_time(slo:sli_valid_requests:increase[%(span5m)s])
         /
       (
-        sum_over_time(slo:sli_valid_requests:increase[%(span10m)s])
+        sum_over_time(slo:sli_valid_requests:increase[%(span5m)s])
           + on (%(subject)s, slo) group_left ()
-        sum_over_time(slo:sli_unmeasured_requests:increase[%(span10m)s])
+        sum_over_time(slo:sli_unmeasured_requests:increase[%(span5m)s])
       )
         > %(sloUnmeasuredRatio)s
     )

@@ -1,7 +1,7 @@
 """Alerts about how requests fare end with the requests; and how much may go unmeasured."""
 
 from support.case import Case, reads
-from support.simulate import World
+from support.simulate import World, but_at
 
 OWNER = "subject:tritonobs_owner:info"
 PACE5, PACE1 = "model_version:triton_requests:rate5m", "model_version:triton_requests:rate1m"
@@ -74,6 +74,8 @@ def measured():
         ("more_than_one", 1.05),
         ("half", 0.5),
         ("before", [(25, 20.0), (99, 0.5)]),
+        # As where whoever evaluates the rules was stopped and started.
+        ("at_two_moments", but_at(0, {25: 99, 28: 99})),
         ("none", 0),
     ):
         own = {"model": model, "version": "1"}
@@ -85,13 +87,14 @@ def measured():
 CASES = (
     *(ends(alert, records, minutes) for alert, (records, minutes) in CAUSES.items()),
     Case(
-        says="an SLI of which more than one request in a hundred was not measured in ten minutes is told",
+        says="an SLI of which more than one request in a hundred was not measured for ten minutes is told",
         world=measured(),
         rules=(MISSING,),
         given=(OWNER, VALID, UNMEASURED, PROMISED, BAD, "subject:triton_requests:rate5m"),
         checks=(
             told(MISSING, 9.75),
             told(MISSING, 20, "three", "more_than_one", "before"),
+            told(MISSING, 36, "three", "more_than_one"),
             told(MISSING, 45, "three", "more_than_one"),
         ),
     ),
