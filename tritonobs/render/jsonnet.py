@@ -26,7 +26,7 @@ from tritonobs.errors import FileUnusable
 from tritonobs.files import read_bytes
 
 SECONDS: Final = 10.0
-"""Of computing: how long that takes on a busy machine is no fault of the file."""
+"""Of computing, however long that takes on a busy machine."""
 _PATIENCE: Final = 30
 """How many times as long may pass meanwhile."""
 MEMORY_BYTES: Final = 1 << 30
