@@ -86,6 +86,7 @@ def test_an_alert_that_stays_silent_is_a_broken_promise(started: World) -> None:
     assert not started.broken
 
 
+@pytest.mark.needs("triage")
 def test_another_cause_is_a_broken_promise(started: World) -> None:
     """What triage says instead is told."""
     outcome, _ = _rehearse(started, _drill(started, check="slow_stage"))
