@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from tritonobs import cli
+from tritonobs import cli, registry
 from tritonobs.extensions.triage.check import set_limit, stages_command, suggest_limit, triage_command
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ def test_a_suggested_command_can_be_pasted(
     """Hostile names are data, and every required word is there."""
     _accepts(spell(model), tmp_path, monkeypatch)
     assert shlex.split(spell(model))[-1] != ""
+
+
+@pytest.mark.needs("history")
+def test_no_command_of_an_extension_that_is_gone_is_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an extension brings is suggested where it is there."""
+    assert suggest_limit("m") == "tritonobs limits suggest --model m"
+    monkeypatch.setattr(registry, "NAMES", ("triage",))
+    assert suggest_limit("m") == "tritonobs stages --model m"
 
 
 def test_every_command_in_a_verdict_can_be_pasted(

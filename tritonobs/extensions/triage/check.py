@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tritonobs import names
+from tritonobs import names, registry
 from tritonobs.clients.prometheus import FiringAlert
 from tritonobs.extensions.triage.case import Change
 from tritonobs.extensions.triage.snapshot import ASKS, Ask
@@ -108,7 +108,9 @@ def plural(number: int, what: str) -> str:
 
 
 def suggest_limit(model: str) -> str:
-    """A command that measures what a model can serve."""
+    """A command that measures what a model can serve; without the extension for that, how busy it is."""
+    if "history" not in registry.NAMES:
+        return stages_command(model)
     return f"tritonobs limits suggest --model {shlex.quote(model)}"
 
 

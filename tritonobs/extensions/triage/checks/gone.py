@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tritonobs import names
+from tritonobs import names, registry
 from tritonobs.clients.prometheus import Target
 from tritonobs.clients.triton import RepositoryEntry
 from tritonobs.extensions.triage.check import LATE, check, figure, titled
@@ -242,8 +242,9 @@ def _after_unload(model: str, entry: RepositoryEntry | None) -> tuple[str, ...]:
             f"roll back {model}, or provide what it lacks, and load it: {load}",
             "read Triton's log from the time it was loaded: it has the whole traceback",
         )
+    local = ", or tritonobs up for a local stack" if "lab" in registry.NAMES else ""
     return (
-        f"load it: {load}, or tritonobs up for a local stack",
+        f"load it: {load}{local}",
         "see in Triton's log who unloaded it, or why it could not be loaded",
     )
 
