@@ -120,6 +120,8 @@ def test_a_growing_queue_is_paged_named_and_seen_in_the_slowest_trace(running: R
         done = subprocess.run([*words, "--since", since], capture_output=True, text=True, check=False)
     assert "for a free instance of plain" in done.stdout, done.stdout + done.stderr
     # The lines are as wide as the terminal: what stands in them is read as one text.
-    _, slowest = " ".join(done.stdout.split()).split("Slowest traced requests to ", 1)
+    said = " ".join(done.stdout.split())
+    assert "Slowest traced requests to " in said, done.stdout + done.stderr
+    _, slowest = said.split("Slowest traced requests to ", 1)
     first = slowest.split(" UTC. ")[1]
     assert first.startswith("Most of it went waiting in the queue of plain: "), done.stdout
