@@ -18,6 +18,8 @@ from tritonobs.report.console import Column, Line, Table, plain
 from tritonobs.report.formats import latency
 from tritonobs.units import format_clock, format_moment
 
+_PATIENCE_SECONDS = 10.0
+"""A receiver gives up itself after nine, and says so."""
 _WIDTH = 32
 _FEW = 3
 _MARKS: dict[Phase, str] = {"request": "·", "queue": "░", "input": "▒", "infer": "█", "output": "▒"}
@@ -194,7 +196,7 @@ def asked(receiver: str, model: str, since_seconds: float) -> tuple[tuple[Slow, 
     Raises:
         ClientError: it was not reached, or is not a receiver.
     """
-    with closing(Transport(receiver)) as transport:
+    with closing(Transport(receiver, timeout_seconds=_PATIENCE_SECONDS)) as transport:
         answer = transport.get("/traces/slow", {"model": model, "since": f"{since_seconds:g}"})
         with as_documented(transport.address, "the list of slow requests"):
             found = answer.required().json()
