@@ -135,13 +135,6 @@ class Beside:
         """Seconds until objectives are there: what comes before them counts for none."""
         return 16
 
-    def scraped_all(self) -> bool:
-        """Whether none of all watchers lost a scrape lately; what agents write comes a moment later."""
-        window = 6 * self.scrape_seconds
-        least = f"min(count_over_time(up[{window}s] offset {2 * self.scrape_seconds}s))"
-        rows = [row for name in ("one", *self.holders()) for row in self.client(name).query(least)]
-        return all(row.value >= 6 for row in rows)
-
     def holders(self) -> Sequence[str]:
         """Who of `whole` may have alerts."""
         return ("whole",)

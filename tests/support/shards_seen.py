@@ -27,8 +27,6 @@ NONE: Final = r"(?!)"
 _LOOK_SECONDS: Final = 3
 _SAMPLES: Final = 8
 """Of a record; on a busy machine several in a row may lack a scrape."""
-_BUSY: Final = 4
-"""How many times the patience a machine may take that loses scrapes."""
 _JITTER_SECONDS: Final = 60
 _JITTER: Final = 0.1
 """How far jittery records may be apart, on average over so many seconds."""
@@ -167,19 +165,14 @@ def differences(
 
     Looks again for so many seconds at what is not alike: a scrape that was written a moment after an
     evaluation counts in the next one, and rates show it for as long as their window. A record that is made
-    seldom is looked at until it had some samples. A look does not count where one of them lost a scrape.
+    seldom is looked at until it had some samples.
     """
     compared, found = _look(tiers, names, tolerance)
-    patience = {name: max(seconds, _SAMPLES * interval) for name, interval in names.items()}
-    began, counted = time.monotonic(), 0
-    while again := {
-        name: names[name]
-        for name in found
-        if counted < patience[name] and time.monotonic() < began + _BUSY * patience[name]
-    }:
+    began = time.monotonic()
+    until = {name: began + max(seconds, _SAMPLES * interval) for name, interval in names.items()}
+    while again := {name: names[name] for name in found if time.monotonic() < until[name]}:
         time.sleep(_LOOK_SECONDS)
         now = _look(tiers, again, tolerance)[1]
-        counted += _LOOK_SECONDS if tiers.scraped_all() else 0
         found = {
             name: now.get(name, rows) for name, rows in found.items() if name not in again or name in now
         }
