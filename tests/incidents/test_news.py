@@ -191,7 +191,9 @@ def test_a_wider_place_is_told_after_five_minutes(life, fleet) -> None:
     listener = heard(lives, fleet, until=1000)
 
     assert _told(listener) == [(60, Kind.FIRST), (365, Kind.UPDATE)]
-    assert [change.names for change in listener.said[1].message.changes] == [("triton-2", "triton-3")]
+    said = listener.said[1]
+    assert _what(said) == {What.PLACE}
+    assert [one.where.replica for one in said.message.new] == ["triton-2", "triton-3"]
 
 
 def test_a_pipeline_of_the_model_is_not_wider(life, fleet) -> None:

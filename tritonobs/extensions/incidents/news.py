@@ -272,19 +272,14 @@ def _news(
         for change in changes(told.incident, incident, fleet)
         if change.what not in {What.CAUSE, What.EASED, What.AGAIN}
     ]
-    cause, eased = incident.cause, incident.eased
+    eased = incident.eased
     own = {
         What.CAUSE: _unheard(incident, told) is not None,
         What.EASED: not told.eased and eased is not None and now >= eased + policy.settle_seconds,
         What.AGAIN: (told.ended and not incident.closed)
         or (told.eased and not told.again and incident.ended is None and eased is None),
     }
-    names = {What.CAUSE: (cause.sentence,) if cause else (), What.EASED: (incident.now,)}
-    found += [
-        Change(incident=incident.id, what=what, names=names.get(what, (incident.now,)))
-        for what, is_so in own.items()
-        if is_so
-    ]
+    found += [Change(incident=incident.id, what=what) for what, is_so in own.items() if is_so]
     return tuple(found)
 
 
