@@ -353,8 +353,7 @@ def test_a_real_alertmanager_says_what_has_ended_in_silence(begin, quick, manage
         await say(one, robots, *told(program))
         assert len(one.incidents) == 2
         silence(program, "inspect")
-        muted = lambda: any(seen.muted for seen in one._listing.seen.values())  # noqa: E731
-        assert await until(muted)
+        assert await until(lambda: any(seen.muted for seen in one._listing.seen.values()))
         before = {incident.place.models[0]: incident.ended is None for incident in one.incidents}
         post(program, ends_, over=True)
         assert await until(lambda: any(incident.ended is not None for incident in one.incidents))

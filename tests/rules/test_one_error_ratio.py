@@ -117,7 +117,7 @@ class _Prometheus(PrometheusClient):
 
     asked: _Asked
 
-    def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:  # noqa: ARG002
+    def query(self, expression: str, *, at: float | None = None) -> tuple[Reading, ...]:  # noqa: ARG002 (the client's signature)
         return self.asked.ask(expression)
 
     def query_range(self, expression: str, **_: float) -> tuple[Series, ...]:
