@@ -111,7 +111,7 @@ def _usual(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def _causes(done: subprocess.CompletedProcess[str]) -> list[str]:
     """The checks that are named as causes, but for what a busy machine adds."""
-    named = re.findall(r"^  (\w+), \d+% sure", done.stdout, re.MULTILINE)
+    named = re.findall(r"^  (\w+), confidence \d+%", done.stdout, re.MULTILINE)
     return [check for check in named if check not in OF_THE_MACHINE]
 
 

@@ -62,7 +62,7 @@ class TeamsSpec(Delivered, ByWebhook):
     webhook_file: File | None = Field(default=None, description=f"File with the whole webhook, {_WEBHOOK}.")
     mention: tuple[TeamsMention, ...] = optional_list("People who are mentioned by name.")
     messages_per_minute: int = Field(
-        default=20, ge=2, le=240, description="Messages in a minute; Teams takes four a second."
+        default=20, ge=2, le=240, description="Messages in a minute; Teams accepts four per second."
     )
 
 
