@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "on-call.md").read_text(encoding="utf-8")
-EXERCISE = PAGE.split("## An exercise")[1].split("### Other ports")[0]
+EXERCISE = PAGE.split("## A 15-minute exercise")[1].split("### Other ports")[0]
 AS_PRINTED = os.environ.get("TRITONOBS_EXERCISE") == "printed"
 FASTER = 1 if AS_PRINTED else 4
 TIMES = {"--duration", "--since", "--window"}

@@ -27,7 +27,7 @@ LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 
 Data = TypeVar("Data")
 Seconds = Annotated[float | None, Field(description="seconds; none where it was not measured")]
-Rate = Annotated[float, Field(description="a second")]
+Rate = Annotated[float, Field(description="per second")]
 Ratio = Annotated[float | None, Field(description="share of one, 0 to 1")]
 Moment = Annotated[float | None, Field(description="Unix seconds, UTC")]
 
