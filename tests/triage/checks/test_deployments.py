@@ -58,7 +58,7 @@ def test_errors_that_last_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.sentence == (
-        "nms version 1 was reloaded at 02:41:41 UTC (2 new workers); its error ratio rose from 0.0% to 21.0%"
+        "nms version 1 was reloaded at 02:41:41 UTC (2 new workers) and fails more: error ratio 21.0% (was 0.0%)"
     )
     assert verdict.causes[0].since == BORN + 1
     assert verdict.causes[0].next_steps[0].startswith("roll back nms: restore the earlier files")
@@ -73,7 +73,7 @@ def test_time_that_stays_since_a_load_is_rolled_back(fleet: Fleet) -> None:
 
     verdict = _verdict(fleet)
 
-    assert "its mean time without queueing rose from 4 ms to 19 ms" in verdict.sentence
+    assert "and takes longer: mean time without queueing 19 ms (was 4 ms)" in verdict.sentence
     assert [cause.check for cause in verdict.causes] == ["bad_deploy"]
 
 
@@ -223,7 +223,7 @@ def test_a_load_of_before_the_window_is_a_deployment(fleet: Fleet) -> None:
     cause = _verdict(fleet).causes[0]
 
     assert cause.check == "bad_deploy"
-    assert "(2 new workers); its mean time without queueing rose from 4 ms to 16 ms" in cause.sentence
+    assert "(2 new workers) and takes longer: mean time without queueing 16 ms (was 4 ms)" in cause.sentence
     assert cause.since == pytest.approx(early, abs=5.0)
     assert cause.next_steps[0].startswith("roll back nms")
 
@@ -243,7 +243,7 @@ def test_counters_that_begin_again_are_a_deployment_of_any_backend(
 
     assert bool(causes) == again
     if again:
-        assert "(its counters were reset on 2 replicas); its mean time" in causes[0].sentence
+        assert "(its counters were reset on 2 replicas) and takes longer: mean" in causes[0].sentence
         assert causes[0].since == pytest.approx(BORN, abs=5.0)
         assert any("were reset" in evidence.what for evidence in causes[0].evidence)
 
@@ -261,7 +261,7 @@ def test_another_load_time_is_a_deployment_of_any_backend(fleet: Fleet) -> None:
     cause = _verdict(fleet).causes[0]
 
     assert cause.check == "bad_deploy"
-    assert "its error ratio rose from 0.0% to 15.0%" in cause.sentence
+    assert "and fails more: error ratio 15.0% (was 0.0%)" in cause.sentence
     (load,) = [evidence for evidence in cause.evidence if evidence.what == "load time of nms"]
     assert (load.before, load.now) == (1.25, 2.5)
 
@@ -276,7 +276,7 @@ def test_requests_that_wait_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.causes[0].check == "bad_deploy"
-    assert "its mean queue time rose from 1 ms to 31 ms" in verdict.sentence
+    assert "and queues longer: mean queue time 31 ms (was 1 ms)" in verdict.sentence
 
 
 def test_a_rush_beside_a_load_is_not_held_against_it(fleet: Fleet) -> None:

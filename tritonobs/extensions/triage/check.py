@@ -148,7 +148,7 @@ def draining(
         wait = f"wait: at this rate the queue drains in about {drained}"
         return "; the spike has ended and the queue is draining", (wait,)
     if _is_over(view, labels, usual):
-        nothing = "no action needed: as many requests arrive as before"
+        nothing = "no action needed: the spike has ended"
         return "; traffic is back to normal", (nothing,)
     return "", ()
 

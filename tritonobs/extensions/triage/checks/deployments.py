@@ -263,20 +263,16 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     model, version = arrival.subject
     new = arrival.subject != arrival.predecessor
     how = "was rolled out" if new else "was reloaded"
-    measured, unit = _WORSE[worse.what]
+    than = f"version {arrival.predecessor[1]}:" if new else "was"
+    says, measured, unit = _WORSE[worse.what]
     before, since = (
         f"{value:.1%}" if unit == "ratio" else format_latency(value) for value in (worse.before, worse.since)
     )
     return Cause(
         place=(model, version),
         sentence=(
-            f"{titled((model, version))} {how} at {format_clock(arrival.born)} ({_shown(arrival)}); "
-            f"its {measured} "
-            + (
-                f"is {since} (version {arrival.predecessor[1]}: {before})"
-                if new
-                else f"rose from {before} to {since}"
-            )
+            f"{titled((model, version))} {how} at {format_clock(arrival.born)} ({_shown(arrival)}) "
+            f"and {says}: {measured} {since} ({than} {before})"
         ),
         confidence=0.94,
         evidence=(
@@ -298,12 +294,12 @@ def _cause(arrival: Arrival, worse: _Worse) -> Cause:
     )
 
 
-_WORSE: dict[str, tuple[str, Unit]] = {
-    "errors": ("error ratio", "ratio"),
-    "seconds": ("mean time without queueing", "seconds"),
-    "waits": ("mean queue time", "seconds"),
+_WORSE: dict[str, tuple[str, str, Unit]] = {
+    "errors": ("fails more", "error ratio", "ratio"),
+    "seconds": ("takes longer", "mean time without queueing", "seconds"),
+    "waits": ("queues longer", "mean queue time", "seconds"),
 }
-"""What is worse: what is measured, and in which unit."""
+"""What is worse: what a model does, what is measured, and in which unit."""
 
 
 def _shown(arrival: Arrival) -> str:
