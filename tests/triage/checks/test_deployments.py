@@ -58,7 +58,8 @@ def test_errors_that_last_since_a_load_are_rolled_back(fleet: Fleet) -> None:
     verdict = _verdict(fleet)
 
     assert verdict.sentence == (
-        "nms version 1 was reloaded at 02:41:41 UTC (2 new workers) and fails more: error ratio 21.0% (was 0.0%)"
+        "nms version 1 was reloaded at 02:41:41 UTC (2 new workers) "
+        "and fails more: error ratio 21.0% (was 0.0%)"
     )
     assert verdict.causes[0].since == BORN + 1
     assert verdict.causes[0].next_steps[0].startswith("roll back nms: restore the earlier files")
