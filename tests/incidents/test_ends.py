@@ -160,7 +160,7 @@ def test_an_answer_counts_only_from_one_that_is_well() -> None:
     assert ends.ask(manager).run == "http://alertmanager.shop 2026-05-28T20:00:00Z"
 
     manager.runs.append("2026-05-28T20:10:00Z")
-    with pytest.raises(BadAnswer, match="another one answers"):
+    with pytest.raises(BadAnswer, match="another one responds"):
         ends.ask(manager)
 
     manager = Manager()

@@ -51,7 +51,7 @@ def test_a_request_has_a_quantile_only_where_nobody_waits() -> None:
 
     assert _cells(waits, "request") == ["5", "22.6 s", "-", "-", "-", "100%"]
     assert _cells(waits, "in the model")[1:5] == ["2 s", "1.73 s", "2.4 s", "2.48 s"]
-    assert "a request's percentiles are not known: Triton keeps none of the queue" in waits
+    assert "no percentiles of the whole request: Triton has no histogram of queue time" in waits
     assert _cells(serves, "request")[1:5] == ["2 s", "1.73 s", "2.4 s", "2.48 s"]
 
 

@@ -75,7 +75,7 @@ def test_an_incident_of_its_own_is_left_out(what: str) -> None:
 
     assert calm.span.end <= 3_760
     assert calm.span.seconds >= 150
-    assert calm.note.startswith("the time right before had problems itself; compared with")
+    assert calm.note.startswith("the window before was unhealthy, too; baseline ends")
 
 
 def _started(at: float, troubled: float) -> Callable[[float], float]:
@@ -106,13 +106,13 @@ def test_trouble_all_along_is_said() -> None:
     calm = _calm(seconds=lambda time: 0.2 if int(time // 40) % 2 else 0.05)
 
     assert calm.span == BASELINE
-    assert "no quieter time was found" in calm.note
+    assert "no healthy baseline was found" in calm.note
 
 
 @pytest.mark.parametrize(
     ("since", "start", "note"),
     [
-        pytest.param(3_870.0, 3_887.5, "there are no older data; compared with the 1m52s before", id="since"),
+        pytest.param(3_870.0, 3_887.5, "there are no earlier data; baseline is the 1m52s before", id="since"),
         pytest.param(3_650.0, 3_700.0, "", id="long enough"),
         pytest.param(3_995.0, 3_700.0, "", id="nothing to compare with"),
     ],

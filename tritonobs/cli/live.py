@@ -55,7 +55,7 @@ _SORTS = ("qps", "errors", "mean", "p99", "queue", "model")
 @click.command(epilog="Example: tritonobs top --metrics http://127.0.0.1:8002/metrics")
 @click.argument("fleet", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
-    "--metrics", "pages", type=Address(), multiple=True, help="A replica's metrics page; may be repeated."
+    "--metrics", "pages", type=Address(), multiple=True, help="A replica's metrics endpoint; may be repeated."
 )
 @click.option(
     "--prometheus", "prometheus_url", type=Address(), help="Ask Prometheus instead of the replicas."
@@ -91,7 +91,7 @@ def top(
     """Show every model version: requests and limits, errors, latency, queue, stages, workers.
 
     A limit marked Σ is that of the model and counts all its versions. A row over a limit is red. Reads the
-    replicas' own metrics pages, once a second and without Prometheus: those of FLEET, those of --metrics,
+    replicas' own metrics endpoints, once a second and without Prometheus: those of FLEET, those of --metrics,
     those of the stack running here, or the one of this machine. Exit status 3 when nothing could be read.
     """
     from tritonobs.timings.top import SORT_KEYS, sorted_rows  # noqa: PLC0415 (only this command needs it)

@@ -177,7 +177,7 @@ class Delivery:
         except asyncio.TimeoutError:
             return ()
         except Exception:  # noqa: BLE001 (the message is sent in any case)
-            _log.exception("nothing stands above the alerts of this message")
+            _log.exception("the lines above the alerts of this message failed")
             return ()
 
     async def _retire(self, name: str, committer: Committer) -> None:
@@ -270,7 +270,7 @@ class Evidence:
             )
         except Exception as error:  # noqa: BLE001 (the message is sent in any case)
             self._metrics.evidence.labels("failed").inc()
-            _log.debug("no evidence for this message: %s", error)
+            _log.debug("no latency breakdown for this message: %s", error)
             return {}
         self._metrics.evidence.labels("answered").inc()
         return found

@@ -144,7 +144,7 @@ class Watcher:
         self._served = served
         self._complaint = ""
         self._note()
-        _log.info("%s: loaded again", self._path)
+        _log.info("%s: reloaded", self._path)
 
     def _changed(self) -> Served | None:
         """The current fleet file, if it is not in use."""

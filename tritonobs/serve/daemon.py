@@ -184,7 +184,9 @@ class Leading(Collector):
         try:
             await self._threads.run(self._lease.release, seconds=_LAST_SECONDS)
         except (ClientError, SecretUnusable) as error:
-            _log.warning("the Lease could not be given back, another takes it when it runs out: %s", error)
+            _log.warning(
+                "the Lease could not be released; another process takes over when it expires: %s", error
+            )
         self._lease.close()
 
     def collect(self) -> Iterator[GaugeMetricFamily]:

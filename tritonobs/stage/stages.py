@@ -188,7 +188,7 @@ class Worker:
             # Else every ended flusher stays in memory until the process ends.
             atexit.unregister(self.flusher.abandon)
         else:
-            _log.warning("worker %s: Triton did not take the last metrics in time", self.name)
+            _log.warning("worker %s: Triton did not accept the last metrics in time", self.name)
 
 
 _workers: list[Worker] = []

@@ -124,7 +124,7 @@ def view_of_pages(
         at=now.at,
         # The clock may be set back between two readings.
         seconds=max(0.0, now.at - before.at),
-        source=f"{len(now.pages)} metrics page{'' if len(now.pages) == 1 else 's'}",
+        source=f"{len(now.pages)} metrics endpoint{'' if len(now.pages) == 1 else 's'}",
         rows=numbers.rows(),
         unseen=now.unseen,
     )

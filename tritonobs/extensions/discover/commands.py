@@ -49,7 +49,7 @@ class _Header(click.ParamType[tuple[str, str]]):
     "pages",
     type=Address(),
     multiple=True,
-    help="Metrics page of each URL, in order.  [default: port 8002]",
+    help="Metrics endpoint of each URL, in order.  [default: port 8002]",
 )
 @click.option(
     "--into",

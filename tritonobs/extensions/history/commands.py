@@ -143,7 +143,7 @@ def suggest(
 @click.command(epilog="Example: tritonobs limits backtest --model inspect --qps 12 --over 30d")
 @click.option("--model", required=True, help="The model the limit or objective is about.")
 @click.option("--version", default="", help="One version of it.  [default: all versions together]")
-@click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests a second.")
+@click.option("--qps", type=Parsed("qps", parse_qps), help="The limit to try, in requests/s.")
 @click.option("--slo", default="availability", show_default=True, help="The SLO that --objective is for.")
 @click.option("--objective", type=Parsed("objective", _ratio), help="The objective to try, like 99.9%.")
 @click.option("--over", type=Duration(), default="7d", show_default=True, help="How much history to replay.")
@@ -222,7 +222,7 @@ def _driven(url: str, model: str, mix: str, rates: list[float], seconds: float) 
             if timing and result.ok:
                 found.append(Operation(qps=qps, seconds=timing.mean, failed_ratio=failed))
             if not result.ok:
-                say(f"stopped: at {qps:.3g} requests/s none of {result.sent} was answered well", err=True)
+                say(f"stopped: at {qps:.3g} requests/s none of {result.sent} succeeded", err=True)
                 break
             if far_too_much(found):
                 break

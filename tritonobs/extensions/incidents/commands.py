@@ -57,7 +57,7 @@ def list_incidents(*, fleet: Path | None, folder: Path | None, form: str) -> int
             Line(
                 cells=(
                     entry.id,
-                    "goes on" if entry.ended is None else lasted(entry.since, entry.ended),
+                    "ongoing" if entry.ended is None else lasted(entry.since, entry.ended),
                     entry.worst,
                     account.place(entry),
                     account.sentence(entry),

@@ -89,7 +89,7 @@ def ask(alertmanager: AlertmanagerClient) -> Answer:
     before = alertmanager.status().uptime
     alerts = alertmanager.alerts()
     if not alertmanager.ready() or alertmanager.status().uptime != before:
-        raise BadAnswer(f"{alertmanager.address} is not ready, or another one answers each time")
+        raise BadAnswer(f"{alertmanager.address} is not ready, or another one responds each time")
     return Answer(run=f"{alertmanager.address} {before}", alerts=alerts)
 
 

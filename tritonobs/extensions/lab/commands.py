@@ -57,7 +57,7 @@ def tools() -> None:
     help="Triton model repository.  [default: the inspection models]",
 )
 @click.option("--free-ports", is_flag=True, help="Use free ports instead of those in the fleet file.")
-@click.option("--robot-double", is_flag=True, help="Send the messages of robots to a local one.")
+@click.option("--robot-double", is_flag=True, help="Send chat messages to a local robot.")
 @click.option(
     "--drills",
     is_flag=True,
@@ -388,7 +388,7 @@ class SegmentType(click.ParamType[Segment]):
     type=click.FloatRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="Requests a second.",
+    help="Requests/s.",
 )
 @click.option(
     "--duration",
@@ -417,7 +417,7 @@ class SegmentType(click.ParamType[Segment]):
     type=click.Choice(["even", "poisson"]),
     default="even",
     show_default=True,
-    help="Evenly spaced requests, or those of independent clients.",
+    help="even: constant spacing; poisson: random arrivals.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed sends the same images.")
 @click.option(

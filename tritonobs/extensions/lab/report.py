@@ -76,7 +76,7 @@ def load_progress(what: str = "load") -> Iterator[Callable[[Progress], None]]:
     with progress_bar(what) as show:
         yield lambda now: show(
             min(1.0, now.elapsed_seconds / now.total_seconds),
-            f"sent {now.sent}, ok {now.ok}, errors {now.errors}, waiting {now.in_flight}",
+            f"sent {now.sent}, ok {now.ok}, errors {now.errors}, in flight {now.in_flight}",
         )
 
 
@@ -115,9 +115,12 @@ def _latencies(result: LoadResult) -> Table:
     notes = () if late is None or late.p99 <= _LATE_SECONDS else (_lateness(late),)
     titles = ("mean", "p50", "p90", "p95", "p99", "max")
     return Table(
-        title="latency of good answers",
+        title="latency of successful responses",
         columns=(Column(title="counted from"), *(Column(title=title, right=True) for title in titles)),
-        lines=(line("the schedule", result.latency_from_schedule), line("sending", result.latency_from_send)),
+        lines=(
+            line("scheduled send time", result.latency_from_schedule),
+            line("actual send time", result.latency_from_send),
+        ),
         notes=notes,
     )
 
@@ -125,7 +128,7 @@ def _latencies(result: LoadResult) -> Table:
 def _lateness(late: Percentiles) -> str:
     return (
         f"This machine sent some requests up to {latency(late.max)} late (p99 {latency(late.p99)}): "
-        "believe the latency from the schedule."
+        "use the latency measured from the scheduled send time."
     )
 
 

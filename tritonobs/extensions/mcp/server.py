@@ -41,7 +41,7 @@ _WORD = re.compile(r"[^\w.@+-]+")
 _LONGEST_CLIENT, _LONGEST_REASON = 40, 600
 
 PerSecond = Annotated[
-    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests a second")
+    str, Field(pattern=r"^([0-9]{1,7}(\.[0-9]{1,3})?|unlimited)$", description="requests/s")
 ]
 Text = Annotated[str, Field(min_length=3, max_length=300)]
 

@@ -71,7 +71,7 @@ def serve(*, fleet: Path, host: str, port: int | None) -> None:
     default=_DEFAULT_RATE,
     show_default=True,
     help="Trace every Nth request, or `auto`: follow the traffic until Ctrl-C, then restore it. "
-    "A server that would make more than 20 traces a second is left unchanged: Triton 24.10 crashed at 30.",
+    "A server that would make more than 20 traces/s is left unchanged: Triton 24.10 crashed at 30.",
 )
 @click.option("--force", is_flag=True, help="Set the rate even if it makes too many traces.")
 def on(*, fleet: Path, models: tuple[str, ...], rate: int, force: bool) -> int:

@@ -179,7 +179,7 @@ def _families(bounds: Sequence[float], tallies: Mapping[Subject, Tally]) -> Iter
     )
     yield _gauge(
         names.TRACE_WEIGHT,
-        "The most requests that one traced in the last minutes represents.",
+        "Largest weight of a sampled request in the last minutes.",
         _SUBJECT,
         {subject: max(tally.weights) for subject, tally in tallies.items()},
     )
@@ -196,7 +196,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
     """Counters of what the receiver did with the spans that were sent to it."""
     yield _gauge(
         names.TRACE_RATE,
-        "One in how many requests to the model is traced, as its server says; 0 while none is.",
+        "Trace sampling rate N (1 in N requests) as the server reports it; 0 if off.",
         (names.MODEL, names.REPLICA),
         {(model, replica): every for (replica, model), every in receiver.settings.items()},
     )
@@ -211,8 +211,7 @@ def _own(receiver: Receiver) -> Iterator[Metric]:
     }
     yield _counter(
         names.TRACE_DROPPED,
-        "What was not counted: bodies without room or not OTLP, spans without their request, "
-        "requests of too many models.",
+        "Trace data dropped, by reason.",
         (names.REASON,),
         {(reason,): count for reason, count in lost.items()},
     )

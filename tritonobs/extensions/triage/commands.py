@@ -74,7 +74,7 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
     "--alertmanager", "alertmanager_url", type=Address(), help="Alertmanager to ask about silences."
 )
 @click.option("--triton", "triton_urls", type=Address(), multiple=True, help="Address of a replica to read.")
-@click.option("--save", type=_PATH, help="Save what was read to this file.")
+@click.option("--save", type=_PATH, help="Save the readings to this file.")
 @LOAD
 @click.option(
     "--format",
@@ -103,8 +103,8 @@ def triage(
     """Say what is wrong, since when, why, and what to do now.
 
     Compares the time of the incident with a time before it. FLEET is a fleet file; it names Prometheus,
-    Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: nothing
-    is wrong. 1: something is wrong. 3: a server could not be reached.
+    Alertmanager, Grafana and the replicas. The default is the stack running here. Exit status 0: healthy.
+    1: unhealthy. 3: no verdict.
     """
     from tritonobs.extensions.triage.judge import triage as judge  # noqa: PLC0415 (only this command needs it)
 
@@ -170,7 +170,7 @@ def _show_slowest(verdict: Verdict, receiver: str) -> None:
                 print_text(line)
     # The verdict stands without them, and its exit status, too.
     except ClientError as error:
-        say(f"Slowest requests: not read: {error}", err=True)
+        say(f"Slowest requests: unavailable: {error}", err=True)
 
 
 def _is_default(option: str) -> bool:
